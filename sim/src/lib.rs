@@ -1,0 +1,8 @@
+//! The deterministic world, and the Redis node that lives in it.
+//!
+//! Two halves that do not know each other: [`world`] simulates hosts, clocks and
+//! a network in virtual time; [`redis`] is a Redis server as a pure state
+//! machine, bytes and a time in, bytes out.
+
+pub mod redis;
+pub mod world;

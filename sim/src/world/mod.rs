@@ -1,0 +1,1 @@
+//! Hosts, clocks, network and time.

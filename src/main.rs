@@ -1,0 +1,2 @@
+//! The command line, thin.
+fn main() {}

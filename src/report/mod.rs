@@ -1,0 +1,1 @@
+//! Charts and diagrams. Reads results and histories only.

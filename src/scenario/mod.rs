@@ -1,0 +1,1 @@
+//! Scenario files: the TOML schema, its validation, overrides and grids.
