@@ -13,6 +13,7 @@
 pub mod check;
 pub mod fault;
 pub mod history;
+pub mod locks;
 pub mod report;
 pub mod runner;
 pub mod scenario;
