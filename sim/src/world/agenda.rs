@@ -1,0 +1,98 @@
+//! What is due when: a heap of events ordered by (time, sequence number).
+//!
+//! Equal times keep the order in which they were scheduled, so the order of events
+//! is a function of the run and of nothing else.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events of type `T`, by virtual time in nanoseconds.
+#[derive(Debug)]
+pub(crate) struct Agenda<T> {
+    heap: BinaryHeap<Reverse<Entry<T>>>,
+    scheduled: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    at_ns: u64,
+    seq: u64,
+    what: T,
+}
+
+impl<T> Agenda<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            scheduled: 0,
+        }
+    }
+
+    pub(crate) fn schedule(&mut self, at_ns: u64, what: T) {
+        let seq = self.scheduled;
+        self.scheduled += 1;
+        self.heap.push(Reverse(Entry { at_ns, seq, what }));
+    }
+
+    /// The time of the next event.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(entry)| entry.at_ns)
+    }
+
+    /// The next event, if it is due at `now_ns` or before.
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<T> {
+        if self.next_ns()? > now_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.what)
+    }
+}
+
+impl<T> Entry<T> {
+    fn key(&self) -> (u64, u64) {
+        (self.at_ns, self.seq)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_come_out_as_they_went_in() {
+        let mut agenda = Agenda::new();
+        for (at, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b')] {
+            agenda.schedule(at, what);
+        }
+        let order: String = std::iter::from_fn(|| agenda.pop_due(9)).collect();
+        assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn nothing_comes_out_before_its_time() {
+        let mut agenda = Agenda::new();
+        agenda.schedule(5, ());
+        assert_eq!(agenda.pop_due(4), None);
+        assert_eq!(agenda.pop_due(5), Some(()));
+    }
+}

@@ -1,0 +1,167 @@
+//! What a program sees of the host that it runs on.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
+
+use super::network::address_of;
+use super::random::Stream;
+use super::task::{Key, Timer};
+use super::{Core, HostId, World};
+
+/// A host, as a program that runs on it sees it: its clocks, its sockets, its tasks.
+#[derive(Clone)]
+pub struct Host {
+    pub(super) core: Rc<Core>,
+    pub(super) id: HostId,
+}
+
+impl Host {
+    /// Which host this is.
+    pub fn id(&self) -> HostId {
+        self.id
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.core.seed
+    }
+
+    /// True time: nanoseconds of virtual time since the run began. For whoever
+    /// records what happens; a program has only its clocks.
+    pub fn now_ns(&self) -> u64 {
+        self.core.now_ns.get()
+    }
+
+    /// The wall clock, nanoseconds since the Unix epoch.
+    pub fn wall_ns(&self) -> u64 {
+        let now_ns = self.now_ns();
+        self.core.hosts.borrow()[self.id.index()]
+            .clocks
+            .wall_ns(now_ns)
+    }
+
+    /// The monotonic clock, nanoseconds since the run began.
+    pub fn mono_ns(&self) -> u64 {
+        let now_ns = self.now_ns();
+        self.core.hosts.borrow()[self.id.index()]
+            .clocks
+            .mono_ns(now_ns)
+    }
+
+    /// The random stream of this name, from its beginning.
+    pub fn stream(&self, name: &str) -> Stream {
+        Stream::new(self.core.seed, name)
+    }
+
+    /// Sleeps for `duration` of the monotonic clock.
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = self.mono_ns().saturating_add(duration_ns);
+        Sleep {
+            host: self.clone(),
+            deadline_ns,
+            armed: None,
+        }
+    }
+
+    /// Runs `future` as a task of this host's process.
+    pub fn spawn(&self, future: impl Future<Output = ()> + 'static) {
+        self.core.spawn(self.id, Box::pin(future));
+    }
+
+    /// Connects to `port` of `to`. Fails as TCP does: refused where nobody listens,
+    /// reset when a connection's patience is over.
+    pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {
+        TcpStream::connect(SocketAddr::new(address_of(to), port)).await
+    }
+
+    /// Listens on `port`.
+    pub async fn listen(&self, port: u16) -> io::Result<TcpListener> {
+        TcpListener::bind(SocketAddr::new(address_of(self.id), port)).await
+    }
+
+    /// Calls `act` on the world as soon as the task that runs now gives way, before
+    /// anything else happens; resolves when it has. What `act` does to this host
+    /// (pause it, kill it) therefore takes effect exactly here in the program.
+    pub async fn interrupt(&self, act: impl FnOnce(&mut World) + 'static) {
+        self.core.soon.borrow_mut().push(Box::new(act));
+        let mut given_way = false;
+        poll_fn(|cx| {
+            if std::mem::replace(&mut given_way, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Ends the run when the current instant is over.
+    pub fn stop_world(&self) {
+        self.core.stopped.set(true);
+    }
+}
+
+/// A sleep by the monotonic clock of a host.
+#[must_use = "a sleep does nothing unless awaited"]
+pub struct Sleep {
+    host: Host,
+    deadline_ns: u64,
+    armed: Option<(Key, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let core = self.host.core.clone();
+        let now_ns = core.now_ns.get();
+        let due_ns = {
+            let hosts = core.hosts.borrow();
+            let clocks = &hosts[self.host.id.index()].clocks;
+            if clocks.mono_ns(now_ns) >= self.deadline_ns {
+                drop(hosts);
+                self.disarm();
+                return Poll::Ready(());
+            }
+            clocks.when_mono(self.deadline_ns, now_ns)
+        };
+        if let Some((key, armed_for_ns)) = self.armed
+            && armed_for_ns == due_ns
+            && let Some(timer) = core.timers.borrow_mut().get_mut(key)
+        {
+            timer.waker.clone_from(cx.waker());
+            return Poll::Pending;
+        }
+        self.disarm();
+        let timer = Timer {
+            host: self.host.id,
+            waker: cx.waker().clone(),
+        };
+        let key = core.timers.borrow_mut().insert_with(|_| timer);
+        core.schedule(due_ns, super::Event::Timer(key));
+        self.armed = Some((key, due_ns));
+        Poll::Pending
+    }
+}
+
+impl Sleep {
+    fn disarm(&mut self) {
+        if let Some((key, _)) = self.armed.take() {
+            self.host.core.timers.borrow_mut().remove(key);
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.disarm();
+    }
+}

@@ -1,0 +1,458 @@
+//! Links between hosts: latency, loss, partitions, and TCP's patience with them.
+//!
+//! turmoil-net's kernels speak TCP and leave time to us. It repeats a segment by
+//! counting calls, not by time, so its own retransmission is switched off and this
+//! module models what a retransmitting sender looks like from outside: a segment
+//! that does not get through is tried again one retransmission timeout later, then
+//! after twice that, and so on; whatever its connection sends meanwhile waits
+//! behind it, since TCP delivers in order; when patience is over the sender's
+//! connection is reset.
+//!
+//! A packet meets the faults of the instant at which it leaves. Acknowledgements
+//! without data arrive at once: with retransmission off nothing waits for them but
+//! the sender's buffer.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use turmoil_net::{Packet, TcpFlags, TcpSegment, Transport};
+
+use super::HostId;
+use super::dist::Dist;
+use super::random::Stream;
+
+/// Linux's smallest retransmission timeout (`TCP_RTO_MIN`): what a connection with
+/// a round trip of milliseconds uses.
+const DATA_TIMEOUT_NS: u64 = 200_000_000;
+
+/// The initial timeout, for a connection without a measured round trip (RFC 6298).
+const SYN_TIMEOUT_NS: u64 = 1_000_000_000;
+
+/// Linux's longest retransmission timeout (`TCP_RTO_MAX`).
+const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;
+
+/// How long Linux tries to connect: `tcp_syn_retries` = 6, 127 s.
+const SYN_PATIENCE_NS: u64 = 127_000_000_000;
+
+/// How long Linux repeats data: `tcp_retries2` = 15, about 924.6 s.
+const DATA_PATIENCE_NS: u64 = 924_600_000_000;
+
+/// What a rule does to the packets that it catches.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LinkEffect {
+    /// Nothing gets through.
+    Cut,
+    /// Everything takes longer by this much.
+    Slow {
+        /// Nanoseconds, one way.
+        extra_ns: u64,
+    },
+    /// Each transmission is lost with this probability.
+    Lossy {
+        /// From 0 to 1.
+        probability: f64,
+    },
+}
+
+/// A fault of the links from some hosts to others, in that direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkRule {
+    /// Senders.
+    pub from: Vec<HostId>,
+    /// Receivers.
+    pub to: Vec<HostId>,
+    /// Whether the reverse direction is concerned too.
+    pub both_ways: bool,
+    /// What happens there.
+    pub effect: LinkEffect,
+}
+
+/// Names an installed rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleId(u64);
+
+/// A message that a run kept for a person to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Virtual time at which it first left, in nanoseconds.
+    pub sent_ns: u64,
+    /// Virtual time at which it arrived, if it did.
+    pub arrived_ns: Option<u64>,
+    /// The sender.
+    pub from: HostId,
+    /// The receiver.
+    pub to: HostId,
+    /// What it carried.
+    pub payload: Bytes,
+}
+
+/// A packet under way.
+pub(super) struct Transit {
+    pub(super) packet: Packet,
+    pub(super) route: Route,
+    /// Where the message log keeps it.
+    message: Option<usize>,
+}
+
+/// One direction of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Route {
+    pub(super) from: HostId,
+    pub(super) from_port: u16,
+    pub(super) to: HostId,
+    pub(super) to_port: u16,
+}
+
+/// What becomes of a packet, for the world to put on its agenda.
+pub(super) enum Departure {
+    /// It arrives then.
+    Arrives { at_ns: u64, transit: Transit },
+    /// It, and what follows it, is tried again then.
+    RetryAt { at_ns: u64, route: Route },
+}
+
+/// What one direction of a connection remembers.
+#[derive(Default)]
+struct Flow {
+    /// When its last packet arrives: none may overtake it.
+    last_due_ns: u64,
+    /// What did not get through yet, in order.
+    held: VecDeque<Transit>,
+    /// How often the first of these was tried in vain.
+    tries: u32,
+    /// When it was first tried.
+    since_ns: u64,
+}
+
+pub(super) struct Network {
+    latency: Dist,
+    loss: f64,
+    random: Stream,
+    rules: Vec<(RuleId, LinkRule)>,
+    next_rule: u64,
+    flows: BTreeMap<Route, Flow>,
+    /// Hosts without power: they neither send nor receive.
+    silent: Vec<bool>,
+    messages: Option<Vec<SentMessage>>,
+}
+
+impl Network {
+    pub(super) fn new(latency: Dist, loss: f64, random: Stream, hosts: usize, keep: bool) -> Self {
+        Self {
+            latency,
+            loss,
+            random,
+            rules: Vec::new(),
+            next_rule: 0,
+            flows: BTreeMap::new(),
+            silent: vec![false; hosts],
+            messages: keep.then(Vec::new),
+        }
+    }
+
+    /// Sends `packet` off at `now_ns`.
+    pub(super) fn send(&mut self, packet: Packet, now_ns: u64) -> Option<Departure> {
+        let route = Route::of(&packet)?;
+        if self.is_silent(route.from) {
+            return None;
+        }
+        let message = self.remember(&packet, route, now_ns);
+        let transit = Transit {
+            packet,
+            route,
+            message,
+        };
+        let flow = self.flows.entry(route).or_default();
+        if flags(&transit.packet).rst {
+            // The connection is gone, and with it what it still had to send. Nobody
+            // repeats a reset.
+            flow.held.clear();
+            return self
+                .gets_through(route)
+                .then(|| self.depart(transit, now_ns));
+        }
+        if !flow.held.is_empty() {
+            flow.held.push_back(transit);
+            return None;
+        }
+        if self.gets_through(route) {
+            return Some(self.depart(transit, now_ns));
+        }
+        self.hold(transit, now_ns)
+    }
+
+    /// Keeps back a packet that did not get through; says when to try again, unless
+    /// others already wait.
+    pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) -> Option<Departure> {
+        if flags(&transit.packet).rst {
+            return None;
+        }
+        let route = transit.route;
+        let timeout_ns = first_timeout_ns(&transit.packet);
+        let flow = self.flows.entry(route).or_default();
+        let is_first = flow.held.is_empty();
+        flow.held.push_back(transit);
+        if !is_first {
+            return None;
+        }
+        flow.tries = 1;
+        flow.since_ns = now_ns;
+        Some(Departure::RetryAt {
+            at_ns: now_ns + timeout_ns,
+            route,
+        })
+    }
+
+    /// Tries again what `route` holds back. `Err` carries the reset for its sender
+    /// when patience is over.
+    pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Result<Vec<Departure>, Packet> {
+        let mut departures = Vec::new();
+        let mut delivered = false;
+        while let Some(transit) = self
+            .flows
+            .get_mut(&route)
+            .and_then(|flow| flow.held.pop_front())
+        {
+            if self.gets_through(route) {
+                departures.push(self.depart(transit, now_ns));
+                delivered = true;
+                continue;
+            }
+            let patience_ns = patience_ns(&transit.packet);
+            let timeout_ns = first_timeout_ns(&transit.packet);
+            let flow = self.flows.entry(route).or_default();
+            if delivered {
+                flow.tries = 0;
+                flow.since_ns = now_ns;
+            }
+            if now_ns - flow.since_ns >= patience_ns {
+                flow.held.clear();
+                return Err(reset_for_sender(route));
+            }
+            let wait_ns = timeout_ns
+                .saturating_mul(1 << flow.tries.min(30))
+                .min(LONGEST_TIMEOUT_NS);
+            flow.tries += 1;
+            flow.held.push_front(transit);
+            departures.push(Departure::RetryAt {
+                at_ns: now_ns + wait_ns,
+                route,
+            });
+            break;
+        }
+        Ok(departures)
+    }
+
+    /// The message log learns of an arrival.
+    pub(super) fn arrived(&mut self, transit: &Transit, now_ns: u64) {
+        if let (Some(messages), Some(index)) = (&mut self.messages, transit.message) {
+            messages[index].arrived_ns = Some(now_ns);
+        }
+    }
+
+    pub(super) fn install(&mut self, rule: LinkRule) -> RuleId {
+        let id = RuleId(self.next_rule);
+        self.next_rule += 1;
+        self.rules.push((id, rule));
+        id
+    }
+
+    pub(super) fn lift(&mut self, id: RuleId) {
+        self.rules.retain(|(installed, _)| *installed != id);
+    }
+
+    pub(super) fn is_silent(&self, host: HostId) -> bool {
+        self.silent[host.index()]
+    }
+
+    pub(super) fn set_silent(&mut self, host: HostId, silent: bool) {
+        self.silent[host.index()] = silent;
+    }
+
+    /// Forgets the connections of a host that lost power. Returns the resets that,
+    /// delivered into its own kernel, make the kernel forget them too; what its
+    /// peers still send finds no connection there and is answered with a reset, as
+    /// by a machine that has rebooted.
+    pub(super) fn forget(&mut self, host: HostId) -> Vec<Packet> {
+        let own: Vec<Route> = self
+            .flows
+            .keys()
+            .filter(|route| route.from == host || route.to == host)
+            .map(|route| {
+                if route.from == host {
+                    *route
+                } else {
+                    route.reverse()
+                }
+            })
+            .collect();
+        self.flows.retain(|route, _| route.from != host);
+        own.into_iter().map(reset_for_sender).collect()
+    }
+
+    pub(super) fn take_messages(&mut self) -> Vec<SentMessage> {
+        self.messages.take().unwrap_or_default()
+    }
+
+    /// Whether one transmission along `route`, started now, arrives.
+    fn gets_through(&mut self, route: Route) -> bool {
+        if self.is_silent(route.to) {
+            return false;
+        }
+        let mut survives = 1.0 - self.loss;
+        for (_, rule) in self.rules.iter().filter(|(_, rule)| rule.concerns(route)) {
+            match rule.effect {
+                LinkEffect::Cut => return false,
+                LinkEffect::Lossy { probability } => survives *= 1.0 - probability,
+                LinkEffect::Slow { .. } => {}
+            }
+        }
+        survives >= 1.0 || self.random.chance(survives)
+    }
+
+    fn depart(&mut self, transit: Transit, now_ns: u64) -> Departure {
+        let extra_ns: u64 = self
+            .rules
+            .iter()
+            .filter(|(_, rule)| rule.concerns(transit.route))
+            .map(|(_, rule)| match rule.effect {
+                LinkEffect::Slow { extra_ns } => extra_ns,
+                _ => 0,
+            })
+            .sum();
+        let due_ns = now_ns + self.latency.sample_ns(&mut self.random) + extra_ns;
+        let flow = self.flows.entry(transit.route).or_default();
+        flow.last_due_ns = flow.last_due_ns.max(due_ns);
+        Departure::Arrives {
+            at_ns: flow.last_due_ns,
+            transit,
+        }
+    }
+
+    fn remember(&mut self, packet: &Packet, route: Route, now_ns: u64) -> Option<usize> {
+        let messages = self.messages.as_mut()?;
+        let payload = &segment(packet)?.payload;
+        if payload.is_empty() {
+            return None;
+        }
+        messages.push(SentMessage {
+            sent_ns: now_ns,
+            arrived_ns: None,
+            from: route.from,
+            to: route.to,
+            payload: payload.clone(),
+        });
+        Some(messages.len() - 1)
+    }
+}
+
+impl LinkRule {
+    fn concerns(&self, route: Route) -> bool {
+        let forth = self.from.contains(&route.from) && self.to.contains(&route.to);
+        let back = self.both_ways && self.from.contains(&route.to) && self.to.contains(&route.from);
+        forth || back
+    }
+}
+
+impl Route {
+    fn of(packet: &Packet) -> Option<Self> {
+        let segment = segment(packet)?;
+        Some(Self {
+            from: host_of(packet.src)?,
+            from_port: segment.src_port,
+            to: host_of(packet.dst)?,
+            to_port: segment.dst_port,
+        })
+    }
+
+    fn reverse(self) -> Self {
+        Self {
+            from: self.to,
+            from_port: self.to_port,
+            to: self.from,
+            to_port: self.from_port,
+        }
+    }
+}
+
+/// The address of a host: 10.0.0.0/8 counted from 1.
+pub(super) fn address_of(host: HostId) -> IpAddr {
+    let [high, low] = (host.0 + 1).to_be_bytes();
+    IpAddr::V4(Ipv4Addr::new(10, 0, high, low))
+}
+
+fn host_of(address: IpAddr) -> Option<HostId> {
+    match address {
+        IpAddr::V4(v4) => {
+            let [_, _, high, low] = v4.octets();
+            Some(HostId(u16::from_be_bytes([high, low]).checked_sub(1)?))
+        }
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// Whether a packet is an acknowledgement and nothing else.
+pub(super) fn is_bare_ack(packet: &Packet) -> bool {
+    segment(packet).is_some_and(|s| {
+        s.payload.is_empty() && s.flags.ack && !s.flags.syn && !s.flags.fin && !s.flags.rst
+    })
+}
+
+/// Whether the receiver of a bare acknowledgement has power to take it.
+pub(super) fn receiver_of(packet: &Packet) -> Option<HostId> {
+    host_of(packet.dst)
+}
+
+fn segment(packet: &Packet) -> Option<&TcpSegment> {
+    match &packet.payload {
+        Transport::Tcp(segment) => Some(segment),
+        Transport::Udp(_) => None,
+    }
+}
+
+fn flags(packet: &Packet) -> TcpFlags {
+    segment(packet).map(|s| s.flags).unwrap_or_default()
+}
+
+fn first_timeout_ns(packet: &Packet) -> u64 {
+    if flags(packet).syn {
+        SYN_TIMEOUT_NS
+    } else {
+        DATA_TIMEOUT_NS
+    }
+}
+
+fn patience_ns(packet: &Packet) -> u64 {
+    if flags(packet).syn {
+        SYN_PATIENCE_NS
+    } else {
+        DATA_PATIENCE_NS
+    }
+}
+
+/// A reset that appears to come from the far end of `route`.
+fn reset_for_sender(route: Route) -> Packet {
+    Packet {
+        src: address_of(route.to),
+        dst: address_of(route.from),
+        ttl: 64,
+        payload: Transport::Tcp(TcpSegment {
+            src_port: route.to_port,
+            dst_port: route.from_port,
+            seq: 0,
+            ack: 0,
+            flags: TcpFlags {
+                rst: true,
+                ..TcpFlags::default()
+            },
+            window: 0,
+            payload: Bytes::new(),
+        }),
+    }
+}
+
+/// The data that a packet carries.
+pub(super) fn payload(packet: &Packet) -> &[u8] {
+    segment(packet).map_or(&[], |s| &s.payload)
+}

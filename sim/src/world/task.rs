@@ -1,0 +1,190 @@
+//! Tasks, the queue of those that are ready, and timers.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+use super::HostId;
+use super::random::Stream;
+
+/// A future that the world polls; it stays on the world's thread.
+pub(super) type BoxFuture = Pin<Box<dyn Future<Output = ()>>>;
+
+/// A place in a [`Slots`], with the generation that it was given in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    index: u32,
+    generation: u32,
+}
+
+/// Values under keys that are never valid twice.
+pub(super) struct Slots<T> {
+    slots: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Slots<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Stores what `make` builds when told its key.
+    pub(super) fn insert_with(&mut self, make: impl FnOnce(Key) -> T) -> Key {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[index as usize];
+        let key = Key {
+            index,
+            generation: slot.0,
+        };
+        slot.1 = Some(make(key));
+        key
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        let (generation, value) = self.slots.get_mut(key.index as usize)?;
+        value.as_mut().filter(|_| *generation == key.generation)
+    }
+
+    pub(super) fn remove(&mut self, key: Key) -> Option<T> {
+        let (generation, value) = self.slots.get_mut(key.index as usize)?;
+        if *generation != key.generation {
+            return None;
+        }
+        let removed = value.take()?;
+        *generation = generation.wrapping_add(1);
+        self.free.push(key.index);
+        Some(removed)
+    }
+
+    /// All values with their keys, in the order of their places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
+        self.slots
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (generation, value))| {
+                let key = Key {
+                    index: index as u32,
+                    generation: *generation,
+                };
+                value.as_ref().map(|value| (key, value))
+            })
+    }
+}
+
+/// One task.
+pub(super) struct Task {
+    pub(super) host: HostId,
+    /// `None` while it is being polled.
+    pub(super) future: Option<BoxFuture>,
+    pub(super) waker: Waker,
+    pub(super) alarm: Arc<Alarm>,
+}
+
+/// What a waker does: puts its task into the ready queue, once until it is polled.
+pub(super) struct Alarm {
+    task: Key,
+    queued: AtomicBool,
+    ready: Arc<ReadyQueue>,
+}
+
+impl Alarm {
+    pub(super) fn new(task: Key, ready: Arc<ReadyQueue>) -> Arc<Self> {
+        Arc::new(Self {
+            task,
+            queued: AtomicBool::new(false),
+            ready,
+        })
+    }
+
+    /// The task is about to be polled: what wakes it from now on counts anew.
+    pub(super) fn reset(&self) {
+        self.queued.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::Relaxed) {
+            self.ready.push(self.task);
+        }
+    }
+}
+
+/// Tasks that can go on. Behind a mutex only because a [`Waker`] must be `Sync`: one
+/// thread uses it, so nobody ever waits.
+#[derive(Default)]
+pub(super) struct ReadyQueue(Mutex<VecDeque<Key>>);
+
+impl ReadyQueue {
+    pub(super) fn push(&self, task: Key) {
+        self.lock().push_back(task);
+    }
+
+    /// The next task: the one that waits longest, or one drawn from `shuffle`.
+    pub(super) fn pop(&self, shuffle: Option<&mut Stream>) -> Option<Key> {
+        let mut queue = self.lock();
+        match shuffle {
+            Some(stream) if queue.len() > 1 => {
+                let index = stream.below(queue.len() as u64) as usize;
+                queue.remove(index)
+            }
+            _ => queue.pop_front(),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Key>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who sleeps.
+pub(super) struct Timer {
+    pub(super) host: HostId,
+    pub(super) waker: Waker,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_valid_twice() {
+        let mut slots = Slots::new();
+        let first = slots.insert_with(|_| 'a');
+        assert_eq!(slots.remove(first), Some('a'));
+        let second = slots.insert_with(|_| 'b');
+        assert_eq!(slots.get_mut(first), None);
+        assert_eq!(slots.remove(first), None);
+        assert_eq!(slots.get_mut(second), Some(&mut 'b'));
+    }
+
+    #[test]
+    fn a_task_is_queued_once_until_it_is_polled() {
+        let ready = Arc::new(ReadyQueue::default());
+        let key = Key {
+            index: 0,
+            generation: 0,
+        };
+        let alarm = Alarm::new(key, ready.clone());
+        alarm.wake_by_ref();
+        alarm.wake_by_ref();
+        assert_eq!(ready.pop(None), Some(key));
+        assert_eq!(ready.pop(None), None);
+        alarm.reset();
+        alarm.wake_by_ref();
+        assert_eq!(ready.pop(None), Some(key));
+    }
+}
