@@ -1,0 +1,65 @@
+//! The world that a lock lives in, as far as a lock can see: two clocks, sleep,
+//! connections, tasks and random numbers.
+//!
+//! Lock code touches the outside through [`Env`] alone, so the same code runs in the
+//! simulated world ([`world::Simulated`]) and on a real machine
+//! ([`machine::Machine`]).
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::history::{ClockKind, Name};
+
+pub mod machine;
+pub mod world;
+
+/// What a lock may use of the world around it. One value per process; clones share.
+pub trait Env: Clone + 'static {
+    /// A connection to another process.
+    type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
+
+    /// What one of this host's clocks says, in nanoseconds of that clock.
+    fn now_ns(&self, clock: ClockKind) -> u64;
+
+    /// Sleeps by the monotonic clock.
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static;
+
+    /// Connects to a host of the scenario: `n1`, `resource`.
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static;
+
+    /// Runs a task beside the caller, until the process ends.
+    fn spawn(&self, task: impl Future<Output = ()> + 'static);
+
+    /// 64 bits of this process's own random stream.
+    fn random(&self) -> u64;
+}
+
+/// Something took longer than it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no answer in time")
+    }
+}
+
+/// Waits for `future`, but not longer than `limit`; without a limit, for ever.
+pub async fn timeout<E: Env, T>(
+    env: &E,
+    limit: Option<Duration>,
+    future: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
+    let Some(limit) = limit else {
+        return Ok(future.await);
+    };
+    tokio::select! {
+        biased;
+        value = future => Ok(value),
+        () = env.sleep(limit) => Err(Elapsed),
+    }
+}

@@ -1,0 +1,76 @@
+//! [`Env`] in the simulated world.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_sim::world::random::{Rng, Stream};
+use locklab_sim::world::{Host, HostId, TcpStream};
+
+use super::Env;
+use crate::history::{ClockKind, Name};
+
+/// Where every server of a simulated scenario listens: hosts do not share addresses.
+pub const PORT: u16 = 6379;
+
+/// The hosts of a simulated scenario by name.
+pub type Directory = Rc<BTreeMap<Name, HostId>>;
+
+/// A process of a simulated host.
+#[derive(Clone)]
+pub struct Simulated {
+    host: Host,
+    directory: Directory,
+    random: Rc<RefCell<Stream>>,
+}
+
+impl Simulated {
+    /// The process called `name` on `host`; its random numbers come from a stream of
+    /// its own.
+    pub fn new(host: Host, directory: Directory, name: &str) -> Self {
+        let random = Rc::new(RefCell::new(host.stream(&format!("clients/{name}"))));
+        Self {
+            host,
+            directory,
+            random,
+        }
+    }
+}
+
+impl Env for Simulated {
+    type Stream = TcpStream;
+
+    fn now_ns(&self, clock: ClockKind) -> u64 {
+        match clock {
+            ClockKind::Wall => self.host.wall_ns(),
+            ClockKind::Monotonic => self.host.mono_ns(),
+        }
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        self.host.sleep(duration)
+    }
+
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {
+        let host = self.host.clone();
+        let id = self.directory.get(to).copied();
+        let to = to.clone();
+        async move {
+            let id = id.ok_or_else(|| {
+                io::Error::new(io::ErrorKind::NotFound, format!("no host is called {to}"))
+            })?;
+            host.connect(id, PORT).await
+        }
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.host.spawn(task);
+    }
+
+    fn random(&self) -> u64 {
+        self.random.borrow_mut().next_u64()
+    }
+}

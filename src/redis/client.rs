@@ -1,0 +1,130 @@
+//! A client of one node: connects when needed, gives up in time, and says what is
+//! known of a command that failed.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::connection::{Connection, Reply};
+use crate::env::{Env, timeout};
+use crate::history::Name;
+
+/// Why a command gave no reply to use.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The node answered with an error; the command did nothing.
+    #[error("{node} answered: {text}")]
+    Refused {
+        /// The node.
+        node: Name,
+        /// Its answer, with the error code.
+        text: String,
+    },
+    /// No connection: the command was never sent.
+    #[error("no connection to {node}: {why}")]
+    NotSent {
+        /// The node.
+        node: Name,
+        /// What connecting failed with.
+        why: String,
+    },
+    /// It was sent, and no reply came: it may have been executed, or may still be.
+    #[error("no reply from {node}: {why}")]
+    Unanswered {
+        /// The node.
+        node: Name,
+        /// What waiting failed with.
+        why: String,
+    },
+}
+
+impl Error {
+    /// Whether the command may have been executed all the same.
+    pub fn may_have_happened(&self) -> bool {
+        matches!(self, Error::Unanswered { .. })
+    }
+}
+
+/// A client of one node.
+pub struct Client<E: Env> {
+    env: E,
+    node: Name,
+    limit: Option<Duration>,
+    connection: Option<Connection<E::Stream>>,
+}
+
+impl<E: Env> Client<E> {
+    /// A client of `node`, not connected yet. `limit` is the time for connecting and
+    /// for the reply together; `None` waits for ever.
+    pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
+        Self {
+            env,
+            node,
+            limit,
+            connection: None,
+        }
+    }
+
+    /// Which node.
+    pub fn node(&self) -> &Name {
+        &self.node
+    }
+
+    /// Connects now rather than with the first command.
+    pub async fn connect(&mut self) -> Result<(), Error> {
+        let connecting = async {
+            if self.connection.is_none() {
+                let stream = self.env.connect(&self.node).await?;
+                self.connection = Some(Connection::new(stream));
+            }
+            io::Result::Ok(())
+        };
+        let why = match timeout(&self.env, self.limit, connecting).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(elapsed) => elapsed.to_string(),
+        };
+        Err(Error::NotSent {
+            node: self.node.clone(),
+            why,
+        })
+    }
+
+    /// Sends a command and waits for its reply. A connection without its reply is
+    /// given up, since the reply may still come and be taken for another's.
+    pub async fn call(&mut self, arguments: &[&[u8]]) -> Result<Reply, Error> {
+        let mut sent = false;
+        // Put back only when the reply has come.
+        let open = self.connection.take();
+        let calling = async {
+            let mut connection = match open {
+                Some(connection) => connection,
+                None => Connection::new(self.env.connect(&self.node).await?),
+            };
+            sent = true;
+            let reply = connection.call(arguments).await?;
+            io::Result::Ok((connection, reply))
+        };
+        let why = match timeout(&self.env, self.limit, calling).await {
+            Ok(Ok((connection, reply))) => {
+                self.connection = Some(connection);
+                return match reply {
+                    Reply::Error(text) => Err(Error::Refused {
+                        node: self.node.clone(),
+                        text,
+                    }),
+                    reply => Ok(reply),
+                };
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(elapsed) => elapsed.to_string(),
+        };
+        let node = self.node.clone();
+        Err(if sent {
+            Error::Unanswered { node, why }
+        } else {
+            Error::NotSent { node, why }
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! Lua scripts: by their hash, and by their text where a node does not know them.
+
+use sha1_smol::Sha1;
+
+use super::client::{Client, Error};
+use super::connection::Reply;
+use crate::env::Env;
+
+/// A script and its SHA1.
+pub struct Script {
+    text: &'static str,
+    sha1: String,
+}
+
+impl Script {
+    /// The script with this text.
+    pub fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            sha1: Sha1::from(text).digest().to_string(),
+        }
+    }
+
+    /// Runs it: `EVALSHA`, and after `NOSCRIPT` once more with `EVAL`.
+    pub async fn call<E: Env>(
+        &self,
+        client: &mut Client<E>,
+        keys: &[&[u8]],
+        arguments: &[&[u8]],
+    ) -> Result<Reply, Error> {
+        let count = keys.len().to_string();
+        let mut command: Vec<&[u8]> = vec![b"EVALSHA", self.sha1.as_bytes(), count.as_bytes()];
+        command.extend(keys);
+        command.extend(arguments);
+        match client.call(&command).await {
+            Err(Error::Refused { text, .. }) if text.starts_with("NOSCRIPT") => {
+                command[0] = b"EVAL";
+                command[1] = self.text.as_bytes();
+                client.call(&command).await
+            }
+            other => other,
+        }
+    }
+}
