@@ -1,1 +1,4 @@
 //! Hosts, clocks, network and time.
+
+pub mod dist;
+pub mod random;

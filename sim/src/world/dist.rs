@@ -1,0 +1,224 @@
+//! Distributions of durations, as scenarios write them and the world draws them.
+//!
+//! In TOML a distribution is a number, which is constant, or a table of one key:
+//! `{ uniform = [1, 5] }`, `{ exponential = 5 }`,
+//! `{ log_normal = { median = 3, sigma = 0.5 } }`.
+
+use std::fmt;
+
+use rand_distr::{Distribution, Exp1, LogNormal};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::random::{Rng, uniform_f64};
+
+/// A distribution of durations in milliseconds, never negative.
+///
+/// Only multiplications and `libm` stand between the random bits and a duration, so
+/// that the same stream gives the same durations on every machine and in every build.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dist {
+    /// Every value from the first to the second is equally likely.
+    Uniform(f64, f64),
+    /// Exponential, by its mean: the pauses between independent events.
+    Exponential(f64),
+    /// Log-normal: mostly near the median, now and then far above it, as latencies
+    /// in a data centre are.
+    LogNormal {
+        /// Half of all values are below it, in milliseconds.
+        median: f64,
+        /// The standard deviation of the value's natural logarithm.
+        sigma: f64,
+    },
+    /// Always this value.
+    #[serde(untagged)]
+    Constant(f64),
+}
+
+impl Dist {
+    /// Draws a duration, in nanoseconds, rounded to the nearest.
+    ///
+    /// How many numbers it takes from `rng` may depend on the numbers themselves. A
+    /// value that a scenario could not have given (negative, not finite) counts as 0.
+    pub fn sample_ns(&self, rng: &mut impl Rng) -> u64 {
+        let ms = match *self {
+            Dist::Constant(value) => value,
+            Dist::Uniform(low, high) => low + (high - low) * uniform_f64(rng),
+            Dist::Exponential(mean) => {
+                let unit: f64 = Exp1.sample(rng);
+                mean * unit
+            }
+            // Scaled by the median afterwards: its logarithm would have to be taken
+            // by the machine's own library.
+            Dist::LogNormal { median, sigma } => match LogNormal::new(0.0, sigma) {
+                Ok(unit) => median * unit.sample(rng),
+                Err(_) => median,
+            },
+        };
+        // The cast saturates: negative and not-a-number become 0.
+        (ms * 1e6).round() as u64
+    }
+
+    /// What makes this an impossible distribution of durations, if anything does.
+    pub fn problem(&self) -> Option<String> {
+        let (what, values) = match *self {
+            Dist::Constant(value) => ("duration", vec![value]),
+            Dist::Uniform(low, high) => ("bound", vec![low, high]),
+            Dist::Exponential(mean) => ("mean", vec![mean]),
+            Dist::LogNormal { median, sigma } => ("median or sigma", vec![median, sigma]),
+        };
+        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+            return Some(format!("a {what} must be finite, not {value}"));
+        }
+        if let Some(value) = values.iter().find(|value| **value < 0.0) {
+            return Some(format!("a {what} cannot be negative: {value}"));
+        }
+        match *self {
+            Dist::Uniform(low, high) if low > high => Some(format!(
+                "the lower bound {low} is above the upper bound {high}"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Dist {
+    /// No time at all.
+    fn default() -> Self {
+        Dist::Constant(0.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dist {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let dist = deserializer.deserialize_any(DistVisitor)?;
+        match dist.problem() {
+            None => Ok(dist),
+            Some(problem) => Err(D::Error::custom(problem)),
+        }
+    }
+}
+
+/// Reads a number as a constant, and a table as [`Table`].
+struct DistVisitor;
+
+impl<'de> Visitor<'de> for DistVisitor {
+    type Value = Dist;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "milliseconds as a number, or one of { uniform = [low, high] }, \
+             { exponential = mean }, { log_normal = { median = …, sigma = … } }",
+        )
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Dist, E> {
+        Ok(Dist::Constant(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Dist, E> {
+        Ok(Dist::Constant(value as f64))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Dist, E> {
+        Ok(Dist::Constant(value as f64))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dist, A::Error> {
+        Table::deserialize(MapAccessDeserializer::new(map)).map(|table| match table {
+            Table::Uniform(low, high) => Dist::Uniform(low, high),
+            Table::Exponential(mean) => Dist::Exponential(mean),
+            Table::LogNormal { median, sigma } => Dist::LogNormal { median, sigma },
+        })
+    }
+}
+
+/// The distributions that are spelt as a table of one key.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Table {
+    Uniform(f64, f64),
+    Exponential(f64),
+    LogNormal { median: f64, sigma: f64 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Stream;
+    use super::*;
+
+    fn draws(dist: Dist) -> Vec<u64> {
+        let mut stream = Stream::new(1, "dist");
+        (0..10_001).map(|_| dist.sample_ns(&mut stream)).collect()
+    }
+
+    /// Recorded once. They are equal in debug and release, on every machine.
+    #[test]
+    fn a_stream_gives_the_same_durations_everywhere() {
+        let log_normal = Dist::LogNormal {
+            median: 3.0,
+            sigma: 0.5,
+        };
+        let first = [Dist::Uniform(1.0, 5.0), Dist::Exponential(5.0), log_normal]
+            .map(|dist| [draws(dist)[0], draws(dist)[1], draws(dist)[10_000]]);
+        assert_eq!(
+            first,
+            [
+                [1_632_431, 2_944_004, 2_554_726],
+                [717_096, 3_732_920, 955_381],
+                [2_083_757, 2_939_255, 3_332_606],
+            ]
+        );
+    }
+
+    #[test]
+    fn each_distribution_has_the_shape_that_it_is_named_for() {
+        assert!(draws(Dist::Constant(1.5)).iter().all(|&ns| ns == 1_500_000));
+
+        let uniform = draws(Dist::Uniform(1.0, 5.0));
+        assert!(
+            uniform
+                .iter()
+                .all(|ns| (1_000_000..=5_000_000).contains(ns))
+        );
+        assert!(mean_ms(&uniform) > 2.9 && mean_ms(&uniform) < 3.1);
+
+        // The mean of 10 001 draws is off by more than four standard errors (0.2 ms)
+        // once in 16 000 streams; this stream is fixed.
+        let exponential = draws(Dist::Exponential(5.0));
+        assert!((mean_ms(&exponential) - 5.0).abs() < 0.2);
+
+        let mut log_normal = draws(Dist::LogNormal {
+            median: 3.0,
+            sigma: 0.5,
+        });
+        log_normal.sort_unstable();
+        assert!((log_normal[5000] as f64 / 1e6 - 3.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn impossible_distributions_are_named_and_drawn_without_panic() {
+        for (dist, problem) in [
+            (Dist::Constant(-1.0), "a duration cannot be negative: -1"),
+            (
+                Dist::Exponential(f64::INFINITY),
+                "a mean must be finite, not inf",
+            ),
+            (
+                Dist::Uniform(5.0, 1.0),
+                "the lower bound 5 is above the upper bound 1",
+            ),
+        ] {
+            assert_eq!(dist.problem().as_deref(), Some(problem));
+            draws(dist);
+        }
+        assert_eq!(draws(Dist::Constant(-1.0))[0], 0);
+        assert_eq!(Dist::Uniform(1.0, 1.0).problem(), None);
+    }
+
+    fn mean_ms(values: &[u64]) -> f64 {
+        values.iter().map(|&ns| ns as f64 / 1e6).sum::<f64>() / values.len() as f64
+    }
+}
