@@ -9,6 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::Name;
 
+mod expand;
+mod points;
+mod spec;
+mod table;
+
+pub use expand::expand;
+pub use points::{Moment, POINTS};
+pub use spec::{Direction, Effect, FaultSpec, Link, Placement};
+
 /// All faults of one run, every number settled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
@@ -43,7 +52,7 @@ pub enum Start {
     After {
         /// The client.
         client: Name,
-        /// The point of its program; see `workload::Point`.
+        /// The point of its program; one of [`POINTS`].
         point: Name,
         /// The first time is 1.
         nth: u32,

@@ -1,1 +1,131 @@
 //! Scenario files: the TOML schema, its validation, overrides and grids.
+//!
+//! A scenario says everything about a run except its seed: which hosts there are,
+//! which lock they use, what they do with it, what goes wrong, and what ought to
+//! come of it. This module is the schema; reading one from a file
+//! is impossible and applies overrides; [`grid`] makes many variants of one scenario.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Property;
+use crate::fault::FaultSpec;
+use crate::locks::LockSpec;
+
+pub mod environment;
+pub mod workload;
+
+pub use environment::{Clocks, Fencing, HostClock, Network, Resource};
+pub use locklab_sim::world::dist::Dist;
+pub use workload::{CheckBeforeWrite, ClientOverride, Workload};
+
+/// One scenario file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its path below `scenarios/` without `.toml`, such as `kleppmann/k1`. It comes
+    /// from where the file lies, not from what it says.
+    #[serde(skip)]
+    pub name: String,
+    /// The claim under test in a few words, for headings.
+    pub title: String,
+    /// The claim's number in the catalogue of claims: `K1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// Who claimed it, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What was claimed, what this run does, and what to look for.
+    #[serde(default)]
+    pub about: String,
+    /// The run ends here at the latest, in milliseconds of true time.
+    #[serde(default = "default_horizon_ms")]
+    pub horizon_ms: u64,
+    /// The hosts.
+    #[serde(default)]
+    pub topology: Topology,
+    /// The lock and its parameters.
+    pub lock: LockSpec,
+    /// What the clients do with it.
+    #[serde(default)]
+    pub workload: Workload,
+    /// What the lock protects.
+    #[serde(default)]
+    pub resource: Resource,
+    /// The network between the hosts.
+    #[serde(default)]
+    pub network: Network,
+    /// How far the hosts' clocks are off.
+    #[serde(default)]
+    pub clocks: Clocks,
+    /// What goes wrong: one table `[fault.NAME]` each.
+    #[serde(default)]
+    pub fault: BTreeMap<String, FaultSpec>,
+    /// The verdict that is expected of each property, over all runs together.
+    #[serde(default)]
+    pub expect: BTreeMap<Property, Expected>,
+    /// The grid that a sweep runs over when it is not told another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepSpec>,
+}
+
+/// Which hosts there are, beside the one named `resource`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Topology {
+    /// Redis nodes, `n1`, `n2`, …; 1 to 99. None knows of the others.
+    pub nodes: u32,
+    /// Clients, `c1`, `c2`, …; 1 to 99.
+    pub clients: u32,
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Topology {
+            nodes: 1,
+            clients: 2,
+        }
+    }
+}
+
+impl Topology {
+    /// The names of all hosts: clients, nodes, and the resource.
+    pub fn hosts(&self) -> Vec<String> {
+        let clients = (1..=self.clients).map(|i| format!("c{i}"));
+        let nodes = (1..=self.nodes).map(|i| format!("n{i}"));
+        clients.chain(nodes).chain(["resource".into()]).collect()
+    }
+}
+
+/// What a scenario expects of a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expected {
+    /// No run violates it.
+    Holds,
+    /// Some run violates it.
+    Violated,
+}
+
+/// The default grid of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepSpec {
+    /// Every cell of the grid runs with the seeds `0..seeds`.
+    #[serde(default = "default_seeds")]
+    pub seeds: u64,
+    /// What varies, as the `--vary` option takes it; see [`grid`].
+    #[serde(default)]
+    pub vary: Vec<String>,
+}
+
+/// A minute, far beyond the leases of seconds that the scenarios use.
+fn default_horizon_ms() -> u64 {
+    60_000
+}
+
+/// Enough that a rate of 1 % has a 95 % interval of about ± 0.6 %.
+fn default_seeds() -> u64 {
+    1000
+}

@@ -161,9 +161,16 @@ mod tests {
             median: 3.0,
             sigma: 0.5,
         };
-        assert_eq!(draws(Dist::Uniform(1.0, 5.0))[..3], [0, 0, 0]);
-        assert_eq!(draws(Dist::Exponential(5.0))[..3], [0, 0, 0]);
-        assert_eq!(draws(log_normal)[..3], [0, 0, 0]);
+        let first = [Dist::Uniform(1.0, 5.0), Dist::Exponential(5.0), log_normal]
+            .map(|dist| [draws(dist)[0], draws(dist)[1], draws(dist)[10_000]]);
+        assert_eq!(
+            first,
+            [
+                [1_632_431, 2_944_004, 2_554_726],
+                [717_096, 3_732_920, 955_381],
+                [2_083_757, 2_939_255, 3_332_606],
+            ]
+        );
     }
 
     #[test]

@@ -1,0 +1,92 @@
+//! What the lab's clients do with a lock, as a scenario describes it.
+//!
+//! Every client does the same, `rounds` times: take the lock, read the resource, work
+//! for a while, write the resource, give the lock back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Dist;
+
+/// What every client does, unless its own table says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Workload {
+    /// How often each client takes the lock.
+    pub rounds: u32,
+    /// Each client's own delay before its first attempt, in milliseconds.
+    pub start_ms: Dist,
+    /// The pause of a client between its rounds, in milliseconds.
+    pub think_ms: Dist,
+    /// The work between reading and writing the resource, in milliseconds.
+    pub hold_ms: Dist,
+    /// A client stops trying this long after it began to try, in milliseconds, and
+    /// goes on to its next round; absent: it never stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up_ms: Option<u64>,
+    /// What a client looks at just before it writes.
+    pub check: CheckBeforeWrite,
+    /// What single clients do differently: `[workload.client.c2]`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client: BTreeMap<String, ClientOverride>,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Workload {
+            rounds: 1,
+            start_ms: Dist::default(),
+            think_ms: Dist::default(),
+            hold_ms: Dist::default(),
+            give_up_ms: None,
+            check: CheckBeforeWrite::None,
+            client: BTreeMap::new(),
+        }
+    }
+}
+
+impl Workload {
+    /// What this one client does: the workload with its own table put in.
+    pub fn of(&self, client: &str) -> Workload {
+        let own = self.client.get(client).cloned().unwrap_or_default();
+        Workload {
+            rounds: own.rounds.unwrap_or(self.rounds),
+            start_ms: own.start_ms.unwrap_or(self.start_ms),
+            think_ms: own.think_ms.unwrap_or(self.think_ms),
+            hold_ms: own.hold_ms.unwrap_or(self.hold_ms),
+            give_up_ms: self.give_up_ms,
+            check: self.check,
+            client: BTreeMap::new(),
+        }
+    }
+}
+
+/// What a client looks at just before it writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckBeforeWrite {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its own clock: it leaves the write out when its lease is over (claim K2).
+    Deadline,
+}
+
+/// What one client does differently; absent: as all do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientOverride {
+    /// See [`Workload::rounds`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// See [`Workload::start_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ms: Option<Dist>,
+    /// See [`Workload::think_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think_ms: Option<Dist>,
+    /// See [`Workload::hold_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_ms: Option<Dist>,
+}
