@@ -11,9 +11,11 @@
 //! the code that judges a simulated one.
 
 pub mod check;
+pub mod env;
 pub mod fault;
 pub mod history;
 pub mod locks;
+pub mod redis;
 pub mod report;
 pub mod runner;
 pub mod scenario;

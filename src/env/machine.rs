@@ -50,7 +50,10 @@ impl Env for Machine {
         let to = to.clone();
         async move {
             let address = address.ok_or_else(|| {
-                io::Error::new(io::ErrorKind::NotFound, format!("no process is called {to}"))
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!("no process is called {to}"),
+                )
             })?;
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;

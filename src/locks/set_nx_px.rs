@@ -1,6 +1,150 @@
-//! `set-nx-px`: the lock on one node that redis.io recommends.
+//! `set-nx-px`: the lock on one node that redis.io describes under "Correct
+//! implementation with a single instance".
+//!
+//! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant.
+//! - Extend: a script sets the lease anew if the value is still the token.
+//! - Release: four ways are in circulation, see [`Release`]; redis.io's is the script
+//!   that compares before it deletes.
+//!
+//! The holder may act until its own clock has advanced by the TTL since *before* it
+//! sent the `SET`: the node started the lease later than that.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use super::lock::{AcquireError, ExtendError, Grant, Lock, Retry};
+use super::{CatalogueEntry, KEY, random_owner};
+use crate::env::Env;
+use crate::history::{ClockKind, Deadline, Name};
+use crate::redis::{Client, Error, Reply, Script};
+
+/// Where the fencing tokens are counted.
+const COUNTER: &str = "lock:token";
+
+/// `set-nx-px` as one client uses it.
+pub struct SetNxPx<E: Env> {
+    env: E,
+    node: Client<E>,
+    params: Params,
+    set_with_token: Script,
+    compare_delete: Script,
+    compare_expire: Script,
+}
+
+impl<E: Env> SetNxPx<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        let limit = params.timeout_ms.map(Duration::from_millis);
+        Self {
+            node: Client::new(env.clone(), node.clone(), limit),
+            env,
+            params,
+            set_with_token: Script::new(include_str!("scripts/set_with_token.lua")),
+            compare_delete: Script::new(include_str!("scripts/compare_delete.lua")),
+            compare_expire: Script::new(include_str!("scripts/compare_expire.lua")),
+        }
+    }
+
+    fn deadline(&self, started_ns: u64) -> Option<Deadline> {
+        Some(Deadline {
+            clock: self.params.clock,
+            at_ns: started_ns + self.params.ttl_ms * 1_000_000,
+        })
+    }
+}
+
+impl<E: Env> Lock for SetNxPx<E> {
+    async fn connect(&mut self) {
+        // If this fails, so will the first attempt, and say why.
+        let _ = self.node.connect().await;
+    }
+
+    async fn try_acquire(&mut self) -> Result<Grant, AcquireError> {
+        let owner = random_owner(&self.env);
+        let ttl_ms = self.params.ttl_ms.to_string();
+        let (key, token, ttl) = (KEY.as_bytes(), owner.as_bytes(), ttl_ms.as_bytes());
+        let started_ns = self.env.now_ns(self.params.clock);
+        let reply = if self.params.fencing_token {
+            let keys = [key, COUNTER.as_bytes()];
+            self.set_with_token
+                .call(&mut self.node, &keys, &[token, ttl])
+                .await?
+        } else {
+            self.node
+                .call(&[b"SET", key, token, b"NX", b"PX", ttl])
+                .await?
+        };
+        let fencing_token = match reply {
+            Reply::Nil => return Err(AcquireError::NotAcquired("somebody holds it".into())),
+            reply => reply.integer().map(|number| number as u64),
+        };
+        let deadline = self.deadline(started_ns);
+        Ok(Grant {
+            owner,
+            deadline,
+            fencing_token,
+        })
+    }
+
+    async fn extend(&mut self, grant: &Grant) -> Result<Grant, ExtendError> {
+        let ttl_ms = self.params.ttl_ms.to_string();
+        let started_ns = self.env.now_ns(self.params.clock);
+        let arguments = [grant.owner.as_bytes(), ttl_ms.as_bytes()];
+        let reply = self
+            .compare_expire
+            .call(&mut self.node, &[KEY.as_bytes()], &arguments)
+            .await?;
+        if reply.integer() != Some(1) {
+            return Err(ExtendError::Lost("the lock is no longer ours".into()));
+        }
+        Ok(Grant {
+            deadline: self.deadline(started_ns),
+            ..grant.clone()
+        })
+    }
+
+    async fn release(&mut self, grant: &Grant) -> Result<u32, Error> {
+        let (key, token) = (KEY.as_bytes(), grant.owner.as_bytes());
+        let node = &mut self.node;
+        let deleted = match self.params.release {
+            Release::Del => node.call(&[b"DEL", key]).await?,
+            Release::GetDel => match node.call(&[b"GET", key]).await? {
+                Reply::Bulk(value) if value == token => node.call(&[b"DEL", key]).await?,
+                _ => Reply::Integer(0),
+            },
+            Release::CompareDel => self.compare_delete.call(node, &[key], &[token]).await?,
+            Release::WatchDel => watch_del(node, key, token).await?,
+        };
+        Ok(deleted.integer().unwrap_or(0) as u32)
+    }
+
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.params.retry_delay_ms,
+            jitter_ms: self.params.retry_jitter_ms,
+        }
+    }
+}
+
+/// Deletes the key in a transaction that fails if anybody touches it meanwhile.
+async fn watch_del<E: Env>(node: &mut Client<E>, key: &[u8], token: &[u8]) -> Result<Reply, Error> {
+    node.call(&[b"WATCH", key]).await?;
+    match node.call(&[b"GET", key]).await? {
+        Reply::Bulk(value) if value == token => {}
+        _ => {
+            node.call(&[b"UNWATCH"]).await?;
+            return Ok(Reply::Integer(0));
+        }
+    }
+    node.call(&[b"MULTI"]).await?;
+    node.call(&[b"DEL", key]).await?;
+    // Nil: the key changed after WATCH, so the transaction did nothing.
+    Ok(match node.call(&[b"EXEC"]).await? {
+        Reply::Array(mut replies) if replies.len() == 1 => replies.remove(0),
+        _ => Reply::Integer(0),
+    })
+}
 
 /// The parameters of `set-nx-px`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -8,6 +152,9 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// The lease, in milliseconds.
     pub ttl_ms: u64,
+    /// Which clock of the client the deadline is on.
+    #[serde(default = "super::default_clock")]
+    pub clock: ClockKind,
     /// How the lock is given back.
     #[serde(default)]
     pub release: Release,
@@ -41,3 +188,38 @@ pub enum Release {
     /// `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
     WatchDel,
 }
+
+/// `set-nx-px` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "set-nx-px",
+    summary: "one node, SET key token NX PX ttl; released in one of four ways",
+    parameters: &[
+        ("ttl_ms", "required", "the lease"),
+        (
+            "clock",
+            "monotonic",
+            "wall | monotonic: which clock of the client the deadline is on",
+        ),
+        (
+            "release",
+            "compare-del",
+            "del | get-del | compare-del | watch-del",
+        ),
+        (
+            "fencing_token",
+            "false",
+            "draw a token in the script that takes the lock",
+        ),
+        ("retry_delay_ms", "200", "wait before the next attempt"),
+        (
+            "retry_jitter_ms",
+            "50",
+            "up to this much more, drawn anew each time",
+        ),
+        (
+            "timeout_ms",
+            "none",
+            "give up waiting for the node after this",
+        ),
+    ],
+};
