@@ -1,1 +1,25 @@
 //! A Redis server as a state machine: bytes and a time go in, bytes come out.
+//!
+//! [`Node`] is one `redis-server` 7.0.15 with `databases 1` and no persistence.
+//! It does no input or output and reads no clock. Whoever drives it (the world
+//! over simulated TCP, `locklab serve` over real TCP) passes in what a client
+//! sent and what the node's wall clock says, and carries out the [`Effect`]s.
+//!
+//! The way of a request: [`node`] keeps the connections, `request` cuts their
+//! bytes into commands, `dispatch` checks a command as `processCommand` does and
+//! queues or calls it, `table` says which function that is, `cmd` holds those
+//! functions, `db` is the keyspace they work on, `script` is Lua, and `reply`
+//! writes the answer. Source files named in comments (`src/db.c`) are Redis's.
+
+mod cmd;
+mod db;
+mod dispatch;
+pub mod node;
+mod number;
+mod reply;
+mod request;
+mod session;
+mod state;
+mod table;
+
+pub use node::{ConnId, Effect, Node, NodeConfig};

@@ -1,0 +1,17 @@
+//! The commands, one file each where there is substance.
+
+pub(super) mod del;
+pub(super) mod expire;
+pub(super) mod get;
+pub(super) mod set;
+
+use super::number::parse_i64;
+use super::reply::Error;
+
+pub(super) const SYNTAX: Error = Error::of("ERR syntax error");
+pub(super) const NOT_AN_INTEGER: Error = Error::of("ERR value is not an integer or out of range");
+
+/// An argument that has to be an integer.
+pub(super) fn integer(arg: &[u8]) -> Result<i64, Error> {
+    parse_i64(arg).ok_or(NOT_AN_INTEGER)
+}

@@ -1,0 +1,113 @@
+//! SET and SETNX (`src/t_string.c`).
+
+use bytes::Bytes;
+
+use super::SYNTAX;
+use super::expire::Time;
+use crate::redis::db::Entry;
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::table::Call;
+
+/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`.
+pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
+    let options = Options::parse(&call.args[3..])?;
+    let now_ms = call.now_ms();
+    let expires_at_ms = match &options.expiry {
+        Expiry::At(time) => Some(time.positive_unix_ms(now_ms, "set")?),
+        Expiry::Keep | Expiry::None => None,
+    };
+    let (key, value) = (call.args[1], call.args[2]);
+    let old = call.state.db.get(key, now_ms);
+    let exists = old.is_some();
+    let kept = old.and_then(|entry| entry.expires_at_ms);
+    let old_value = options
+        .get
+        .then(|| Reply::bulk_or_nil(old.map(|entry| entry.value.clone())));
+    let refused = match options.condition {
+        Condition::None => false,
+        Condition::Absent => exists,
+        Condition::Present => !exists,
+    };
+    if refused {
+        return Ok(old_value.unwrap_or(Reply::Nil));
+    }
+    let entry = Entry {
+        value: Bytes::copy_from_slice(value),
+        expires_at_ms: match options.expiry {
+            Expiry::Keep => kept,
+            Expiry::At(_) | Expiry::None => expires_at_ms,
+        },
+    };
+    call.state.db.set(key, entry);
+    Ok(old_value.unwrap_or(Reply::OK))
+}
+
+/// `SETNX key value`: 1 if the key was not there, and is now.
+pub(in crate::redis) fn setnx(call: &mut Call<'_>) -> Answer {
+    let now_ms = call.now_ms();
+    if call.state.db.get(call.args[1], now_ms).is_some() {
+        return Ok(Reply::Integer(0));
+    }
+    let entry = Entry {
+        value: Bytes::copy_from_slice(call.args[2]),
+        expires_at_ms: None,
+    };
+    call.state.db.set(call.args[1], entry);
+    Ok(Reply::Integer(1))
+}
+
+struct Options<'a> {
+    condition: Condition,
+    expiry: Expiry<'a>,
+    get: bool,
+}
+
+#[derive(PartialEq)]
+enum Condition {
+    None,
+    /// NX.
+    Absent,
+    /// XX.
+    Present,
+}
+
+enum Expiry<'a> {
+    None,
+    /// KEEPTTL.
+    Keep,
+    At(Time<'a>),
+}
+
+impl<'a> Options<'a> {
+    /// `parseExtendedStringArgumentsOrReply`. The first option that contradicts an
+    /// earlier one is a syntax error.
+    fn parse(mut args: &[&'a [u8]]) -> Result<Self, Error> {
+        let mut options = Options {
+            condition: Condition::None,
+            expiry: Expiry::None,
+            get: false,
+        };
+        while let [option, rest @ ..] = args {
+            args = rest;
+            let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
+            let no_expiry_yet = matches!(options.expiry, Expiry::None);
+            if is("nx") && options.condition != Condition::Present {
+                options.condition = Condition::Absent;
+            } else if is("xx") && options.condition != Condition::Absent {
+                options.condition = Condition::Present;
+            } else if is("get") {
+                options.get = true;
+            } else if is("keepttl") && !matches!(options.expiry, Expiry::At(_)) {
+                options.expiry = Expiry::Keep;
+            } else if let (true, [number, rest @ ..]) = (no_expiry_yet, args)
+                && let Some(time) = Time::option(option, number)
+            {
+                args = rest;
+                options.expiry = Expiry::At(time);
+            } else {
+                return Err(SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,164 @@
+//! The keyspace: values, their expiry, and who watches them.
+//!
+//! Expiry follows `src/db.c`: a key is expired from the millisecond after its
+//! time on, and goes when somebody looks at it. There is no active cycle: what it
+//! would delete early, nobody can see through the commands that there are.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+/// A key's value and its time to live.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) value: Bytes,
+    /// When the key expires, in milliseconds since the Unix epoch.
+    pub(super) expires_at_ms: Option<i64>,
+}
+
+/// One database. A `BTreeMap` gives every iteration a defined order.
+#[derive(Default)]
+pub(super) struct Db {
+    keys: BTreeMap<Bytes, Entry>,
+    watched: BTreeMap<Bytes, Vec<Watcher>>,
+    /// Keys deleted because their time was over, for INFO.
+    pub(super) expired_keys: u64,
+}
+
+/// A client that watches a key.
+struct Watcher {
+    client: u64,
+    /// The key was over its time, but still there, when the client watched it:
+    /// its deletion is no change. (`watchedKey.expired` of `src/multi.c`.)
+    stale: bool,
+    /// The key changed since.
+    dirty: bool,
+}
+
+impl Db {
+    /// Looks a key up, and deletes it first if its time is over.
+    pub(super) fn get(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
+        self.expire_if_needed(key, now_ms);
+        self.keys.get(key)
+    }
+
+    /// Like [`Db::get`], for a change in place. A caller that changed something
+    /// says so with [`Db::touch`].
+    pub(super) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Entry> {
+        self.expire_if_needed(key, now_ms);
+        self.keys.get_mut(key)
+    }
+
+    /// Sets a key, whatever it was.
+    pub(super) fn set(&mut self, key: &[u8], entry: Entry) {
+        match self.keys.get_mut(key) {
+            Some(old) => *old = entry,
+            None => {
+                self.keys.insert(Bytes::copy_from_slice(key), entry);
+            }
+        }
+        self.touch(key);
+    }
+
+    /// Deletes a key; says whether it was there.
+    pub(super) fn remove(&mut self, key: &[u8], now_ms: i64) -> Option<Entry> {
+        self.expire_if_needed(key, now_ms);
+        let entry = self.keys.remove(key);
+        if entry.is_some() {
+            self.touch(key);
+        }
+        entry
+    }
+
+    /// Deletes everything. Watchers of keys that were there see a change.
+    pub(super) fn flush(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        for (key, watchers) in &mut self.watched {
+            let existed = keys.contains_key(key);
+            for watcher in watchers {
+                // A key that was over its time when watched is only gone now.
+                watcher.dirty |= existed && !watcher.stale;
+                watcher.stale = false;
+            }
+        }
+    }
+
+    /// How many keys there are, expired ones included (`DBSIZE`).
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// How many keys have a time to live.
+    pub(super) fn volatile_len(&self) -> usize {
+        self.keys
+            .values()
+            .filter(|entry| entry.expires_at_ms.is_some())
+            .count()
+    }
+
+    /// A key changed: `signalModifiedKey`.
+    pub(super) fn touch(&mut self, key: &[u8]) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let exists = self.keys.contains_key(key);
+        for watcher in self.watched.get_mut(key).into_iter().flatten() {
+            if watcher.stale && !exists {
+                watcher.stale = false;
+            } else {
+                watcher.dirty = true;
+            }
+        }
+    }
+
+    /// A client watches a key from now on. Says whether it did not already.
+    pub(super) fn watch(&mut self, key: &[u8], client: u64, now_ms: i64) -> bool {
+        let stale = self.is_expired(key, now_ms);
+        let watchers = self.watched.entry(Bytes::copy_from_slice(key)).or_default();
+        let new = watchers.iter().all(|watcher| watcher.client != client);
+        if new {
+            watchers.push(Watcher {
+                client,
+                stale,
+                dirty: false,
+            });
+        }
+        new
+    }
+
+    /// A client watches a key no longer.
+    pub(super) fn unwatch(&mut self, key: &[u8], client: u64) {
+        if let Some(watchers) = self.watched.get_mut(key) {
+            watchers.retain(|watcher| watcher.client != client);
+            if watchers.is_empty() {
+                self.watched.remove(key);
+            }
+        }
+    }
+
+    /// Whether a key is not what it was when this client watched it.
+    pub(super) fn changed_since_watch(&self, key: &[u8], client: u64, now_ms: i64) -> bool {
+        self.watched
+            .get(key)
+            .into_iter()
+            .flatten()
+            .filter(|watcher| watcher.client == client)
+            .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
+    }
+
+    /// `keyIsExpired`: strictly later than the key's time.
+    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
+        self.keys
+            .get(key)
+            .and_then(|entry| entry.expires_at_ms)
+            .is_some_and(|when| now_ms > when)
+    }
+
+    fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) {
+        if self.is_expired(key, now_ms) {
+            self.keys.remove(key);
+            self.expired_keys += 1;
+            self.touch(key);
+        }
+    }
+}

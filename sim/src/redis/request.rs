@@ -1,0 +1,217 @@
+//! Requests on the wire: RESP multibulk and inline commands.
+//!
+//! Follows `processMultibulkBuffer` and `processInlineBuffer` of
+//! `src/networking.c` in what it accepts, in what it refuses, and in how early it
+//! refuses it. (A general RESP decoder answers neither question as Redis does:
+//! it accepts frames that are no requests, and its errors are its own.)
+
+use std::borrow::Cow;
+
+use super::number::parse_i64;
+use super::reply::Error;
+
+/// `PROTO_INLINE_MAX_SIZE`: the longest inline command or header line, in bytes.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+/// `proto-max-bulk-len`: the longest argument, in bytes.
+const MAX_BULK_BYTES: i64 = 512 * 1024 * 1024;
+/// The most arguments a request may declare (`INT_MAX` in 7.0.15).
+const MAX_ARGS: i64 = i32::MAX as i64;
+
+/// Cuts requests from a connection's bytes.
+#[derive(Default)]
+pub(super) struct Parser {
+    /// No request is complete before this many bytes are there, so do not look.
+    needed: usize,
+}
+
+/// What the bytes at the start of the query buffer are.
+pub(super) enum Parsed<'a> {
+    /// A request of `len` bytes. It may be empty: `\r\n` and `*0\r\n` are.
+    Request {
+        args: Vec<Cow<'a, [u8]>>,
+        len: usize,
+    },
+    /// The start of a request.
+    Incomplete,
+    /// No request; the connection ends with this error.
+    Malformed(Error),
+}
+
+impl Parser {
+    /// Reads the request at the start of `input`.
+    pub(super) fn next<'a>(&mut self, input: &'a [u8]) -> Parsed<'a> {
+        if input.is_empty() || input.len() < self.needed {
+            return Parsed::Incomplete;
+        }
+        self.needed = 0;
+        let result = if input[0] == b'*' {
+            self.multibulk(input)
+        } else {
+            inline(input)
+        };
+        match result {
+            Ok(Some((args, len))) => Parsed::Request { args, len },
+            Ok(None) => Parsed::Incomplete,
+            Err(message) => Parsed::Malformed(Error::new(format!("ERR Protocol error: {message}"))),
+        }
+    }
+
+    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Request<'a>, Cow<'static, str>> {
+        let Some((count, mut at)) = header(input, 0, "too big mbulk count string")? else {
+            return Ok(None);
+        };
+        let count = parse_i64(count)
+            .filter(|count| *count <= MAX_ARGS)
+            .ok_or("invalid multibulk length")?;
+        // A declared count costs the sender nothing, so it reserves little here.
+        let mut args = Vec::with_capacity(count.clamp(0, 64) as usize);
+        for _ in 0..count {
+            let Some((len, start)) = header(input, at, "too big bulk count string")? else {
+                return Ok(None);
+            };
+            if input[at] != b'$' {
+                let got = char::from(input[at]);
+                return Err(format!("expected '$', got '{got}'").into());
+            }
+            let len = parse_i64(len)
+                .filter(|len| (0..=MAX_BULK_BYTES).contains(len))
+                .ok_or("invalid bulk length")? as usize;
+            at = start + len + 2;
+            if input.len() < at {
+                self.needed = at;
+                return Ok(None);
+            }
+            args.push(Cow::Borrowed(&input[start..start + len]));
+        }
+        Ok(Some((args, at)))
+    }
+}
+
+type Request<'a> = Option<(Vec<Cow<'a, [u8]>>, usize)>;
+
+/// The header line at `at`: what stands between its type byte and `\r`, and where
+/// the next line starts. `None` while it is incomplete.
+fn header<'a>(
+    input: &'a [u8],
+    at: usize,
+    too_long: &'static str,
+) -> Result<Option<(&'a [u8], usize)>, Cow<'static, str>> {
+    let line = &input[at..];
+    match line.iter().position(|b| *b == b'\r') {
+        // The byte after `\r` has to be there, but Redis does not look at it.
+        Some(end) if end + 1 < line.len() => Ok(Some((&line[end.min(1)..end], at + end + 2))),
+        Some(_) => Ok(None),
+        None if line.len() > MAX_LINE_BYTES => Err(too_long.into()),
+        None => Ok(None),
+    }
+}
+
+fn inline(input: &[u8]) -> Result<Request<'_>, Cow<'static, str>> {
+    // Redis searches with `strchr`, which does not see past a NUL.
+    let end = input.iter().position(|b| matches!(b, b'\n' | 0));
+    let Some(end) = end.filter(|end| input[*end] == b'\n') else {
+        if input.len() > MAX_LINE_BYTES {
+            return Err("too big inline request".into());
+        }
+        return Ok(None);
+    };
+    let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
+    let args = split_args(line).ok_or("unbalanced quotes in request")?;
+    Ok(Some((args.into_iter().map(Cow::Owned).collect(), end + 1)))
+}
+
+/// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with
+/// escapes. `None` if a quote is not closed, or not followed by a space.
+fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut args = Vec::new();
+    let mut rest = line;
+    loop {
+        rest = rest.trim_ascii_start();
+        if rest.is_empty() {
+            return Some(args);
+        }
+        let mut arg = Vec::new();
+        loop {
+            match rest {
+                [] => break,
+                [b'"', tail @ ..] => {
+                    rest = double_quoted(tail, &mut arg)?;
+                    break;
+                }
+                [b'\'', tail @ ..] => {
+                    rest = single_quoted(tail, &mut arg)?;
+                    break;
+                }
+                [b, tail @ ..] => {
+                    rest = tail;
+                    if b.is_ascii_whitespace() {
+                        break;
+                    }
+                    arg.push(*b);
+                }
+            }
+        }
+        args.push(arg);
+    }
+}
+
+fn double_quoted<'a>(mut rest: &'a [u8], arg: &mut Vec<u8>) -> Option<&'a [u8]> {
+    loop {
+        rest = match rest {
+            [b'"', tail @ ..] => return after_quote(tail),
+            [b'\\', b'x', high, low, tail @ ..]
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                arg.push(hex_digit(*high) << 4 | hex_digit(*low));
+                tail
+            }
+            [b'\\', escaped, tail @ ..] => {
+                arg.push(match escaped {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 8,
+                    b'a' => 7,
+                    other => *other,
+                });
+                tail
+            }
+            [b, tail @ ..] => {
+                arg.push(*b);
+                tail
+            }
+            [] => return None,
+        };
+    }
+}
+
+fn single_quoted<'a>(mut rest: &'a [u8], arg: &mut Vec<u8>) -> Option<&'a [u8]> {
+    loop {
+        rest = match rest {
+            [b'\'', tail @ ..] => return after_quote(tail),
+            [b'\\', b'\'', tail @ ..] => {
+                arg.push(b'\'');
+                tail
+            }
+            [b, tail @ ..] => {
+                arg.push(*b);
+                tail
+            }
+            [] => return None,
+        };
+    }
+}
+
+fn after_quote(rest: &[u8]) -> Option<&[u8]> {
+    rest.first()
+        .is_none_or(u8::is_ascii_whitespace)
+        .then_some(rest)
+}
+
+fn hex_digit(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => digit - b'A' + 10,
+    }
+}

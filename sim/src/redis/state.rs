@@ -1,0 +1,41 @@
+//! What all connections of one server share.
+
+use std::collections::BTreeSet;
+
+use super::db::Db;
+
+/// The server without its connections.
+pub(super) struct State {
+    pub(super) db: Db,
+    /// The SHA-1 (lower case hexadecimal) of each script that EVALSHA finds here.
+    pub(super) scripts: BTreeSet<[u8; 40]>,
+    /// 40 hexadecimal digits that name this start of the server.
+    pub(super) run_id: String,
+    pub(super) connected_clients: usize,
+    /// Commands called since the start, for INFO.
+    pub(super) commands_processed: u64,
+}
+
+impl State {
+    pub(super) fn new(run_id_seed: u64) -> Self {
+        State {
+            db: Db::default(),
+            scripts: BTreeSet::new(),
+            run_id: run_id(run_id_seed),
+            connected_clients: 0,
+            commands_processed: 0,
+        }
+    }
+}
+
+/// 160 bits from SplitMix64, which spreads neighbouring seeds.
+fn run_id(mut seed: u64) -> String {
+    let mut next = || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    format!("{:016x}{:016x}{:08x}", next(), next(), next() as u32)
+}
