@@ -43,7 +43,9 @@ impl Server {
         let mut effects = Vec::new();
         while let Ok(count @ 1..) = reader.read(&mut bytes).await {
             let wall_us = self.host.wall_ns() / 1_000;
-            self.node.borrow_mut().receive(conn, &bytes[..count], wall_us, &mut effects);
+            self.node
+                .borrow_mut()
+                .receive(conn, &bytes[..count], wall_us, &mut effects);
             for effect in effects.drain(..) {
                 self.carry_out(effect).await;
             }

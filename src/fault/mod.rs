@@ -13,6 +13,7 @@ mod expand;
 mod points;
 mod spec;
 mod table;
+pub mod trigger;
 
 pub use expand::expand;
 pub use points::{Moment, POINTS};
@@ -137,4 +138,37 @@ pub enum FaultKind {
         /// Parts per million; 100 000 is 10 % fast.
         drift_ppm: i64,
     },
+}
+
+impl FaultKind {
+    /// How a scenario spells it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            FaultKind::Pause { .. } => "pause",
+            FaultKind::Suspend { .. } => "suspend",
+            FaultKind::Kill { .. } => "kill",
+            FaultKind::Crash { .. } => "crash",
+            FaultKind::Partition { .. } => "partition",
+            FaultKind::SlowLink { .. } => "slow-link",
+            FaultKind::Loss { .. } => "loss",
+            FaultKind::ClockStep { .. } => "clock-step",
+            FaultKind::ClockRate { .. } => "clock-rate",
+        }
+    }
+
+    /// The hosts that it concerns; for a link fault those of both sides.
+    pub fn hosts(&self) -> impl Iterator<Item = &Name> {
+        let (one, other): (&[Name], &[Name]) = match self {
+            FaultKind::Pause { hosts }
+            | FaultKind::Suspend { hosts }
+            | FaultKind::Kill { hosts }
+            | FaultKind::Crash { hosts }
+            | FaultKind::ClockStep { hosts, .. }
+            | FaultKind::ClockRate { hosts, .. } => (hosts, &[]),
+            FaultKind::Partition { from, to, .. }
+            | FaultKind::SlowLink { from, to, .. }
+            | FaultKind::Loss { from, to, .. } => (from, to),
+        };
+        one.iter().chain(other)
+    }
 }

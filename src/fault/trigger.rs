@@ -1,0 +1,107 @@
+//! Which faults strike when a client reaches a point of its program.
+
+use std::collections::BTreeMap;
+
+use super::{Schedule, Start};
+use crate::history::Name;
+
+/// Counts the points that clients reach, and says which faults wait for them.
+#[derive(Debug, Default)]
+pub struct Triggers {
+    /// Per client and point: how often it was reached, and the faults placed there.
+    watched: BTreeMap<(Name, Name), Watched>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    reached: u32,
+    /// (nth, index of the fault in the schedule, delay in nanoseconds)
+    faults: Vec<(u32, usize, u64)>,
+}
+
+/// A fault that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Its place in the schedule.
+    pub fault: usize,
+    /// How much later it takes effect, in nanoseconds; 0: right here.
+    pub delay_ns: u64,
+}
+
+impl Triggers {
+    /// Watches for the faults of `schedule` that are placed at points.
+    pub fn new(schedule: &Schedule) -> Self {
+        let mut watched: BTreeMap<_, Watched> = BTreeMap::new();
+        for (index, fault) in schedule.faults.iter().enumerate() {
+            if let Start::After {
+                client,
+                point,
+                nth,
+                delay_ns,
+            } = &fault.start
+            {
+                let place = watched.entry((client.clone(), point.clone())).or_default();
+                place.faults.push((*nth, index, *delay_ns));
+            }
+        }
+        Self { watched }
+    }
+
+    /// Whether any fault is placed at `point` of `client`.
+    pub fn watches(&self, client: &Name, point: &str) -> bool {
+        self.watched.contains_key(&(client.clone(), point.into()))
+    }
+
+    /// `client` has reached `point` once more: the faults that are due now.
+    pub fn reached(&mut self, client: &Name, point: &str) -> Vec<Due> {
+        if self.watched.is_empty() {
+            return Vec::new();
+        }
+        let Some(watched) = self.watched.get_mut(&(client.clone(), point.into())) else {
+            return Vec::new();
+        };
+        watched.reached += 1;
+        let now = watched.reached;
+        let due = watched.faults.iter().filter(|(nth, ..)| *nth == now);
+        due.map(|&(_, fault, delay_ns)| Due { fault, delay_ns })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Fault, FaultKind};
+
+    #[test]
+    fn a_fault_strikes_the_nth_time_only() {
+        let fault = Fault {
+            name: "gc".into(),
+            start: Start::After {
+                client: "c1".into(),
+                point: "read".into(),
+                nth: 2,
+                delay_ns: 7,
+            },
+            duration_ns: None,
+            kind: FaultKind::Pause {
+                hosts: vec!["c1".into()],
+            },
+        };
+        let mut triggers = Triggers::new(&Schedule {
+            faults: vec![fault],
+        });
+        let c1 = "c1".into();
+        assert_eq!(triggers.reached(&c1, "read"), []);
+        assert_eq!(triggers.reached(&c1, "acquired"), []);
+        assert_eq!(
+            triggers.reached(&c1, "read"),
+            [Due {
+                fault: 0,
+                delay_ns: 7
+            }]
+        );
+        assert_eq!(triggers.reached(&c1, "read"), []);
+        assert!(!triggers.watches(&"c2".into(), "read"));
+    }
+}

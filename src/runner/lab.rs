@@ -1,0 +1,128 @@
+//! The recording side of a simulated run: who is where, and what happened.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use locklab_sim::world::{Host, HostId};
+
+use super::nemesis::Nemesis;
+use crate::env::world::Directory;
+use crate::fault::trigger::Triggers;
+use crate::history::{Event, Name, Record};
+use crate::workload::Observer;
+
+/// What the hosts of one simulated run share with whoever records it.
+pub(super) struct Lab {
+    pub(super) directory: Directory,
+    pub(super) records: RefCell<Vec<Record>>,
+    pub(super) triggers: RefCell<Triggers>,
+    /// Clients that have not finished their rounds, and may still.
+    working: RefCell<BTreeSet<Name>>,
+}
+
+impl Lab {
+    pub(super) fn new(directory: Directory, triggers: Triggers, clients: &[Name]) -> Rc<Self> {
+        Rc::new(Self {
+            directory,
+            records: RefCell::default(),
+            triggers: RefCell::new(triggers),
+            working: RefCell::new(clients.iter().cloned().collect()),
+        })
+    }
+
+    /// The host of this name. Names come from a validated scenario.
+    pub(super) fn id(&self, name: &Name) -> HostId {
+        self.directory[name]
+    }
+
+    pub(super) fn record(&self, host: &Host, name: &Name, event: Event) {
+        self.records.borrow_mut().push(Record {
+            at_ns: host.now_ns(),
+            host: name.clone(),
+            wall_ns: host.wall_ns(),
+            mono_ns: host.mono_ns(),
+            event,
+        });
+    }
+
+    /// A client has finished its rounds: the run ends with the last of them.
+    pub(super) fn finished(&self, client: &Name, host: &Host) {
+        self.working.borrow_mut().remove(client);
+        self.stop_if_idle(host);
+    }
+
+    /// The processes of these hosts have died; whether they will start again.
+    pub(super) fn died(&self, hosts: &[Name], comes_back: bool, host: &Host) {
+        if !comes_back {
+            let mut working = self.working.borrow_mut();
+            hosts.iter().for_each(|name| {
+                working.remove(name);
+            });
+        }
+        self.stop_if_idle(host);
+    }
+
+    fn stop_if_idle(&self, host: &Host) {
+        if self.working.borrow().is_empty() {
+            host.stop_world();
+        }
+    }
+}
+
+/// Watches one process of a simulated run.
+#[derive(Clone)]
+pub(super) struct WorldObserver {
+    host: Host,
+    name: Name,
+    lab: Rc<Lab>,
+    nemesis: Rc<Nemesis>,
+    numbers: Rc<Numbers>,
+}
+
+#[derive(Default)]
+struct Numbers {
+    calls: Cell<u32>,
+    grants: Cell<u32>,
+}
+
+impl WorldObserver {
+    pub(super) fn new(host: Host, name: Name, lab: Rc<Lab>, nemesis: Rc<Nemesis>) -> Self {
+        Self {
+            host,
+            name,
+            lab,
+            nemesis,
+            numbers: Rc::default(),
+        }
+    }
+}
+
+impl Observer for WorldObserver {
+    fn record(&self, event: Event) {
+        self.lab.record(&self.host, &self.name, event);
+    }
+
+    async fn reach(&self, point: &'static str) {
+        let due = self.lab.triggers.borrow_mut().reached(&self.name, point);
+        if !due.is_empty() {
+            let nemesis = self.nemesis.clone();
+            self.host
+                .interrupt(move |world| nemesis.strike(&due, world))
+                .await;
+        }
+    }
+
+    fn next_call(&self) -> u32 {
+        increment(&self.numbers.calls)
+    }
+
+    fn next_grant(&self) -> u32 {
+        increment(&self.numbers.grants)
+    }
+}
+
+fn increment(number: &Cell<u32>) -> u32 {
+    number.set(number.get() + 1);
+    number.get()
+}

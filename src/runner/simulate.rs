@@ -1,0 +1,186 @@
+//! One run in the simulated world.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use locklab_sim::redis::NodeConfig;
+use locklab_sim::serve;
+use locklab_sim::world::random::Stream;
+use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
+
+use super::lab::{Lab, WorldObserver};
+use super::nemesis::Nemesis;
+use crate::env::world::{Directory, PORT, Simulated};
+use crate::fault::Schedule;
+use crate::fault::trigger::Triggers;
+use crate::history::{History, Message, Name};
+use crate::scenario::Scenario;
+use crate::workload::client::LabClient;
+use crate::workload::resource::{self, Register};
+
+/// What to keep of a run beside its records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Every message, for the space-time diagram.
+    pub messages: bool,
+    /// Every event of the world, to say where two runs part.
+    pub trace: bool,
+}
+
+/// A finished run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedRun {
+    /// What happened.
+    pub history: History,
+    /// The hash of every event of the world, in order.
+    pub trace_hash: u64,
+    /// How many events that were.
+    pub events: u64,
+    /// These events, if they were kept.
+    pub trace: Vec<TraceEvent>,
+}
+
+/// Runs `scenario` with this seed and schedule. A pure function of its arguments.
+pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep) -> SimulatedRun {
+    let names: Vec<Name> = scenario
+        .topology
+        .hosts()
+        .into_iter()
+        .map(Name::from)
+        .collect();
+    let config = Config {
+        seed,
+        latency: scenario.network.latency_ms,
+        loss: scenario.network.loss,
+        order: TaskOrder::FirstInFirstOut,
+        keep_messages: keep.messages,
+        keep_trace: keep.trace,
+    };
+    let mut world = World::new(config, &clocks(scenario, &names));
+    let directory = Directory::new(names.iter().cloned().zip(world.hosts()).collect());
+    let (clients, servers) = names.split_at(scenario.topology.clients as usize);
+    let nodes = &servers[..scenario.topology.nodes as usize];
+    let lab = Lab::new(directory, Triggers::new(schedule), clients);
+    let nemesis = Nemesis::new(lab.clone(), schedule.clone());
+    for (index, node) in nodes.iter().enumerate() {
+        let config = NodeConfig {
+            run_id_seed: index as u64,
+            ..NodeConfig::default()
+        };
+        world.start(lab.id(node), move |host| {
+            serve::redis(host, config.clone(), PORT)
+        });
+    }
+    start_resource(scenario, &lab, &nemesis, &mut world);
+    for client in clients {
+        start_client(scenario, client, nodes, &lab, &nemesis, &mut world);
+    }
+    nemesis.install(&mut world);
+    world.run(scenario.horizon_ms * 1_000_000);
+    nemesis.record_missed(&world);
+    let (trace_hash, events) = world.fingerprint();
+    let history = History {
+        records: lab.records.take(),
+        messages: world
+            .take_messages()
+            .into_iter()
+            .map(|m| message(m, &names))
+            .collect(),
+        end_ns: world.now_ns(),
+    };
+    SimulatedRun {
+        history,
+        trace_hash,
+        events,
+        trace: world.take_trace(),
+    }
+}
+
+fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
+    let clock_of = |name: &Name| match scenario.clocks.host.get(name.as_ref()) {
+        Some(clock) => HostConfig {
+            offset_ns: (clock.offset_ms * 1e6) as i64,
+            drift_ppm: clock.drift_ppm,
+        },
+        None => HostConfig::default(),
+    };
+    names.iter().map(clock_of).collect()
+}
+
+fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, nemesis: &Rc<Nemesis>, world: &mut World) {
+    let name: Name = resource::HOST.into();
+    let id = lab.id(&name);
+    // The resource keeps what it was told, whatever happens to its process.
+    let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));
+    let observer = WorldObserver::new(world.host(id), name, lab.clone(), nemesis.clone());
+    world.start(id, move |host| {
+        let (register, observer) = (register.clone(), observer.clone());
+        async move {
+            let Ok(listener) = host.listen(PORT).await else {
+                return;
+            };
+            while let Ok((stream, _)) = listener.accept().await {
+                host.spawn(resource::serve(stream, register.clone(), observer.clone()));
+            }
+        }
+    });
+}
+
+fn start_client(
+    scenario: &Scenario,
+    name: &Name,
+    nodes: &[Name],
+    lab: &Rc<Lab>,
+    nemesis: &Rc<Nemesis>,
+    world: &mut World,
+) {
+    let id = lab.id(name);
+    let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), nemesis.clone());
+    let spec = scenario.lock.clone();
+    let workload = scenario.workload.of(name);
+    let (name, nodes, lab) = (name.clone(), nodes.to_vec(), lab.clone());
+    world.start(id, move |host| {
+        let env = Simulated::new(host.clone(), lab.directory.clone(), &name);
+        let client = LabClient {
+            name: name.clone(),
+            lock: spec.build(env.clone(), &nodes),
+            env,
+            observer: observer.clone(),
+            workload: workload.clone(),
+            random: Stream::new(host.seed(), &format!("workload/{name}")),
+        };
+        let (name, lab) = (name.clone(), lab.clone());
+        async move {
+            client.run().await;
+            lab.finished(&name, &host);
+        }
+    });
+}
+
+fn message(sent: SentMessage, names: &[Name]) -> Message {
+    Message {
+        sent_ns: sent.sent_ns,
+        arrived_ns: sent.arrived_ns,
+        from: names[sent.from.index()].clone(),
+        to: names[sent.to.index()].clone(),
+        label: describe(&sent.payload),
+    }
+}
+
+/// A RESP message for a person to read: its words, without their lengths.
+fn describe(payload: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let text = String::from_utf8_lossy(payload);
+    let words = text
+        .split("\r\n")
+        .filter(|line| !line.is_empty() && !line.starts_with(['*', '$']) || *line == "$-1");
+    let line = words
+        .map(|word| if word == "$-1" { "nil" } else { word })
+        .collect::<Vec<_>>();
+    let mut line = line.join(" ");
+    if let Some((cut, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,28 @@
+//! What the lab's clients do with a lock, and the resource that it protects.
+//!
+//! Both are written against [`Env`](crate::env::Env) and an [`Observer`], so the same
+//! programs run in the world and as processes on a real machine.
+
+use std::future::Future;
+
+use crate::history::Event;
+
+pub mod client;
+pub mod resource;
+
+/// Whoever watches a process: takes down what it does, and lets faults strike at named
+/// points of its program.
+pub trait Observer: Clone + 'static {
+    /// Takes down an event, with true time and the clocks of the process's host.
+    fn record(&self, event: Event);
+
+    /// The program has come to `point`, one of [`fault::POINTS`](crate::fault::POINTS).
+    /// A fault that is placed here takes effect before this returns.
+    fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+
+    /// The next number for a call of this client; goes on after a restart.
+    fn next_call(&self) -> u32;
+
+    /// The next number for a grant to this client; goes on after a restart.
+    fn next_grant(&self) -> u32;
+}

@@ -1,0 +1,222 @@
+//! The protected resource: a register that remembers which version it holds and, if it
+//! is fenced, the highest fencing token it has seen.
+//!
+//! [`Register`] is the thing itself, without input or output. It is spoken to in RESP,
+//! with two commands: `READ client grant token` and `WRITE client grant token version`,
+//! where `-` stands for no token. Both answer with a version, or `FENCED`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::Observer;
+use crate::env::Env;
+use crate::history::{Access, Event, Name};
+use crate::redis::{Client, Error};
+use crate::scenario::Fencing;
+
+/// The name of the host that the resource is on.
+pub const HOST: &str = "resource";
+
+/// The resource itself.
+#[derive(Debug)]
+pub struct Register {
+    fencing: Fencing,
+    version: u64,
+    highest_token: u64,
+}
+
+/// What a request shows of its sender.
+pub struct Showing {
+    /// Who asks.
+    pub client: Name,
+    /// Under which of its grants.
+    pub grant: u32,
+    /// Its fencing token, if its lock gives one.
+    pub token: Option<u64>,
+}
+
+/// Why an access was not done.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The resource has seen a higher token.
+    Fenced,
+    /// No usable answer.
+    Failed(Error),
+}
+
+impl Register {
+    /// A register at version 0.
+    pub fn new(fencing: Fencing) -> Self {
+        Self {
+            fencing,
+            version: 0,
+            highest_token: 0,
+        }
+    }
+
+    /// Reads: the version, unless the token is too low.
+    pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
+        self.admit(token, self.fencing == Fencing::ReadsAndWrites)
+            .then_some(self.version)
+    }
+
+    /// Writes a new version, whatever the writer had read; returns it, unless the token
+    /// is too low.
+    pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
+        if !self.admit(token, self.fencing != Fencing::None) {
+            return None;
+        }
+        self.version += 1;
+        Some(self.version)
+    }
+
+    fn admit(&mut self, token: Option<u64>, fenced: bool) -> bool {
+        let Some(token) = token.filter(|_| fenced) else {
+            return true;
+        };
+        let admitted = token >= self.highest_token;
+        self.highest_token = self.highest_token.max(token);
+        admitted
+    }
+}
+
+/// Serves one connection to the register until it ends.
+pub async fn serve<S, O>(mut stream: S, register: Rc<RefCell<Register>>, observer: O)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    O: Observer,
+{
+    let mut inbound = BytesMut::new();
+    while let Ok(1..) = stream.read_buf(&mut inbound).await {
+        while !inbound.is_empty() {
+            let request = match decode_bytes_mut(&mut inbound) {
+                Ok(Some((frame, _, _))) => Request::parse(&frame),
+                Ok(None) => break,
+                Err(_) => return,
+            };
+            let reply = match request {
+                Some(request) => request.serve(&mut register.borrow_mut(), &observer),
+                None => {
+                    "-ERR READ client grant token | WRITE client grant token version\r\n".into()
+                }
+            };
+            if stream.write_all(reply.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Reads the resource: its version.
+pub async fn read<E: Env>(resource: &mut Client<E>, who: &Showing) -> Result<u64, Refusal> {
+    ask(resource, b"READ", who, None).await
+}
+
+/// Writes the resource, computed from `based_on`: the new version.
+pub async fn write<E: Env>(
+    resource: &mut Client<E>,
+    who: &Showing,
+    based_on: u64,
+) -> Result<u64, Refusal> {
+    ask(resource, b"WRITE", who, Some(based_on)).await
+}
+
+async fn ask<E: Env>(
+    resource: &mut Client<E>,
+    verb: &[u8],
+    who: &Showing,
+    based_on: Option<u64>,
+) -> Result<u64, Refusal> {
+    let grant = who.grant.to_string();
+    let token = who.token.map_or("-".to_string(), |token| token.to_string());
+    let based_on = based_on.map(|version| version.to_string());
+    let mut command = vec![
+        verb,
+        who.client.as_bytes(),
+        grant.as_bytes(),
+        token.as_bytes(),
+    ];
+    command.extend(based_on.as_ref().map(|version| version.as_bytes()));
+    match resource.call(&command).await {
+        Ok(reply) => Ok(reply.integer().unwrap_or(0) as u64),
+        Err(Error::Refused { text, .. }) if text.starts_with("FENCED") => Err(Refusal::Fenced),
+        Err(error) => Err(Refusal::Failed(error)),
+    }
+}
+
+struct Request {
+    client: Name,
+    grant: u32,
+    token: Option<u64>,
+    /// For a write, the version that it was computed from.
+    based_on: Option<u64>,
+}
+
+impl Request {
+    fn parse(frame: &BytesFrame) -> Option<Self> {
+        let BytesFrame::Array(words) = frame else {
+            return None;
+        };
+        let words: Vec<&str> = words
+            .iter()
+            .map(|word| word.as_str())
+            .collect::<Option<_>>()?;
+        let (client, grant, token, based_on) = match words[..] {
+            ["READ", client, grant, token] => (client, grant, token, None),
+            ["WRITE", client, grant, token, based_on] => {
+                (client, grant, token, Some(based_on.parse().ok()?))
+            }
+            _ => return None,
+        };
+        let token = match token {
+            "-" => None,
+            number => Some(number.parse().ok()?),
+        };
+        Some(Self {
+            client: client.into(),
+            grant: grant.parse().ok()?,
+            token,
+            based_on,
+        })
+    }
+
+    fn serve(self, register: &mut Register, observer: &impl Observer) -> String {
+        let (answer, access) = match self.based_on {
+            None => {
+                let answer = register.read(self.token);
+                (
+                    answer,
+                    Access::Read {
+                        version: register.version,
+                    },
+                )
+            }
+            Some(based_on) => {
+                let answer = register.write(self.token);
+                (
+                    answer,
+                    Access::Write {
+                        based_on,
+                        version: register.version,
+                    },
+                )
+            }
+        };
+        observer.record(Event::Access {
+            client: self.client,
+            grant: self.grant,
+            access,
+            token: self.token,
+            accepted: answer.is_some(),
+        });
+        match answer {
+            Some(version) => format!(":{version}\r\n"),
+            None => "-FENCED a higher token was seen\r\n".into(),
+        }
+    }
+}
