@@ -5,18 +5,19 @@
 //! turns, so that a machine that slows down slows all of them, and the median of the
 //! turns counts.
 
+mod table;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use table::Row;
 
 /// How often every simulator has its turn.
 const TURNS: usize = 5;
-const PEERS: &str = "benches/peers";
 const README: &str = "README.md";
-const BEGIN: &str = "<!-- bench:begin -->";
-const END: &str = "<!-- bench:end -->";
+const PEERS: &str = "benches/peers";
 
 /// Where the table goes.
 pub enum Output {
@@ -45,7 +46,7 @@ pub fn run(output: Output) -> Result<()> {
                 "turn {turn} of {TURNS}: {}: median of {} runs, {}",
                 timing.peer,
                 timing.runs,
-                milliseconds(timing.seconds_per_run)
+                table::milliseconds(timing.seconds_per_run)
             );
             seconds.push(timing.seconds_per_run);
         }
@@ -60,22 +61,19 @@ pub fn run(output: Output) -> Result<()> {
         })
         .collect();
 
-    println!("{}", times(&rows));
+    println!("{}", table::times(&rows));
     if let Output::Readme = output {
         let readme = std::fs::read_to_string(README).with_context(|| format!("read {README}"))?;
-        let readme = with_block(&readme, &ratios(&rows)?)?;
+        let readme = table::with_block(&readme, &table::ratios(&rows)?).context(README)?;
         std::fs::write(README, readme).with_context(|| format!("write {README}"))?;
     }
     Ok(())
 }
 
-/// The one that the others are related to.
-const REFERENCE: &str = "locklab";
-
 const SIMULATORS: &[Simulator] = &[
     Simulator {
         title: "Locklab's world",
-        peer: REFERENCE,
+        peer: "locklab",
         source: "sim/benches/world.rs",
         folder: ".",
         build: "bench --package locklab-sim --bench world --no-run",
@@ -181,129 +179,14 @@ fn parse(stdout: &[u8], peer: &str) -> Result<Timing> {
     Ok(timing)
 }
 
-/// A simulator and its median time.
-struct Row {
-    title: &'static str,
-    peer: &'static str,
-    seconds: f64,
-}
-
-/// The table for the terminal.
-fn times(rows: &[Row]) -> String {
-    let mut table = format!("{:<20}{:>14}{:>14}\n", "", "time per run", "ratio");
-    for row in rows {
-        let ratio = reference(rows).map_or("-".to_owned(), |r| times_as_long(row.seconds / r));
-        let time = milliseconds(row.seconds);
-        table += &format!("{:<20}{time:>14}{ratio:>14}\n", row.title);
-    }
-    table
-}
-
-/// The table for the README: ratios alone, for they say the same on another machine.
-fn ratios(rows: &[Row]) -> Result<String> {
-    let Some(reference) = reference(rows) else {
-        bail!("no ratios without Locklab's own time");
-    };
-    let mut table = "| simulator | time for the same run |\n|:--|--:|\n".to_owned();
-    for row in rows {
-        let ratio = times_as_long(row.seconds / reference);
-        table += &format!("| {} | {ratio} |\n", row.title);
-    }
-    Ok(table)
-}
-
-fn reference(rows: &[Row]) -> Option<f64> {
-    let row = rows.iter().find(|row| row.peer == REFERENCE)?;
-    Some(row.seconds)
-}
-
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-fn milliseconds(seconds: f64) -> String {
-    format!("{} ms", two_digits(seconds * 1e3))
-}
-
-fn times_as_long(ratio: f64) -> String {
-    format!("{} ×", two_digits(ratio))
-}
-
-/// Two digits that count: a benchmark does not repeat better than that.
-fn two_digits(value: f64) -> String {
-    let magnitude = value.log10().floor() as i32;
-    let unit = 10_f64.powi(magnitude - 1);
-    let decimals = usize::try_from(1 - magnitude).unwrap_or(0);
-    format!("{:.decimals$}", (value / unit).round() * unit)
-}
-
-/// The text with the lines between the two comments replaced.
-fn with_block(text: &str, block: &str) -> Result<String> {
-    let parts = text
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let Some((before, after)) = parts else {
-        bail!("{README} has no `{BEGIN}` with an `{END}` after it");
-    };
-    Ok(format!("{before}{BEGIN}\n{block}{END}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const ROWS: [Row; 3] = [
-        Row {
-            title: "Ours",
-            peer: REFERENCE,
-            seconds: 0.00225,
-        },
-        Row {
-            title: "Fast",
-            peer: "fast",
-            seconds: 0.00052,
-        },
-        Row {
-            title: "Slow",
-            peer: "slow",
-            seconds: 0.208_834,
-        },
-    ];
-
-    #[test]
-    fn the_terminal_sees_times_and_ratios() {
-        let expected = "                      time per run         ratio
-Ours                        2.3 ms         1.0 ×
-Fast                       0.52 ms        0.23 ×
-Slow                        210 ms          93 ×
-";
-        assert_eq!(times(&ROWS), expected);
-        assert!(times(&ROWS[1..]).lines().all(|line| !line.ends_with('×')));
-    }
-
-    #[test]
-    fn the_readme_sees_ratios() {
-        let expected = "\
-| simulator | time for the same run |
-|:--|--:|
-| Ours | 1.0 × |
-| Fast | 0.23 × |
-| Slow | 93 × |
-";
-        assert_eq!(ratios(&ROWS).unwrap(), expected);
-        assert!(ratios(&ROWS[1..]).is_err());
-    }
-
-    #[test]
-    fn only_the_block_of_the_readme_changes() {
-        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let expected = format!("a\n{BEGIN}\nnew\n{END}\nb\n");
-        assert_eq!(with_block(&text, "new\n").unwrap(), expected);
-        assert_eq!(with_block(&expected, "new\n").unwrap(), expected);
-        assert!(with_block("a\n", "new\n").is_err());
-        assert!(with_block(&format!("{END}{BEGIN}"), "new\n").is_err());
-    }
 
     #[test]
     fn the_median_leaves_out_the_outliers() {
