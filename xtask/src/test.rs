@@ -26,12 +26,8 @@ const STEPS: &[Step] = &[
         action: Action::Run(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
     },
     Step {
-        name: "tests",
-        action: Action::Run(&[], "cargo test --workspace --lib --bins --tests"),
-    },
-    Step {
-        name: "doc tests",
-        action: Action::Run(&[], "cargo test --workspace --doc"),
+        name: "tests", // and doc tests
+        action: Action::Run(&[], "cargo test --workspace"),
     },
     Step {
         name: "docs",
