@@ -55,7 +55,13 @@ const BANS: &[Ban] = &[
         rule: "silenced",
         within: &[""],
         part: Part::Code,
-        words: &["#[ignore", "allow(dead_code", "allow(unused"],
+        words: &[
+            "#[ignore",
+            "allow(dead_code",
+            "expect(dead_code",
+            "allow(unused",
+            "expect(unused",
+        ],
         remedy: "mend what is silenced, or delete it",
     },
     Ban {
