@@ -1,2 +1,51 @@
-//! The project's own chores; `cargo xtask test` is what CI runs.
-fn main() {}
+//! The project's own chores. `cargo xtask test` is what CI runs, exactly.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow};
+
+mod bench;
+mod redis;
+mod test;
+mod tidy;
+
+const USAGE: &str = "\
+Usage: cargo xtask <chore>
+
+  test             Everything that CI checks
+  tidy             The rules of the code that neither rustc nor clippy knows
+  redis            Install redis-server if it is missing
+  bench            Time one workload in Locklab's world, madsim and turmoil
+  bench --readme   The same, and write the ratios into README.md
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = to_the_root().and_then(|()| match arguments[..] {
+        ["test"] => test::run(),
+        ["tidy"] => tidy::run(),
+        ["redis"] => redis::ensure(),
+        ["bench"] => bench::run(bench::Output::Print),
+        ["bench", "--readme"] => bench::run(bench::Output::Readme),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(anyhow!("no such chore\n\n{}", USAGE.trim_end())),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every chore takes its paths from the root of the repository, wherever it is started.
+fn to_the_root() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::env::set_current_dir(&root).with_context(|| format!("enter {}", root.display()))
+}

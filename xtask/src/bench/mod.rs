@@ -1,0 +1,207 @@
+//! Times one workload in three simulators, in turns, and sets them side by side.
+//!
+//! `benches/peers` says what the workload is. A program for each simulator times it a
+//! number of times and prints the median as one line of JSON; here the programs take
+//! turns, so that a machine that slows down slows all of them, and the median of the
+//! turns counts.
+
+mod table;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use table::Row;
+
+/// How often every simulator has its turn.
+const TURNS: usize = 5;
+const README: &str = "README.md";
+const PEERS: &str = "benches/peers";
+
+/// Where the table goes.
+pub enum Output {
+    /// Times and ratios, to the terminal.
+    Print,
+    /// Those too, and the ratios into the README, between two comments.
+    Readme,
+}
+
+/// Builds all three, times them, and shows the table.
+///
+/// # Errors
+///
+/// If a program does not build, run, or say what was expected; if the README lacks the
+/// two comments, or Locklab's own program is not there to give ratios.
+pub fn run(output: Output) -> Result<()> {
+    let simulators: Vec<&Simulator> = SIMULATORS.iter().filter(|s| s.exists()).collect();
+    for simulator in &simulators {
+        simulator.build()?;
+    }
+    let mut seconds = vec![Vec::new(); simulators.len()];
+    for turn in 1..=TURNS {
+        for (simulator, seconds) in simulators.iter().zip(&mut seconds) {
+            let timing = simulator.time()?;
+            eprintln!(
+                "turn {turn} of {TURNS}: {}: median of {} runs, {}",
+                timing.peer,
+                timing.runs,
+                table::milliseconds(timing.seconds_per_run)
+            );
+            seconds.push(timing.seconds_per_run);
+        }
+    }
+    let rows: Vec<Row> = simulators
+        .iter()
+        .zip(seconds)
+        .map(|(simulator, seconds)| Row {
+            title: simulator.title,
+            peer: simulator.peer,
+            seconds: median(seconds),
+        })
+        .collect();
+
+    println!("{}", table::times(&rows));
+    if let Output::Readme = output {
+        let readme = std::fs::read_to_string(README).with_context(|| format!("read {README}"))?;
+        let readme = table::with_block(&readme, &table::ratios(&rows)?).context(README)?;
+        std::fs::write(README, readme).with_context(|| format!("write {README}"))?;
+    }
+    Ok(())
+}
+
+const SIMULATORS: &[Simulator] = &[
+    Simulator {
+        title: "Locklab's world",
+        peer: "locklab",
+        source: "sim/benches/world.rs",
+        folder: ".",
+        build: "bench --package locklab-sim --bench world --no-run",
+        run: "bench --quiet --package locklab-sim --bench world -- --json",
+    },
+    Simulator {
+        title: "madsim 0.2",
+        peer: "madsim",
+        source: "benches/peers/src/bin/madsim.rs",
+        folder: PEERS,
+        build: "build --release --bin madsim",
+        run: "run --quiet --release --bin madsim",
+    },
+    Simulator {
+        title: "turmoil 0.7, `Sim`",
+        peer: "turmoil",
+        source: "benches/peers/src/bin/turmoil.rs",
+        folder: PEERS,
+        build: "build --release --bin turmoil",
+        run: "run --quiet --release --bin turmoil",
+    },
+];
+
+struct Simulator {
+    /// What the table calls it.
+    title: &'static str,
+    /// What its program calls it.
+    peer: &'static str,
+    source: &'static str,
+    folder: &'static str,
+    /// Arguments of cargo.
+    build: &'static str,
+    run: &'static str,
+}
+
+/// What a program prints: the median of its runs.
+#[derive(Deserialize)]
+struct Timing {
+    peer: String,
+    runs: u64,
+    seconds_per_run: f64,
+    messages: u64,
+}
+
+impl Simulator {
+    fn exists(&self) -> bool {
+        let exists = Path::new(self.source).exists();
+        if !exists {
+            eprintln!("{}: left out, there is no {}", self.title, self.source);
+        }
+        exists
+    }
+
+    fn build(&self) -> Result<()> {
+        let status = self.cargo(self.build).status().context("start cargo")?;
+        if !status.success() {
+            bail!("{}: `cargo {}`: {status}", self.title, self.build);
+        }
+        Ok(())
+    }
+
+    fn time(&self) -> Result<Timing> {
+        let context = || format!("{}: `cargo {}`", self.title, self.run);
+        let output = self
+            .cargo(self.run)
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(context)?;
+        if !output.status.success() {
+            bail!("{}: {}", context(), output.status);
+        }
+        parse(&output.stdout, self.peer).with_context(context)
+    }
+
+    fn cargo(&self, arguments: &str) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(arguments.split(' '))
+            .current_dir(self.folder)
+            // Or it would replace the flags in the peers' own configuration.
+            .env_remove("RUSTFLAGS")
+            // The peers' manifest asks for the same: no one is built with less care.
+            .env("CARGO_PROFILE_BENCH_LTO", "fat")
+            .env("CARGO_PROFILE_BENCH_CODEGEN_UNITS", "1");
+        cargo
+    }
+}
+
+/// Three clients, five servers, thirty rounds, a request and a reply.
+const MESSAGES: u64 = 900;
+
+fn parse(stdout: &[u8], peer: &str) -> Result<Timing> {
+    let timing: Timing = serde_json::from_slice(stdout).context("its output is no timing")?;
+    if timing.peer != peer {
+        bail!("it calls itself {}, not {peer}", timing.peer);
+    }
+    if timing.messages != MESSAGES {
+        bail!("it sent {} messages, not {MESSAGES}", timing.messages);
+    }
+    if !timing.seconds_per_run.is_normal() || timing.runs == 0 {
+        bail!("it timed nothing");
+    }
+    Ok(timing)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_leaves_out_the_outliers() {
+        assert_eq!(median(vec![9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![3.0]), 3.0);
+    }
+
+    #[test]
+    fn another_workload_is_not_compared() {
+        let line = |peer, messages| {
+            format!(r#"{{"peer":"{peer}","runs":5,"seconds_per_run":0.2,"messages":{messages}}}"#)
+        };
+        assert_eq!(parse(line("a", 900).as_bytes(), "a").unwrap().runs, 5);
+        assert!(parse(line("b", 900).as_bytes(), "a").is_err());
+        assert!(parse(line("a", 901).as_bytes(), "a").is_err());
+        assert!(parse(b"running 0 tests", "a").is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! Makes sure that `redis-server` is there: the tests start real ones.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The system's package manager, and what it runs to install Redis.
+struct Manager {
+    program: &'static str,
+    /// Arguments of one invocation after the other.
+    invocations: &'static [&'static [&'static str]],
+    rights: Rights,
+}
+
+enum Rights {
+    /// Installs for the whole machine.
+    Root,
+    /// Installs for the user, and refuses to run as root.
+    User,
+}
+
+const MANAGERS: &[Manager] = &[
+    Manager {
+        program: "apt-get",
+        invocations: &[&["update"], &["install", "--yes", "redis-server"]],
+        rights: Rights::Root,
+    },
+    Manager {
+        program: "dnf",
+        invocations: &[&["install", "--assumeyes", "redis"]],
+        rights: Rights::Root,
+    },
+    Manager {
+        program: "apk",
+        invocations: &[&["add", "redis"]],
+        rights: Rights::Root,
+    },
+    Manager {
+        program: "pacman",
+        invocations: &[&["--sync", "--refresh", "--noconfirm", "redis"]],
+        rights: Rights::Root,
+    },
+    Manager {
+        program: "brew",
+        invocations: &[&["install", "redis"]],
+        rights: Rights::User,
+    },
+];
+
+const BY_HAND: &str = "redis-server is missing: install Redis 7 or later, \
+    so that `redis-server --version` works";
+
+/// Installs `redis-server` if it is not on the path.
+///
+/// # Errors
+///
+/// If it is missing and no package manager brings it: one line that says what to install.
+pub fn ensure() -> Result<()> {
+    if is_on_path("redis-server") {
+        return Ok(());
+    }
+    let Some(manager) = MANAGERS.iter().find(|m| is_on_path(m.program)) else {
+        bail!("{BY_HAND}");
+    };
+    for words in commands(manager, is_root()?) {
+        println!("{}", words.join(" "));
+        let status = Command::new(words[0])
+            .args(&words[1..])
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            bail!("{BY_HAND} (`{}` failed)", words.join(" "));
+        }
+    }
+    if !is_on_path("redis-server") {
+        bail!("{BY_HAND} ({} brought none)", manager.program);
+    }
+    Ok(())
+}
+
+/// The commands that install Redis; `sudo -n` rather fails than asks for a password.
+fn commands(manager: &Manager, root: bool) -> Vec<Vec<&'static str>> {
+    let prefix: &[_] = match manager.rights {
+        Rights::Root if !root => &["sudo", "-n"],
+        _ => &[],
+    };
+    let command = |arguments| [prefix, &[manager.program], arguments].concat();
+    manager.invocations.iter().copied().map(command).collect()
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    is_in(program, std::env::split_paths(&path))
+}
+
+fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> bool {
+    folders.any(|folder| folder.as_ref().join(program).is_file())
+}
+
+fn is_root() -> Result<bool> {
+    let id = Command::new("id").arg("-u").output().context("id -u")?;
+    Ok(id.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(program: &str, root: bool, expected: &[&str]) {
+        let manager = MANAGERS.iter().find(|m| m.program == program).unwrap();
+        let commands: Vec<_> = commands(manager, root)
+            .iter()
+            .map(|words| words.join(" "))
+            .collect();
+        assert_eq!(commands, expected);
+    }
+
+    #[test]
+    fn root_needs_no_sudo_and_brew_wants_none() {
+        check(
+            "apt-get",
+            true,
+            &["apt-get update", "apt-get install --yes redis-server"],
+        );
+        check("apk", false, &["sudo -n apk add redis"]);
+        check("brew", false, &["brew install redis"]);
+    }
+
+    #[test]
+    fn a_program_is_a_file_in_one_of_the_folders() {
+        let here = [
+            Path::new("/no-such-folder"),
+            Path::new(env!("CARGO_MANIFEST_DIR")),
+        ];
+        assert!(is_in("Cargo.toml", here.iter()));
+        assert!(!is_in("src", here.iter()));
+        assert!(!is_in("locklab-no-such-program", here.iter()));
+    }
+}

@@ -1,0 +1,175 @@
+//! What CI runs: one step after the other, up to the first that fails.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{redis, tidy};
+
+/// In the order that tells soonest what is wrong.
+const STEPS: &[Step] = &[
+    Step {
+        name: "redis-server",
+        action: Action::Chore("redis", redis::ensure),
+    },
+    Step {
+        name: "format",
+        action: Action::Run(&[], "cargo fmt --all --check"),
+    },
+    Step {
+        name: "tidy",
+        action: Action::Chore("tidy", tidy::run),
+    },
+    Step {
+        name: "clippy",
+        action: Action::Run(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
+    },
+    Step {
+        name: "tests", // and doc tests
+        action: Action::Run(&[], "cargo test --workspace"),
+    },
+    Step {
+        name: "docs",
+        action: Action::Run(
+            &[("RUSTDOCFLAGS", "-D warnings")],
+            "cargo doc --workspace --no-deps",
+        ),
+    },
+];
+
+/// Commands that run something twice and fail when the two differ; each is a step.
+const DETERMINISM: &[&str] = &[];
+
+/// Runs every step.
+///
+/// # Errors
+///
+/// The first step that fails, with the command that runs it alone.
+pub fn run() -> Result<()> {
+    let gates = DETERMINISM.iter().map(|&command| Step {
+        name: "determinism",
+        action: Action::Run(&[], command),
+    });
+    run_steps(STEPS.iter().copied().chain(gates), |line| {
+        println!("{line}")
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    name: &'static str,
+    action: Action,
+}
+
+#[derive(Clone, Copy)]
+enum Action {
+    /// Variables for its environment, and a command whose words have no spaces.
+    Run(&'static [(&'static str, &'static str)], &'static str),
+    /// A chore of this program: its name, and its function.
+    Chore(&'static str, fn() -> Result<()>),
+}
+
+impl Action {
+    fn perform(&self) -> Result<()> {
+        match self {
+            Action::Run(variables, line) => {
+                let mut words = line.split(' ');
+                let mut command = Command::new(words.next().unwrap_or_default());
+                command.args(words).envs(variables.iter().copied());
+                let status = command.status().context("it did not start")?;
+                if !status.success() {
+                    bail!("{status}");
+                }
+                Ok(())
+            }
+            Action::Chore(_, chore) => chore(),
+        }
+    }
+
+    /// What to type to perform this and nothing else.
+    fn alone(&self) -> String {
+        match self {
+            Action::Run(variables, line) => {
+                let variables = variables
+                    .iter()
+                    .map(|(name, value)| format!("{name}='{value}' "));
+                variables.collect::<String>() + line
+            }
+            Action::Chore(name, _) => format!("cargo xtask {name}"),
+        }
+    }
+}
+
+fn run_steps(steps: impl Iterator<Item = Step>, mut say: impl FnMut(String)) -> Result<()> {
+    let mut passed = 0;
+    for step in steps {
+        say(format!("==> {}: {}", step.name, step.action.alone()));
+        let start = Instant::now();
+        let performed = step.action.perform();
+        let seconds = start.elapsed().as_secs_f64();
+        if let Err(error) = performed {
+            say(format!("{passed} passed, 1 failed"));
+            bail!(
+                "{error:#}\n{} failed after {seconds:.1} s; run it alone: {}",
+                step.name,
+                step.action.alone()
+            );
+        }
+        say(format!("==> {}: passed in {seconds:.1} s", step.name));
+        passed += 1;
+    }
+    say(format!("{passed} passed, 0 failed"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSES: Step = Step {
+        name: "sound",
+        action: Action::Chore("sound", || Ok(())),
+    };
+    const FAILS: Step = Step {
+        name: "broken",
+        action: Action::Chore("broken", || bail!("a reason")),
+    };
+    const NO_SUCH_PROGRAM: Step = Step {
+        name: "absent",
+        action: Action::Run(&[("A", "b c")], "locklab-no-such-program --x"),
+    };
+
+    /// Whether the steps pass, and the last line that a person sees.
+    #[track_caller]
+    fn check(steps: &[Step], passes: bool, last_line: &str) {
+        let mut said = Vec::new();
+        let result = run_steps(steps.iter().copied(), |line| said.push(line));
+        assert_eq!(result.is_ok(), passes);
+        if let Err(error) = result {
+            said.push(format!("{error:#}"));
+        }
+        let said = said.join("\n");
+        assert_eq!(said.lines().last(), Some(last_line));
+    }
+
+    #[test]
+    fn the_closing_line_counts_the_steps() {
+        check(&[], true, "0 passed, 0 failed");
+        check(&[PASSES, PASSES], true, "2 passed, 0 failed");
+    }
+
+    #[test]
+    fn the_first_failure_is_the_last_line() {
+        check(
+            &[PASSES, FAILS, NO_SUCH_PROGRAM],
+            false,
+            "broken failed after 0.0 s; run it alone: cargo xtask broken",
+        );
+        check(
+            &[NO_SUCH_PROGRAM, PASSES],
+            false,
+            "absent failed after 0.0 s; run it alone: A='b c' locklab-no-such-program --x",
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! Rules of this project that a program can check and that clippy does not know.
+//!
+//! A rule is a function from the files of the repository to what it finds there,
+//! in a file of its own. What rustc or clippy can say they say: see `clippy.toml`.
+
+mod dependencies;
+mod layout;
+mod select;
+mod source;
+mod words;
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+use source::File;
+
+/// Reads every file, returns what breaks the rule.
+type Rule = fn(&[File]) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    layout::module_docs,
+    layout::length,
+    layout::trailing_space,
+    words::banned,
+    select::biased,
+    dependencies::unused,
+];
+
+/// A place that breaks a rule, shown as `path:line: rule: what to do`.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    /// From 1.
+    line: usize,
+    rule: &'static str,
+    remedy: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding {
+            path,
+            line,
+            rule,
+            remedy,
+        } = self;
+        write!(f, "{path}:{line}: {rule}: {remedy}")
+    }
+}
+
+/// Holds every rule against every file that git knows or would add.
+///
+/// # Errors
+///
+/// If a rule is broken, after printing each place, or if the files cannot be read.
+pub fn run() -> Result<()> {
+    let files = source::files()?;
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&files)).collect();
+    findings.sort();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if !findings.is_empty() {
+        bail!("{} places are not tidy", findings.len());
+    }
+    Ok(())
+}
+
+/// Checks what a rule finds in a tree of (path, text), as lines `path:line: rule`.
+#[cfg(test)]
+#[track_caller]
+fn check(rule: Rule, tree: &[(&str, &str)], expected: &[&str]) {
+    let files: Vec<File> = tree
+        .iter()
+        .map(|(path, text)| File::new(path.to_string(), text.to_string()))
+        .collect();
+    let mut findings = rule(&files);
+    findings.sort();
+    let found: Vec<String> = findings
+        .iter()
+        .map(|found| format!("{}:{}: {}", found.path, found.line, found.rule))
+        .collect();
+    assert_eq!(found, expected);
+}

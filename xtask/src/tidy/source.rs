@@ -1,0 +1,140 @@
+//! The files that the rules read, and their code apart from comments and strings.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+
+use super::Finding;
+
+/// A text file of the repository.
+pub struct File {
+    /// From the root of the repository, with slashes.
+    pub path: String,
+    /// As it stands.
+    pub text: String,
+    /// Of a Rust file, the text with spaces in place of comments, strings and
+    /// characters, so that a rule about code does not trip over prose; else empty.
+    pub code: String,
+}
+
+impl File {
+    pub fn new(path: String, text: String) -> File {
+        let code = if path.ends_with(".rs") {
+            blank_prose(&text)
+        } else {
+            String::new()
+        };
+        File { path, text, code }
+    }
+
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// A finding in this file, at a line from 1.
+    pub fn finding(&self, line: usize, rule: &'static str, remedy: impl Into<String>) -> Finding {
+        Finding {
+            path: self.path.clone(),
+            line,
+            rule,
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Every text file that git tracks, or would add; a file of other bytes is left out.
+///
+/// # Errors
+///
+/// If this is not a git checkout, or a file cannot be read.
+pub fn files() -> Result<Vec<File>> {
+    let listing = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .output()
+        .context("list the files with git")?;
+    if !listing.status.success() {
+        let reason = String::from_utf8_lossy(&listing.stderr);
+        bail!("list the files with git: {}", reason.trim());
+    }
+    let mut files = Vec::new();
+    for path in String::from_utf8(listing.stdout)?.split_terminator('\0') {
+        if !std::path::Path::new(path).is_file() {
+            continue; // deleted, and git not told yet
+        }
+        let bytes = std::fs::read(path).with_context(|| format!("read {path}"))?;
+        if let Ok(text) = String::from_utf8(bytes) {
+            files.push(File::new(path.to_owned(), text));
+        }
+    }
+    Ok(files)
+}
+
+/// Every place of a word in a text, as (line from 1, byte). A word that begins or ends
+/// with a letter is not found within a longer one.
+pub fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).filter_map(move |(start, _)| {
+        let (before, after) = (&text[..start], &text[start + word.len()..]);
+        let longer_left = word.starts_with(is_inner) && before.ends_with(is_inner);
+        let longer_right = word.ends_with(is_inner) && after.starts_with(is_inner);
+        let line = before.matches('\n').count() + 1;
+        (!longer_left && !longer_right).then_some((line, start))
+    })
+}
+
+fn blank_prose(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    for token in tokenize(text, FrontmatterAllowed::No) {
+        let (piece, after) = rest.split_at(token.len as usize);
+        rest = after;
+        match token.kind {
+            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. } => {
+                blank(piece, &mut code)
+            }
+            TokenKind::Literal { kind, .. } if is_text(kind) => blank(piece, &mut code),
+            _ => code.push_str(piece),
+        }
+    }
+    code
+}
+
+fn is_text(literal: LiteralKind) -> bool {
+    !matches!(literal, LiteralKind::Int { .. } | LiteralKind::Float { .. })
+}
+
+/// Keeps line breaks, so that lines keep their numbers.
+fn blank(piece: &str, code: &mut String) {
+    code.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_strings_are_no_code() {
+        let text = "a(\"b\"); // c\n/* d\ne */ 'f' 'g: r#\"h\ni\"# j";
+        let code = blank_prose(text);
+        assert_eq!(code.len(), text.len());
+        assert_eq!(code.replace(' ', ""), "a();\n\n'g:\nj");
+    }
+
+    #[test]
+    fn a_word_is_not_found_in_a_longer_one() {
+        let lines = |word| -> Vec<usize> {
+            let text = "std::time\nstd::timer\nmy_std::time;\n(std::time)";
+            places(text, word).map(|(line, _)| line).collect()
+        };
+        assert_eq!(lines("std::time"), [1, 4]);
+        assert_eq!(lines("::time"), [1, 3, 4]);
+        assert_eq!(lines("time)"), [4]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Words that may not stand in some part of the tree, in one table.
+
+use super::Finding;
+use super::source::{File, places};
+
+struct Ban {
+    rule: &'static str,
+    /// Paths that begin with one of these.
+    within: &'static [&'static str],
+    part: Part,
+    words: &'static [&'static str],
+    remedy: &'static str,
+}
+
+enum Part {
+    /// Rust without comments and strings.
+    Code,
+    /// Every text, whatever it is written in.
+    Text,
+}
+
+const BANS: &[Ban] = &[
+    Ban {
+        rule: "machine-time",
+        within: &["sim/src/"],
+        part: Part::Code,
+        words: &["Instant", "SystemTime", "std::thread", "tokio::time"],
+        remedy: "the world has only virtual time, in nanoseconds, and one thread",
+    },
+    Ban {
+        rule: "lock-env",
+        within: &["src/locks/"],
+        part: Part::Code,
+        words: &[
+            "std::time",
+            "std::thread",
+            "std::net",
+            "tokio::time",
+            "tokio::net",
+            "tokio::task",
+            "tokio::spawn",
+            "tokio::runtime",
+            "locklab_sim",
+        ],
+        remedy: "a lock reaches clocks, sockets, tasks and chance through `Env` alone",
+    },
+    Ban {
+        rule: "unfinished",
+        within: &[""],
+        part: Part::Code,
+        words: &["todo!", "unimplemented!", "dbg!"],
+        remedy: "finish it, or return an error that says what is missing",
+    },
+    Ban {
+        rule: "silenced",
+        within: &[""],
+        part: Part::Code,
+        words: &[
+            "#[ignore",
+            "allow(dead_code",
+            "expect(dead_code",
+            "allow(unused",
+            "expect(unused",
+        ],
+        remedy: "mend what is silenced, or delete it",
+    },
+    Ban {
+        rule: "outside",
+        within: &[""],
+        part: Part::Text,
+        words: &[concat!("../", "shared")],
+        remedy: "name nothing that lies outside the repository",
+    },
+];
+
+/// No banned word stands where it is banned.
+pub fn banned(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files {
+        for ban in BANS {
+            if !ban.within.iter().any(|start| file.path.starts_with(start)) {
+                continue;
+            }
+            let text = match ban.part {
+                Part::Code => &file.code,
+                Part::Text => &file.text,
+            };
+            for word in ban.words {
+                for (line, _) in places(text, word) {
+                    let remedy = format!("`{word}`: {}", ban.remedy);
+                    findings.push(file.finding(line, ban.rule, remedy));
+                }
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+
+    #[test]
+    fn the_world_has_no_machine_time() {
+        let code =
+            "use std::time::Duration;\nuse std::time::{Duration, Instant};\nstd::thread::spawn(f);";
+        check(
+            banned,
+            &[("sim/src/a.rs", code), ("src/env/a.rs", code)],
+            &[
+                "sim/src/a.rs:2: machine-time",
+                "sim/src/a.rs:3: machine-time",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_lock_knows_no_world_and_no_machine() {
+        check(
+            banned,
+            &[
+                ("src/locks/a.rs", "//! Not `std::time`.\nuse std::rc::Rc;\n"),
+                (
+                    "src/locks/b.rs",
+                    "use std::time::Duration;\nuse tokio::io;\nlocklab_sim::x();",
+                ),
+                ("src/env/world.rs", "use locklab_sim::world;"),
+            ],
+            &["src/locks/b.rs:1: lock-env", "src/locks/b.rs:3: lock-env"],
+        );
+    }
+
+    #[test]
+    fn nothing_is_left_unfinished_or_silenced() {
+        check(
+            banned,
+            &[
+                ("a.rs", "// todo!() in a comment\nlet s = \"dbg!\";"),
+                ("b.rs", "todo!()\n"),
+                (
+                    "c.rs",
+                    "#[ignore = \"flaky\"]\n#[allow(dead_code)]\n#[ignored]",
+                ),
+            ],
+            &["b.rs:1: unfinished", "c.rs:1: silenced", "c.rs:2: silenced"],
+        );
+    }
+
+    #[test]
+    fn nothing_outside_the_repository_is_named() {
+        let outside = concat!("see ../", "shared/design.md");
+        check(
+            banned,
+            &[("a.md", outside), ("b.md", "see ../sharedness")],
+            &["a.md:1: outside"],
+        );
+    }
+}
