@@ -131,8 +131,13 @@ pub struct World {
     shuffle: Option<Stream>,
     /// Whether a kernel may have packets to send.
     stirred: bool,
+    /// Whether any receiver has ever come near the end of its window.
+    windows_fill: bool,
     outbound: Vec<Packet>,
 }
+
+/// Half of TCP's unscaled window: a sender that fills one comes past it.
+const SMALL_WINDOW: u16 = 32_768;
 
 /// What the programs of a world share with it.
 struct Core {
@@ -218,6 +223,7 @@ impl World {
                 TaskOrder::Shuffled => Some(Stream::new(config.seed, "tasks")),
             },
             stirred: false,
+            windows_fill: false,
             outbound: Vec::new(),
         }
     }
@@ -358,7 +364,9 @@ impl World {
             Event::Retry(route) => {
                 self.stirred = true;
                 match self.network.retry(route, self.now_ns()) {
-                    Ok(departures) => departures.into_iter().for_each(|d| self.put_on_agenda(d)),
+                    Ok(departures) => departures
+                        .into_iter()
+                        .for_each(|d| self.core.put_on_agenda(d)),
                     Err(reset) => self.net.deliver(reset),
                 }
             }
@@ -370,7 +378,7 @@ impl World {
         let to = transit.route.to;
         if self.network.is_silent(to) {
             if let Some(retry) = self.network.hold(*transit, self.now_ns()) {
-                self.put_on_agenda(retry);
+                self.core.put_on_agenda(retry);
             }
             return;
         }
@@ -406,26 +414,31 @@ impl World {
         let mut outbound = std::mem::take(&mut self.outbound);
         self.net.egress_all(&mut outbound);
         let any = !outbound.is_empty();
-        for packet in outbound.drain(..) {
-            if network::is_bare_ack(&packet) {
-                if network::receiver_of(&packet).is_some_and(|to| !self.network.is_silent(to)) {
-                    self.stirred = true;
-                    self.net.deliver(packet);
+        let mut packets = outbound.drain(..).peekable();
+        while let Some(packet) = packets.next() {
+            let Some(window) = network::bare_ack_window(&packet) else {
+                if let Some(departure) = self.network.send(packet, self.core.now_ns.get()) {
+                    self.core.put_on_agenda(departure);
                 }
-            } else if let Some(departure) = self.network.send(packet, self.now_ns()) {
-                self.put_on_agenda(departure);
+                continue;
+            };
+            if packets
+                .peek()
+                .is_some_and(|next| network::carries_ack_of(next, &packet))
+            {
+                continue;
+            }
+            // It makes room in a sender's buffer, and gives the sender something to
+            // say only if it had filled its window.
+            self.windows_fill |= window < SMALL_WINDOW;
+            self.stirred |= self.windows_fill;
+            if network::receiver_of(&packet).is_some_and(|to| !self.network.is_silent(to)) {
+                self.net.deliver(packet);
             }
         }
+        drop(packets);
         self.outbound = outbound;
         any
-    }
-
-    fn put_on_agenda(&mut self, departure: Departure) {
-        let (at_ns, event) = match departure {
-            Departure::Arrives { at_ns, transit } => (at_ns, Event::Arrival(Box::new(transit))),
-            Departure::RetryAt { at_ns, route } => (at_ns, Event::Retry(route)),
-        };
-        self.core.schedule(at_ns, event);
     }
 
     fn trace(&self, what: &'static str, which: (u64, u64), contents: &[u8]) {
@@ -469,6 +482,14 @@ impl Core {
         self.agenda
             .borrow_mut()
             .schedule(at_ns.max(self.now_ns.get()), event);
+    }
+
+    fn put_on_agenda(&self, departure: Departure) {
+        let (at_ns, event) = match departure {
+            Departure::Arrives { at_ns, transit } => (at_ns, Event::Arrival(Box::new(transit))),
+            Departure::RetryAt { at_ns, route } => (at_ns, Event::Retry(route)),
+        };
+        self.schedule(at_ns, event);
     }
 
     fn spawn(&self, host: HostId, future: BoxFuture) {

@@ -392,14 +392,27 @@ fn host_of(address: IpAddr) -> Option<HostId> {
     }
 }
 
-/// Whether a packet is an acknowledgement and nothing else.
-pub(super) fn is_bare_ack(packet: &Packet) -> bool {
-    segment(packet).is_some_and(|s| {
-        s.payload.is_empty() && s.flags.ack && !s.flags.syn && !s.flags.fin && !s.flags.rst
-    })
+/// The window that a packet announces, if it is an acknowledgement and nothing else.
+pub(super) fn bare_ack_window(packet: &Packet) -> Option<u16> {
+    let segment = segment(packet)?;
+    let flags = segment.flags;
+    let bare = segment.payload.is_empty() && flags.ack && !flags.syn && !flags.fin && !flags.rst;
+    bare.then_some(segment.window)
 }
 
-/// Whether the receiver of a bare acknowledgement has power to take it.
+/// Whether `next` carries data of the connection that `ack` acknowledges on, and with
+/// it the same acknowledgement.
+pub(super) fn carries_ack_of(next: &Packet, ack: &Packet) -> bool {
+    let (Some(data), Some(bare)) = (segment(next), segment(ack)) else {
+        return false;
+    };
+    !data.payload.is_empty()
+        && (data.src_port, data.dst_port) == (bare.src_port, bare.dst_port)
+        && (next.src, next.dst) == (ack.src, ack.dst)
+        && data.ack == bare.ack
+}
+
+/// The host that a packet is for.
 pub(super) fn receiver_of(packet: &Packet) -> Option<HostId> {
     host_of(packet.dst)
 }
