@@ -58,7 +58,7 @@ fn nothing_is_wrong_with_the_good_one() {
 #[test]
 fn unknown_keys() {
     assert_snapshot!(told("quorum = 3", "qorum = 3"), @r#"scenarios/x.toml:10:1: unknown key "qorum" in [lock]; did you mean "quorum"?"#);
-    assert_snapshot!(told("hold_ms = 20", "hold = 20"), @r#"scenarios/x.toml:13:1: unknown key "hold" in [workload]; it can be "rounds", "start_ms", "think_ms", "hold_ms", "give_up_ms", "check" or "client""#);
+    assert_snapshot!(told("hold_ms = 20", "hold = 20"), @r#"scenarios/x.toml:13:1: unknown key "hold" in [workload]; did you mean "hold_ms"?"#);
     assert_snapshot!(told("title = \"Good\"", "titel = \"Good\""), @r#"scenarios/x.toml:1:1: unknown key "titel" in the scenario; did you mean "title"?"#);
     assert_snapshot!(told("[network]", "[netwrok]"), @r#"scenarios/x.toml:15:2: unknown key "netwrok" in the scenario; did you mean "network"?"#);
     assert_snapshot!(told("duration_ms = 1500", "  druation_ms = 1500"), @r#"scenarios/x.toml:22:3: unknown key "druation_ms" in [fault.gc]; did you mean "duration_ms"?"#);
@@ -67,7 +67,7 @@ fn unknown_keys() {
 #[test]
 fn unknown_names() {
     assert_snapshot!(told("name = \"redlock\"", "name = \"redlok\""), @r#"scenarios/x.toml:8:8: unknown lock "redlok"; did you mean "redlock"?"#);
-    assert_snapshot!(told("quorum = 3", "clock = \"monotonous\""), @r#"scenarios/x.toml:10:9: unknown value "monotonous"; did you mean "monotonic"?"#);
+    assert_snapshot!(told("quorum = 3", "clock = \"monotonous\""), @r#"scenarios/x.toml:10:9: unknown value "monotonous" for lock.clock; did you mean "monotonic"?"#);
     assert_snapshot!(told("kind = \"pause\"", "kind = \"pauze\""), @r#"scenarios/x.toml:19:8: unknown fault kind "pauze"; did you mean "pause"?"#);
     assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "clock-step" or "clock-rate""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reed\""), @r#"scenarios/x.toml:21:9: unknown point "reed"; did you mean "read"?"#);
@@ -77,17 +77,17 @@ fn unknown_names() {
     assert_snapshot!(told("lease = \"holds\"", "leese = \"holds\""), @r#"scenarios/x.toml:25:1: unknown property "leese"; did you mean "lease"?"#);
     assert_snapshot!(told("lease = \"holds\"", "lease = \"hold\""), @r#"scenarios/x.toml:25:9: unknown verdict "hold"; did you mean "holds"?"#);
     assert_snapshot!(told("hold_ms = 20", "hold_ms = { exponental = 20 }"), @r#"scenarios/x.toml:13:13: unknown distribution "exponental"; did you mean "exponential"?"#);
-    assert_snapshot!(told("hold_ms = 20", "check = \"dead\""), @r#"scenarios/x.toml:13:9: unknown value "dead"; it can be "none" or "deadline""#);
+    assert_snapshot!(told("hold_ms = 20", "check = \"dead\""), @r#"scenarios/x.toml:13:9: unknown value "dead" for workload.check; did you mean "deadline"?"#);
 }
 
 #[test]
 fn wrong_types_and_missing_keys() {
     assert_snapshot!(told("quorum = 3", "quorum = \"three\""), @r#"scenarios/x.toml:10:10: lock.quorum: invalid type: string "three", expected a whole number, 0 or more"#);
-    assert_snapshot!(told("ttl_ms = 1000", "ttl_ms = -5"), @r#"scenarios/x.toml:9:10: lock.ttl_ms: invalid value: integer "-5", expected a whole number, 0 or more"#);
+    assert_snapshot!(told("ttl_ms = 1000", "ttl_ms = -5"), @"scenarios/x.toml:9:10: lock.ttl_ms: invalid value: integer -5, expected a whole number, 0 or more");
     assert_snapshot!(told("ttl_ms = 1000", ""), @r#"scenarios/x.toml:7:1: [lock] lacks "ttl_ms""#);
     assert_snapshot!(told("name = \"redlock\"", ""), @r#"scenarios/x.toml:7:1: [lock] lacks "name""#);
     assert_snapshot!(told("title = \"Good\"", ""), @r#"scenarios/x.toml:1:1: the scenario lacks "title""#);
-    assert_snapshot!(told("nodes = 5", "nodes = 5.5"), @r#"scenarios/x.toml:4:9: topology.nodes: invalid type: floating point "5.5", expected a whole number, 0 or more"#);
+    assert_snapshot!(told("nodes = 5", "nodes = 5.5"), @"scenarios/x.toml:4:9: topology.nodes: invalid type: floating point 5.5, expected a whole number, 0 or more");
     assert_snapshot!(told("hold_ms = 20", "hold_ms = \"20\""), @r#"scenarios/x.toml:13:11: workload.hold_ms: invalid type: string "20", expected milliseconds as a number, or one of { uniform = [low, high] }, { exponential = mean }, { log_normal = { median = …, sigma = … } }"#);
     assert_snapshot!(told("on = \"c1\"", ""), @r#"scenarios/x.toml:19:8: a fault of kind "pause" needs "on""#);
     assert_snapshot!(told("on = \"c1\"", "on = 1"), @r#"scenarios/x.toml:20:6: expected a host ("c1", "n3", "resource") or a list of hosts"#);
@@ -103,7 +103,7 @@ fn impossible_values() {
     assert_snapshot!(told("hold_ms = 20", "hold_ms = -1"), @"scenarios/x.toml:13:11: a duration cannot be negative: -1");
     assert_snapshot!(told("hold_ms = 20", "hold_ms = inf"), @"scenarios/x.toml:13:11: a duration must be finite, not inf");
     assert_snapshot!(told("uniform = [1, 5]", "uniform = [5, 1]"), @"scenarios/x.toml:16:14: the lower bound 5 is above the upper bound 1");
-    assert_snapshot!(told("uniform = [1, 5]", "uniform = [1]"), @"scenarios/x.toml:16:26: network.latency_ms.uniform: invalid length 1, expected tuple variant Table::Uniform with 2 elements");
+    assert_snapshot!(told("uniform = [1, 5]", "uniform = [1]"), @"scenarios/x.toml:16:26: network.latency_ms.uniform: invalid length 1, expected an array of length 2");
     assert_snapshot!(told("[expect]", "[network.x]"), @r#"scenarios/x.toml:24:10: unknown key "x" in [network]; it can be "latency_ms" or "loss""#);
     assert_snapshot!(told("latency_ms = ", "loss = 1.5 # "), @"scenarios/x.toml:16:8: a probability is between 0 and 1, not 1.5");
     assert_snapshot!(told("name = \"redlock\"\nttl_ms = 1000\nquorum = 3", "name = \"set-nx-px\"\nttl_ms = 1000"), @r#"scenarios/x.toml:4:9: "set-nx-px" locks on one node, not on 5"#);
@@ -127,7 +127,7 @@ fn impossible_faults() {
     assert_snapshot!(told("after = \"c1 read\"", "between = [\"c1 wrote\", \"c1 read\"]"), @r#"scenarios/x.toml:21:1: in "between" the second point must come later in the round: "c1 read" is not after "c1 wrote""#);
     assert_snapshot!(told("after = \"c1 read\"", "between = [\"c1 read\", \"c2 wrote\"]"), @r#"scenarios/x.toml:21:1: "between" needs two points of one round of one client, not "c1 read" and "c2 wrote""#);
     assert_snapshot!(told("after = \"c1 read\"", "between = [\"c1 checked\", \"c1 wrote\"]"), @r#"scenarios/x.toml:21:11: a client reaches "checked" only with "check = \"deadline\"" in [workload]"#);
-    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read #2\""), @r#"scenarios/x.toml:21:9: "c1 read #2" never comes: c1 has 1 rounds"#);
+    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read #2\""), @r#"scenarios/x.toml:21:9: "c1 read #2" never comes: c1 takes the lock once"#);
 }
 
 #[test]
@@ -145,13 +145,15 @@ fn overrides_are_blamed_for_what_they_bring() {
     assert_snapshot!(told_set("lock.quorum=9"), @"--set lock.quorum=9: of 5 nodes 1 to 5 can be the quorum, not 9");
     assert_snapshot!(told_set("lock.quorum=abc"), @r#"--set lock.quorum=abc: lock.quorum: invalid type: string "abc", expected a whole number, 0 or more"#);
     assert_snapshot!(told_set("lock.name=redlokk"), @r#"--set lock.name=redlokk: unknown lock "redlokk"; did you mean "redlock"?"#);
-    assert_snapshot!(told_set("lock.clock=monotonous"), @r#"--set lock.clock=monotonous: unknown value "monotonous"; did you mean "monotonic"?"#);
-    assert_snapshot!(told_set("fault.gx.duration_ms=5"), @r#"--set fault.gx.duration_ms=5: fault.gx lacks "kind""#);
-    assert_snapshot!(told_set("fault.gc.duration_ms.exponental=5"), @r#"--set fault.gc.duration_ms.exponental=5: "duration_ms" is a integer, not a table that could have "exponental" in it"#);
+    assert_snapshot!(told_set("lock.clock=monotonous"), @r#"--set lock.clock=monotonous: unknown value "monotonous" for lock.clock; did you mean "monotonic"?"#);
+    assert_snapshot!(told_set("fault.gx.duration_ms=5"), @r#"--set fault.gx.duration_ms=5: unknown fault "gx"; did you mean "gc"?"#);
+    assert_snapshot!(told_set("fault.gc.duration_ms.exponental=5"), @r#"--set fault.gc.duration_ms.exponental=5: "duration_ms" is of type integer, not a table that could have "exponental" in it"#);
     assert_snapshot!(told_set("fault.gc.duration_ms={ exponental = 5 }"), @r#"--set fault.gc.duration_ms={ exponental = 5 }: unknown distribution "exponental"; did you mean "exponential"?"#);
     assert_snapshot!(told_set("fault.gc.on=n7"), @r#"--set fault.gc.on=n7: unknown host "n7"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told_set("network.latency_ms.uniform.2=7"), @r#"--set network.latency_ms.uniform.2=7: "uniform" is a list of 2: its parts are uniform.0 to uniform.1"#);
-    assert_snapshot!(told_set("network.latency_ms.uniform.0=7"), @"scenarios/x.toml:16:14: the lower bound 7 is above the upper bound 5");
+    assert_snapshot!(told_set("topology.nodes=2"), @"scenarios/x.toml:10:10: of 2 nodes 1 to 2 can be the quorum, not 3 (with --set topology.nodes=2)");
+    assert_snapshot!(told_set("fault.gx={ kind = \"pause\" }"), @r#"--set fault.gx={ kind = "pause" }: a fault of kind "pause" needs "on""#);
+    assert_snapshot!(told_set("network.latency_ms.uniform.0=7"), @"scenarios/x.toml:16:14: the lower bound 7 is above the upper bound 5 (with --set network.latency_ms.uniform.0=7)");
     assert_snapshot!(told_set("topology.nodes"), @"--set topology.nodes: an override is written path=value, such as lock.ttl_ms=500");
     assert_snapshot!(told_set("topology..nodes=5"), @"--set topology..nodes=5: the path of an override has an empty part");
     assert_snapshot!(told_set("topology.nodes=[5"), @"--set topology.nodes=[5: the value is not TOML: unclosed array, expected `]`");
@@ -166,6 +168,6 @@ fn missing_scenarios() {
             .map_err(|error| error.to_string())
             .unwrap_err()
     };
-    assert_snapshot!(told("kleppman/k1"), @r#"there is no scenario file "kleppman/k1" and none of that name ships; did you mean "kleppmann/k1"?"#);
-    assert_snapshot!(told("scenarios/nowhere.toml"), @r#"there is no scenario file "scenarios/nowhere.toml" and none of that name ships; it can only be "kleppmann/k1""#);
+    assert_snapshot!(told("kleppman/k1"), @r#"there is no file "kleppman/k1", and no scenario of that name ships; did you mean "kleppmann/k1"?"#);
+    assert_snapshot!(told("scenarios/nowhere.toml"), @r#"there is no file "scenarios/nowhere.toml", and no scenario of that name ships; it can be "antirez/a6", "kleppmann/f1", "kleppmann/f1-reads-and-writes", "kleppmann/k1", "kleppmann/k10", "kleppmann/k13", "kleppmann/k13-frozen", "kleppmann/k13-unchecked", "kleppmann/k2", "kleppmann/k4", "kleppmann/k5", "kleppmann/k9", "kleppmann/k9-back", "redis-docs/r5" or "redis-docs/r5-compared""#);
 }

@@ -44,12 +44,30 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// An error at this span.
-    pub fn error(&self, span: Range<usize>, what: String) -> ScenarioError {
+    /// An error at this span. One that lies in the file tells the overrides too, for
+    /// it may take both to make something impossible.
+    pub fn error(&self, span: Range<usize>, mut what: String) -> ScenarioError {
+        if !self.is_override(&span) && !self.sets.is_empty() {
+            what = format!("{what} (with --set {})", self.sets.join(" --set "));
+        }
         ScenarioError::Invalid {
             place: self.place(span.start),
             what,
         }
+    }
+
+    /// Whether this span is an override's.
+    pub fn is_override(&self, span: &Range<usize>) -> bool {
+        span.start > self.text.len()
+    }
+
+    /// The keys that the file itself has in the table at a path.
+    pub fn keys_from_file(&self, path: &[String]) -> Vec<String> {
+        let table = self.get(path).and_then(|value| value.get_ref().as_table());
+        let keys = table.into_iter().flat_map(|table| table.keys());
+        keys.filter(|key| !self.is_override(&key.span()))
+            .map(|key| key.get_ref().to_string())
+            .collect()
     }
 
     fn place(&self, offset: usize) -> Place {
@@ -199,7 +217,7 @@ fn put<'a>(
         Some(DeValue::Table(inner)) => put(inner, rest, value, span),
         Some(DeValue::Array(items)) => put_into_array(items, key, rest, value),
         Some(other) => Err(format!(
-            "\"{key}\" is a {}, not a table that could have \"{}\" in it",
+            "\"{key}\" is of type {}, not a table that could have \"{}\" in it",
             other.type_str(),
             rest[0]
         )),

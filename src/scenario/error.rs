@@ -17,7 +17,7 @@ pub enum ScenarioError {
         what: String,
     },
     /// There is no such file, and no scenario of that name ships.
-    #[error("there is no scenario file \"{name}\" and none of that name ships{}", did_you_mean(.name, .shipped))]
+    #[error("there is no file \"{name}\", and no scenario of that name ships{}", did_you_mean(.name, .shipped))]
     NotFound {
         /// The path or name asked for.
         name: String,
@@ -59,6 +59,9 @@ impl fmt::Display for Place {
     }
 }
 
+/// More names than this are no help in an error.
+const MOST_LISTED: usize = 16;
+
 /// `; did you mean "quorum"?`, or else what there is to choose from.
 pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
     if let Some(nearest) = nearest(word, candidates) {
@@ -66,6 +69,7 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
     }
     match candidates {
         [] => String::new(),
+        many if many.len() > MOST_LISTED => String::new(),
         [only] => format!("; it can only be \"{only}\""),
         [first @ .., last] => {
             let first: Vec<String> = first.iter().map(|name| format!("\"{name}\"")).collect();
@@ -75,14 +79,20 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
 }
 
 /// The candidate with the fewest slips of a finger between it and the word, if a
-/// third of the word, at most, would have been mistyped.
+/// third of the word, at most, would have been mistyped; or else one that goes on where
+/// the word ends, as `hold_ms` does where `hold` was written.
 fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
     let slips = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
     let allowed = (word.chars().count() / 3).max(1);
-    candidates
+    let mistyped = candidates
         .iter()
         .map(|candidate| (slips(candidate), candidate.as_str()))
         .filter(|(slips, _)| *slips <= allowed)
         .min()
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| candidate);
+    let cut_short = || {
+        let mut longer = candidates.iter().filter(|name| name.starts_with(word));
+        longer.next().map(String::as_str)
+    };
+    mistyped.or_else(|| cut_short().filter(|_| word.len() >= 3))
 }

@@ -28,10 +28,11 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
         let hint = did_you_mean(&word, &alternatives);
         format!("unknown key \"{word}\" in {}{hint}", culprit.table())
     } else if let Some(noun) = unknown(complaint, &culprit) {
-        format!(
-            "unknown {noun} \"{word}\"{}",
-            did_you_mean(&word, &alternatives)
-        )
+        let hint = did_you_mean(&word, &alternatives);
+        format!("unknown {noun} \"{word}\"{}{hint}", culprit.of_what(noun))
+    } else if let Some(name) = culprit.is_new_fault(document, &word) {
+        let faults = document.keys_from_file(&["fault".into()]);
+        format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
     } else if complaint.starts_with("missing field") {
         format!("{} lacks \"{word}\"", culprit.itself())
     } else if complaint.starts_with("invalid ") {
@@ -93,6 +94,24 @@ impl Culprit {
         name_of_table(&self.path[..self.path.len().saturating_sub(1)])
     }
 
+    /// ` for lock.clock`, where the noun alone leaves open what it is that is unknown.
+    fn of_what(&self, noun: &str) -> String {
+        match noun {
+            "value" => format!(" for {}", self.path.join(".")),
+            _ => String::new(),
+        }
+    }
+
+    /// The name of the fault that an override began although it meant to change one.
+    fn is_new_fault(&self, document: &Document<'_>, lacking: &str) -> Option<&str> {
+        match &self.path[..] {
+            [fault, name] if fault == "fault" && lacking == "kind" => {
+                document.is_override(&self.span).then_some(name)
+            }
+            _ => None,
+        }
+    }
+
     /// The culprit itself, by its path.
     fn itself(&self) -> String {
         match self.path.len() {
@@ -141,7 +160,8 @@ fn plainly(message: &str) -> String {
         Some((complaint, "a boolean")) => format!("{complaint}, expected true or false"),
         _ => message.into(),
     };
-    message.replace('`', "\"")
+    // Strings stand in double quotes already, numbers in backticks.
+    message.replace('`', "")
 }
 
 /// The pieces of a message in backticks or double quotes.

@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for DistVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dist, A::Error> {
         Table::deserialize(MapAccessDeserializer::new(map)).map(|table| match table {
-            Table::Uniform(low, high) => Dist::Uniform(low, high),
+            Table::Uniform([low, high]) => Dist::Uniform(low, high),
             Table::Exponential(mean) => Dist::Exponential(mean),
             Table::LogNormal { median, sigma } => Dist::LogNormal { median, sigma },
         })
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for DistVisitor {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Table {
-    Uniform(f64, f64),
+    Uniform([f64; 2]),
     Exponential(f64),
     LogNormal { median: f64, sigma: f64 },
 }

@@ -113,8 +113,12 @@ fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), 
         moment.nth <= rounds || &*moment.point == "acquiring",
         path,
         format!(
-            "\"{moment}\" never comes: {} has {rounds} rounds",
-            moment.client
+            "\"{moment}\" never comes: {} takes the lock {}",
+            moment.client,
+            match rounds {
+                1 => "once".to_owned(),
+                _ => format!("{rounds} times"),
+            }
         ),
     )
 }
