@@ -151,6 +151,9 @@ fn overrides_are_blamed_for_what_they_bring() {
     assert_snapshot!(told_set("fault.gc.duration_ms={ exponental = 5 }"), @r#"--set fault.gc.duration_ms={ exponental = 5 }: unknown distribution "exponental"; did you mean "exponential"?"#);
     assert_snapshot!(told_set("fault.gc.on=n7"), @r#"--set fault.gc.on=n7: unknown host "n7"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told_set("network.latency_ms.uniform.2=7"), @r#"--set network.latency_ms.uniform.2=7: "uniform" is a list of 2: its parts are uniform.0 to uniform.1"#);
+    assert_snapshot!(told_set("resource.fencing=writs"), @r#"--set resource.fencing=writs: unknown value "writs" for resource.fencing; did you mean "writes"?"#);
+    assert_snapshot!(told_set("workload.client.c1.rounds=abc"), @r#"--set workload.client.c1.rounds=abc: workload.client.c1.rounds: invalid type: string "abc", expected a whole number, 0 or more"#);
+    assert_snapshot!(told_set("workload.client.c1={ rouns = 5 }"), @r#"--set workload.client.c1={ rouns = 5 }: unknown key "rouns" in [workload.client.c1]; did you mean "rounds"?"#);
     assert_snapshot!(told_set("topology.nodes=2"), @"scenarios/x.toml:10:10: of 2 nodes 1 to 2 can be the quorum, not 3 (with --set topology.nodes=2)");
     assert_snapshot!(told_set("fault.gx={ kind = \"pause\" }"), @r#"--set fault.gx={ kind = "pause" }: a fault of kind "pause" needs "on""#);
     assert_snapshot!(told_set("network.latency_ms.uniform.0=7"), @"scenarios/x.toml:16:14: the lower bound 7 is above the upper bound 5 (with --set network.latency_ms.uniform.0=7)");
@@ -170,4 +173,26 @@ fn missing_scenarios() {
     };
     assert_snapshot!(told("kleppman/k1"), @r#"there is no file "kleppman/k1", and no scenario of that name ships; did you mean "kleppmann/k1"?"#);
     assert_snapshot!(told("scenarios/nowhere.toml"), @r#"there is no file "scenarios/nowhere.toml", and no scenario of that name ships; it can be "antirez/a6", "kleppmann/f1", "kleppmann/f1-reads-and-writes", "kleppmann/k1", "kleppmann/k10", "kleppmann/k13", "kleppmann/k13-frozen", "kleppmann/k13-unchecked", "kleppmann/k2", "kleppmann/k4", "kleppmann/k5", "kleppmann/k9", "kleppmann/k9-back", "redis-docs/r5" or "redis-docs/r5-compared""#);
+}
+
+/// Whatever is written, the answer is a scenario or an error at a place in the file.
+#[test]
+fn no_slip_of_the_finger_is_worse_than_an_error() {
+    let positions: Vec<usize> = GOOD.char_indices().map(|(i, _)| i).collect();
+    let lines = GOOD.lines().count() + 1;
+    for i in positions {
+        let (before, after) = GOOD.split_at(i);
+        for slip in ["", "x", "\"", "[", "-", "ü", "\n"] {
+            let told = told_of(&format!("{before}{slip}{}", &after[1..]), &[]);
+            let line = told.strip_prefix("scenarios/x.toml:").and_then(|at| {
+                let (line, _) = at.split_once(':')?;
+                line.parse::<usize>().ok()
+            });
+            let in_file = line.is_some_and(|line| (1..=lines + 1).contains(&line));
+            assert!(
+                told == "nothing wrong" || in_file,
+                "{slip:?} at {i}: {told}"
+            );
+        }
+    }
 }

@@ -74,7 +74,7 @@ impl<'a> Document<'a> {
         if let Some(i) = offset.checked_sub(self.text.len() + 1) {
             return Place::Option(format!("--set {}", self.sets[i]));
         }
-        let before = &self.text[..self.text.floor_char_boundary(offset)];
+        let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Place::File {
             file: self.file.to_owned(),

@@ -21,9 +21,11 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
         Some((complaint, alternatives)) => (complaint, quoted(alternatives)),
         None => (message, Vec::new()),
     };
-    let culprit = Culprit::locate(document, span, &quoted(complaint));
-
-    let word = quoted(complaint).into_iter().next().unwrap_or_default();
+    let words = quoted(complaint);
+    let word = words.first().cloned().unwrap_or_default();
+    // What is missing is nowhere: the table that lacks it is the culprit.
+    let is_missing = complaint.starts_with("missing field");
+    let culprit = Culprit::locate(document, span, if is_missing { &[] } else { &words });
     let what = if complaint.starts_with("unknown field") {
         let hint = did_you_mean(&word, &alternatives);
         format!("unknown key \"{word}\" in {}{hint}", culprit.table())
@@ -33,7 +35,7 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
     } else if let Some(name) = culprit.is_new_fault(document, &word) {
         let faults = document.keys_from_file(&["fault".into()]);
         format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
-    } else if complaint.starts_with("missing field") {
+    } else if is_missing {
         format!("{} lacks \"{word}\"", culprit.itself())
     } else if complaint.starts_with("invalid ") {
         format!("{}: {}", culprit.itself(), plainly(message))
@@ -52,41 +54,23 @@ struct Culprit {
 
 impl Culprit {
     /// The deserialiser's span is exact, except within a table that it had to read to
-    /// the end before it knew its type, such as `[lock]`. There the culprit is the key,
-    /// or else the value, that the complaint quotes.
+    /// the end before it knew its type, such as `[lock]`, and within an override, all of
+    /// which has one span. There the culprit is the key, or else the value, that the
+    /// complaint quotes.
     fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> Culprit {
         let (path, node) = document.find(&span).unwrap_or((vec![], Node::Value));
         let table = match document.get(&path).map(Spanned::get_ref) {
-            Some(DeValue::Table(table)) if node == Node::Value || words_in(table, words) => table,
+            Some(DeValue::Table(table)) => table,
             None => document.root.get_ref(),
-            _ => return Culprit { span, path, node },
+            Some(_) => return Culprit { span, path, node },
         };
-        let key = |word: &String| table.get_key_value(word.as_str());
-        let holding = |word: &String| {
-            table
-                .iter()
-                .find(|(_, value)| text_of(value.get_ref()) == Some(word))
-        };
-        let (found, node) = if let Some(found) = words.iter().find_map(key) {
-            (found, Node::Key)
-        } else if let Some(found) = words.iter().find_map(holding) {
-            (found, Node::Value)
+        let exact = node == Node::Key && !document.is_override(&span);
+        let named = if exact {
+            None
         } else {
-            return Culprit {
-                span,
-                path,
-                node: Node::Value,
-            };
+            search(table, &path, words)
         };
-        let span = match node {
-            Node::Key => found.0.span(),
-            Node::Value => found.1.span(),
-        };
-        let path = path
-            .into_iter()
-            .chain([found.0.get_ref().to_string()])
-            .collect();
-        Culprit { span, path, node }
+        named.unwrap_or(Culprit { span, path, node })
     }
 
     /// The table in which the culprit stands.
@@ -121,8 +105,32 @@ impl Culprit {
     }
 }
 
-fn words_in(table: &DeTable<'_>, words: &[String]) -> bool {
-    words.iter().any(|word| table.contains_key(word.as_str()))
+/// The key of one of these names, or else the value, in a table or the tables within.
+fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<Culprit> {
+    let below = |key: &str| path.iter().cloned().chain([key.to_owned()]).collect();
+    let key = |word: &String| table.get_key_value(word.as_str());
+    let holding = |word: &String| {
+        let mut entries = table.iter();
+        entries.find(|(_, value)| text_of(value.get_ref()) == Some(word))
+    };
+    if let Some((key, _)) = words.iter().find_map(key) {
+        return Some(Culprit {
+            span: key.span(),
+            path: below(key.get_ref()),
+            node: Node::Key,
+        });
+    }
+    if let Some((key, value)) = words.iter().find_map(holding) {
+        return Some(Culprit {
+            span: value.span(),
+            path: below(key.get_ref()),
+            node: Node::Value,
+        });
+    }
+    table.iter().find_map(|(key, value)| {
+        let table = value.get_ref().as_table()?;
+        search(table, &below(key.get_ref()), words)
+    })
 }
 
 fn name_of_table(path: &[String]) -> String {

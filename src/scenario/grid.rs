@@ -87,8 +87,8 @@ impl Axis {
             .split_once('=')
             .ok_or("an axis is written path=v1,v2 or path=from..to/steps")?;
         let values = match values.split_once("..") {
-            Some((from, rest)) => range(from, rest)?,
-            None => list(values)?,
+            Some((from, rest)) if !from.contains(['"', '\'', '[', '{', ',']) => range(from, rest)?,
+            _ => list(values)?,
         };
         Ok(Axis {
             path: path.trim().into(),
@@ -111,22 +111,19 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
     if steps == 0 || steps as usize >= MOST_CELLS {
         return Err(format!("a range has 1 to {} steps", MOST_CELLS - 1));
     }
-    // The product first: it is exact for whole numbers, so that 0..1/10 has 0.3, and
-    // 0..2000/20 whole numbers.
-    let points: Vec<f64> = (0..=steps)
-        .map(|i| (from * f64::from(steps - i) + to * f64::from(i)) / f64::from(steps))
-        .collect();
+    let point = |i| (from * f64::from(steps - i) + to * f64::from(i)) / f64::from(steps);
+    let points: Vec<f64> = (0..=steps).map(|i| twelve_digits(point(i))).collect();
     let whole = points.iter().all(|point| point.fract() == 0.0);
-    Ok(points
-        .iter()
-        .map(|point| {
-            if whole {
-                format!("{point:.0}")
-            } else {
-                format!("{point:?}")
-            }
-        })
-        .collect())
+    let spell = |point: &f64| match whole {
+        true => format!("{point:.0}"),
+        false => format!("{point:?}"),
+    };
+    Ok(points.iter().map(spell).collect())
+}
+
+/// Rounded to as many significant digits: 0.3, not 0.30000000000000004.
+fn twelve_digits(value: f64) -> f64 {
+    format!("{value:.11e}").parse().unwrap_or(value)
 }
 
 /// Values between commas, except for commas within brackets, braces and quotes.
@@ -167,3 +164,93 @@ impl fmt::Display for GridError {
 }
 
 impl std::error::Error for GridError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of an axis, or what is wrong with it.
+    fn check(axis: &str, expected: Result<&[&str], &str>) {
+        let values = match Axis::parse(axis) {
+            Ok(axis) => Ok(axis.values),
+            Err(what) => Err(what),
+        };
+        let expected = match expected {
+            Ok(values) => Ok(values.iter().map(|value| (*value).into()).collect()),
+            Err(what) => Err(what.into()),
+        };
+        assert_eq!(values, expected, "{axis}");
+    }
+
+    #[test]
+    fn lists() {
+        check("a.b=1,2,3", Ok(&["1", "2", "3"]));
+        check("a=none, writes", Ok(&["none", "writes"]));
+        check("a=5", Ok(&["5"]));
+        check("on=[\"c1\", \"c2\"],c1", Ok(&["[\"c1\", \"c2\"]", "c1"]));
+        check(
+            "ms={ uniform = [1, 5] },{ exponential = 3 }",
+            Ok(&["{ uniform = [1, 5] }", "{ exponential = 3 }"]),
+        );
+        check("about=\"a, b..c\",d", Ok(&["\"a, b..c\"", "d"]));
+        check("a=1,,2", Err("a value is missing"));
+        check("a=", Err("a value is missing"));
+        check("a=[1,2", Err("a bracket or a quote is not closed"));
+        check(
+            "a",
+            Err("an axis is written path=v1,v2 or path=from..to/steps"),
+        );
+    }
+
+    #[test]
+    fn ranges() {
+        check("a=0..2000/4", Ok(&["0", "500", "1000", "1500", "2000"]));
+        check("a=0..1/4", Ok(&["0.0", "0.25", "0.5", "0.75", "1.0"]));
+        check("a=-5..5/2", Ok(&["-5", "0", "5"]));
+        check("a=1..0.5/1", Ok(&["1.0", "0.5"]));
+        check("a=0..0.3/3", Ok(&["0.0", "0.1", "0.2", "0.3"]));
+        check("a=0..10/0", Err("a range has 1 to 999999 steps"));
+        check("a=0..10/2.5", Err("a range has 1 to 999999 steps"));
+        check("a=0..ten/2", Err("\"ten\" is not a number"));
+        check("a=0..inf/2", Err("\"inf\" is not a number"));
+        check(
+            "a=0..10",
+            Err("a range is written from..to/steps, such as 0..2000/20"),
+        );
+    }
+
+    fn grid(axes: &[&str]) -> Result<Grid, GridError> {
+        let axes: Vec<String> = axes.iter().map(|axis| (*axis).into()).collect();
+        Grid::parse(&axes)
+    }
+
+    #[test]
+    fn axes_multiply_and_the_last_runs_fastest() {
+        let cells = grid(&["a=1,2", "b=x,y"]).map(|grid| grid.cells());
+        let overrides: Vec<Vec<String>> =
+            cells.iter().flatten().map(|cell| overrides(cell)).collect();
+        assert_eq!(
+            overrides,
+            [
+                ["a=1", "b=x"],
+                ["a=1", "b=y"],
+                ["a=2", "b=x"],
+                ["a=2", "b=y"]
+            ]
+        );
+        assert_eq!(grid(&[]).map(|grid| grid.cells().len()), Ok(1));
+    }
+
+    #[test]
+    fn grids_that_are_slips_are_refused() {
+        let told = |axes: &[&str]| grid(axes).map_err(|error| error.to_string()).err();
+        assert_eq!(
+            told(&["a=1", "a=2"]).as_deref(),
+            Some("--vary a=2: \"a\" is varied twice")
+        );
+        assert_eq!(
+            told(&["a=0..1000/1000", "b=0..1000/1000"]).as_deref(),
+            Some("--vary b=0..1000/1000: a grid has at most 1000000 cells")
+        );
+    }
+}

@@ -3,9 +3,9 @@
 use super::grid::Grid;
 use super::{Expected, Fencing, Scenario};
 use crate::check::Property;
-use crate::locks::{LockSpec, redlock, set_nx_px};
 
 mod faults;
+mod lock;
 
 /// The most nodes, and the most clients, of a scenario: names of two digits.
 const MOST_HOSTS: u32 = 99;
@@ -29,7 +29,7 @@ impl Problem {
 /// Finds the first thing that is impossible.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     topology(scenario)?;
-    lock(scenario)?;
+    lock::validate(scenario)?;
     workload(scenario)?;
     surroundings(scenario)?;
     faults::validate(scenario)?;
@@ -63,59 +63,6 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
     )
 }
 
-fn lock(scenario: &Scenario) -> Result<(), Problem> {
-    match &scenario.lock {
-        LockSpec::SetNxPx(params) => set_nx_px(params, scenario.topology.nodes),
-        LockSpec::Redlock(params) => redlock(params, scenario.topology.nodes),
-    }
-}
-
-fn set_nx_px(params: &set_nx_px::Params, nodes: u32) -> Result<(), Problem> {
-    require(
-        nodes == 1,
-        &["topology", "nodes"],
-        format!("\"set-nx-px\" locks on one node, not on {nodes}"),
-    )?;
-    lease(params.ttl_ms)?;
-    require(
-        params.timeout_ms != Some(0),
-        &["lock", "timeout_ms"],
-        "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait for ever",
-    )
-}
-
-fn redlock(params: &redlock::Params, nodes: u32) -> Result<(), Problem> {
-    lease(params.ttl_ms)?;
-    if let Some(quorum) = params.quorum {
-        require(
-            (1..=nodes).contains(&quorum),
-            &["lock", "quorum"],
-            format!("of {nodes} nodes 1 to {nodes} can be the quorum, not {quorum}"),
-        )?;
-    }
-    require(
-        params.node_timeout_ms > 0,
-        &["lock", "node_timeout_ms"],
-        "a client that waits 0 ms for a node never gets a reply",
-    )?;
-    require(
-        params.drift_factor.is_finite() && params.drift_factor >= 0.0,
-        &["lock", "drift_factor"],
-        format!(
-            "the allowance for drift is a share of the lease, 0 or more, not {}",
-            params.drift_factor
-        ),
-    )
-}
-
-fn lease(ttl_ms: u64) -> Result<(), Problem> {
-    require(
-        ttl_ms > 0,
-        &["lock", "ttl_ms"],
-        "a lease of 0 ms is over before it begins",
-    )
-}
-
 fn workload(scenario: &Scenario) -> Result<(), Problem> {
     let workload = &scenario.workload;
     require(
@@ -146,18 +93,11 @@ fn surroundings(scenario: &Scenario) -> Result<(), Problem> {
         drift(clock.drift_ppm, &["clocks", "host", host, "drift_ppm"])?;
     }
     require(
-        scenario.resource.fencing == Fencing::None || gives_tokens(&scenario.lock),
+        scenario.resource.fencing == Fencing::None || lock::gives_tokens(&scenario.lock),
         &["resource", "fencing"],
         "a fenced resource needs a lock whose grants carry a token, such as \"set-nx-px\" with \
          \"fencing_token = true\"",
     )
-}
-
-fn gives_tokens(lock: &LockSpec) -> bool {
-    match lock {
-        LockSpec::SetNxPx(params) => params.fencing_token,
-        LockSpec::Redlock(_) => false,
-    }
 }
 
 fn probability(value: f64, path: &[&str]) -> Result<(), Problem> {
