@@ -109,7 +109,31 @@ fn impossible_values() {
     assert_snapshot!(told("name = \"redlock\"\nttl_ms = 1000\nquorum = 3", "name = \"set-nx-px\"\nttl_ms = 1000"), @r#"scenarios/x.toml:4:9: "set-nx-px" locks on one node, not on 5"#);
     assert_snapshot!(told("hold_ms = 20", "hold_ms = 20\n[resource]\nfencing = \"writes\""), @r#"scenarios/x.toml:15:11: a fenced resource needs a lock whose grants carry a token, such as "set-nx-px" with "fencing_token = true""#);
     assert_snapshot!(told("lease = \"holds\"", "resource = \"holds\"\nlost-update = \"violated\""), @r#"scenarios/x.toml:25:12: "resource" cannot hold when "lost-update" is violated, which is part of it"#);
-    assert_snapshot!(told("lease = \"holds\"", "[sweep]\nvary = [\"lock.ttl_ms=1..2\"]"), @"scenarios/x.toml:26:8: a range is written from..to/steps, such as 0..2000/20");
+    assert_snapshot!(told("lease = \"holds\"", "[sweep]\nvary = [\"lock.ttl_ms=1..2\"]"), @"scenarios/x.toml:26:8: lock.ttl_ms=1..2: a range is written from..to/steps, such as 0..2000/20");
+}
+
+/// The same, spelt as overrides, which are judged no differently.
+#[test]
+fn impossible_values_everywhere() {
+    assert_snapshot!(told_set("topology.clients=0"), @"--set topology.clients=0: there can be 1 to 99 clients, not 0");
+    assert_snapshot!(told_set("horizon_ms=0"), @r#"--set horizon_ms=0: the run would be over before it begins: "horizon_ms" is 0"#);
+    assert_snapshot!(told_set("workload.rounds=0"), @"--set workload.rounds=0: with 0 rounds nobody ever takes the lock");
+    assert_snapshot!(told_set("workload.give_up_ms=0"), @r#"--set workload.give_up_ms=0: a client that gives up after 0 ms never tries; leave "give_up_ms" out to try for ever"#);
+    assert_snapshot!(told_set("workload.client.c3.rounds=1"), @r#"--set workload.client.c3.rounds=1: unknown client "c3"; the clients are "c1" to "c2""#);
+    assert_snapshot!(told_set("clocks.host.n6.drift_ppm=5"), @r#"--set clocks.host.n6.drift_ppm=5: unknown host "n6"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
+    assert_snapshot!(told_set("clocks.host.n1.drift_ppm=-1000000"), @"--set clocks.host.n1.drift_ppm=-1000000: a clock that is -1000000 ppm off would stand still or run backwards");
+    assert_snapshot!(told_set("clocks.host.n1.offset_ms=nan"), @"--set clocks.host.n1.offset_ms=nan: an offset must be finite, not NaN");
+    assert_snapshot!(told_set("lock.node_timeout_ms=0"), @"--set lock.node_timeout_ms=0: a client that waits 0 ms for a node never gets a reply");
+    assert_snapshot!(told_set("lock.drift_factor=-0.1"), @"--set lock.drift_factor=-0.1: the allowance for drift is a share of the lease, 0 or more, not -0.1");
+    assert_snapshot!(told_set("network.loss=nan"), @"--set network.loss=nan: a probability is between 0 and 1, not NaN");
+    assert_snapshot!(told_set("sweep.seeds=0"), @"--set sweep.seeds=0: a sweep with 0 seeds runs nothing");
+    assert_snapshot!(told_set("sweep.vary=[\"a=1\", \"a=2\"]"), @r#"--set sweep.vary=["a=1", "a=2"]: a=2: "a" is varied twice"#);
+    assert_snapshot!(told_set("fault.a#1={ kind = \"kill\", on = \"c1\", at_ms = 0 }"), @r#"--set fault.a#1={ kind = "kill", on = "c1", at_ms = 0 }: "#" numbers the starts of a repeated fault; a fault's name cannot contain it"#);
+    assert_snapshot!(told_set("fault.a={ kind = \"kill\", on = [], at_ms = 0 }"), @r#"--set fault.a={ kind = "kill", on = [], at_ms = 0 }: "on" names no host at all"#);
+    assert_snapshot!(told_set("fault.a={ kind = \"clock-step\", on = \"n1\", at_ms = 0, step_ms = inf }"), @r#"--set fault.a={ kind = "clock-step", on = "n1", at_ms = 0, step_ms = inf }: a step must be finite, not inf"#);
+    assert_snapshot!(told_set("fault.a={ kind = \"clock-rate\", on = \"n1\", at_ms = 0, drift_ppm = -2_000_000 }"), @r#"--set fault.a={ kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -2_000_000 }: a clock that is -2000000 ppm off would stand still or run backwards"#);
+    assert_snapshot!(told_set("fault.a={ kind = \"kill\", on = \"n1\", every_ms = 9, until_ms = -1 }"), @r#"--set fault.a={ kind = "kill", on = "n1", every_ms = 9, until_ms = -1 }: a fault repeats until a time above 0, not until -1"#);
+    assert_snapshot!(told_of(GOOD, &["topology.nodes=1", "lock={ name = \"set-nx-px\", ttl_ms = 5, timeout_ms = 0 }"]), @r#"--set lock={ name = "set-nx-px", ttl_ms = 5, timeout_ms = 0 }: a client that waits 0 ms never gets a reply; leave "timeout_ms" out to wait for ever"#);
 }
 
 #[test]
@@ -132,6 +156,7 @@ fn impossible_faults() {
 
 #[test]
 fn toml_itself() {
+    assert_snapshot!(told_of("title = ", &["lock.ttl_ms=5"]), @"scenarios/x.toml:1:9: this is not TOML: string values must be quoted, expected literal string");
     assert_snapshot!(told("nodes = 5", "nodes = "), @"scenarios/x.toml:4:9: this is not TOML: string values must be quoted, expected literal string");
     assert_snapshot!(told("nodes = 5", "nodes = 5\nnodes = 5"), @"scenarios/x.toml:5:1: this is not TOML: duplicate key");
     assert_snapshot!(told("[topology]", "[topology"), @"scenarios/x.toml:3:10: this is not TOML: unclosed table, expected `]`");
@@ -150,7 +175,7 @@ fn overrides_are_blamed_for_what_they_bring() {
     assert_snapshot!(told_set("fault.gc.duration_ms.exponental=5"), @r#"--set fault.gc.duration_ms.exponental=5: "duration_ms" is of type integer, not a table that could have "exponental" in it"#);
     assert_snapshot!(told_set("fault.gc.duration_ms={ exponental = 5 }"), @r#"--set fault.gc.duration_ms={ exponental = 5 }: unknown distribution "exponental"; did you mean "exponential"?"#);
     assert_snapshot!(told_set("fault.gc.on=n7"), @r#"--set fault.gc.on=n7: unknown host "n7"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
-    assert_snapshot!(told_set("network.latency_ms.uniform.2=7"), @r#"--set network.latency_ms.uniform.2=7: "uniform" is a list of 2: its parts are uniform.0 to uniform.1"#);
+    assert_snapshot!(told_set("network.latency_ms.uniform.2=7"), @r#"--set network.latency_ms.uniform.2=7: "uniform" is a list of 2, counted from 0; it has no "2""#);
     assert_snapshot!(told_set("resource.fencing=writs"), @r#"--set resource.fencing=writs: unknown value "writs" for resource.fencing; did you mean "writes"?"#);
     assert_snapshot!(told_set("workload.client.c1.rounds=abc"), @r#"--set workload.client.c1.rounds=abc: workload.client.c1.rounds: invalid type: string "abc", expected a whole number, 0 or more"#);
     assert_snapshot!(told_set("workload.client.c1={ rouns = 5 }"), @r#"--set workload.client.c1={ rouns = 5 }: unknown key "rouns" in [workload.client.c1]; did you mean "rounds"?"#);

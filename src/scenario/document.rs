@@ -1,13 +1,13 @@
 //! A scenario's TOML as a tree that remembers where each value came from: a place in
 //! the file, or an override. It knows nothing of what the keys mean.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Place, ScenarioError};
+use super::overrides;
 
 /// The tree, and the texts that it was read from.
 ///
@@ -28,18 +28,19 @@ impl<'a> Document<'a> {
         let mut document = Document {
             file,
             text,
-            sets,
+            sets: &[],
             root: Spanned::new(0..0, DeTable::new()),
         };
         document.root = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             document.error(span, format!("this is not TOML: {}", error.message()))
         })?;
+        document.sets = sets;
         for (i, set) in sets.iter().enumerate() {
             let start = text.len() + 1 + i;
-            document
-                .apply(set, start..start + 1)
-                .map_err(|what| document.error(start..start + 1, what))?;
+            let span = start..start + 1;
+            overrides::apply(document.root.get_mut(), set, &span)
+                .map_err(|what| document.error(span, what))?;
         }
         Ok(document)
     }
@@ -71,8 +72,9 @@ impl<'a> Document<'a> {
     }
 
     fn place(&self, offset: usize) -> Place {
-        if let Some(i) = offset.checked_sub(self.text.len() + 1) {
-            return Place::Option(format!("--set {}", self.sets[i]));
+        let beyond = offset.checked_sub(self.text.len() + 1);
+        if let Some(set) = beyond.and_then(|i| self.sets.get(i)) {
+            return Place::Option(format!("--set {set}"));
         }
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -81,24 +83,6 @@ impl<'a> Document<'a> {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
-    }
-
-    /// Applies one override, `path=value`.
-    fn apply(&mut self, set: &'a str, span: Range<usize>) -> Result<(), String> {
-        let (path, value) = set
-            .split_once('=')
-            .ok_or("an override is written path=value, such as lock.ttl_ms=500")?;
-        let path: Vec<&str> = path.split('.').map(str::trim).collect();
-        if path.iter().any(|key| key.is_empty()) {
-            return Err("the path of an override has an empty part".into());
-        }
-        // What is not TOML is taken as a string, so that words need no quotes.
-        let value = match DeValue::parse(value.trim()) {
-            Ok(value) => value.into_inner(),
-            Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
-            Err(error) => return Err(format!("the value is not TOML: {}", error.message())),
-        };
-        put(self.root.get_mut(), &path, stamp(value, &span), &span)
     }
 
     /// The path to the key or value at this span, and which of the two it is.
@@ -153,98 +137,4 @@ fn find_in_table(table: &DeTable<'_>, span: &Range<usize>) -> Option<(Vec<String
 
 fn contains(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> bool {
     value.span().start <= span.start && span.end <= value.span().end
-}
-
-/// Words, and moments such as `c1 acquired #2`; not a list with a slip in it.
-fn is_bare_word(text: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || "-_/# ".contains(c);
-    !text.is_empty() && text.starts_with(char::is_alphabetic) && text.chars().all(plain)
-}
-
-/// Gives a value, and all within it, one span.
-fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
-    let value = match value {
-        DeValue::Table(table) => DeValue::Table(
-            table
-                .into_iter()
-                .map(|(key, value)| {
-                    (
-                        stamp_key(key.into_inner(), span),
-                        stamp(value.into_inner(), span),
-                    )
-                })
-                .collect(),
-        ),
-        DeValue::Array(items) => DeValue::Array(
-            items
-                .into_iter()
-                .map(|item| stamp(item.into_inner(), span))
-                .collect(),
-        ),
-        scalar => scalar,
-    };
-    Spanned::new(span.clone(), value)
-}
-
-fn stamp_key<'a>(key: Cow<'a, str>, span: &Range<usize>) -> Spanned<Cow<'a, str>> {
-    Spanned::new(span.clone(), key)
-}
-
-/// Puts a value at a path, making the tables on the way.
-fn put<'a>(
-    table: &mut DeTable<'a>,
-    path: &[&'a str],
-    value: Spanned<DeValue<'a>>,
-    span: &Range<usize>,
-) -> Result<(), String> {
-    let (key, rest) = match path {
-        [] => return Ok(()),
-        [key] => {
-            table.remove(*key);
-            table.insert(stamp_key((*key).into(), span), value);
-            return Ok(());
-        }
-        [key, rest @ ..] => (*key, rest),
-    };
-    if !table.contains_key(key) {
-        let empty = DeValue::Table(DeTable::new());
-        table.insert(
-            stamp_key(key.into(), span),
-            Spanned::new(span.clone(), empty),
-        );
-    }
-    match table.get_mut(key).map(Spanned::get_mut) {
-        Some(DeValue::Table(inner)) => put(inner, rest, value, span),
-        Some(DeValue::Array(items)) => put_into_array(items, key, rest, value),
-        Some(other) => Err(format!(
-            "\"{key}\" is of type {}, not a table that could have \"{}\" in it",
-            other.type_str(),
-            rest[0]
-        )),
-        None => Ok(()),
-    }
-}
-
-/// The last part of the path may be a place in a list, counted from 0.
-fn put_into_array<'a>(
-    items: &mut toml::de::DeArray<'a>,
-    key: &str,
-    rest: &[&str],
-    value: Spanned<DeValue<'a>>,
-) -> Result<(), String> {
-    let count = items.len();
-    let slot = match rest {
-        [index] => index.parse().ok().and_then(|i: usize| items.get_mut(i)),
-        _ => None,
-    };
-    match slot {
-        Some(slot) => *slot = value,
-        None => {
-            return Err(format!(
-                "\"{key}\" is a list of {count}: its parts are {key}.0 to {key}.{}",
-                count.saturating_sub(1)
-            ));
-        }
-    }
-    Ok(())
 }

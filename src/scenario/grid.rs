@@ -74,7 +74,7 @@ impl Grid {
     }
 }
 
-/// A cell as overrides for [`super::load`].
+/// A cell as overrides for [`super::load()`].
 pub fn overrides(cell: &[(String, String)]) -> Vec<String> {
     cell.iter()
         .map(|(path, value)| format!("{path}={value}"))

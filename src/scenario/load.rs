@@ -40,7 +40,7 @@ pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioErr
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// As [`load()`].
 pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(file, text, sets)?;
     let mut scenario = Scenario::deserialize(toml::Deserializer::from(document.root.clone()))

@@ -145,7 +145,10 @@ fn sweep(scenario: &Scenario) -> Result<(), Problem> {
         &["sweep", "seeds"],
         "a sweep with 0 seeds runs nothing",
     )?;
-    Grid::parse(&sweep.vary)
-        .map(drop)
-        .map_err(|error| Problem::at(&["sweep", "vary"], error.what))
+    Grid::parse(&sweep.vary).map(drop).map_err(|error| {
+        Problem::at(
+            &["sweep", "vary"],
+            format!("{}: {}", error.axis, error.what),
+        )
+    })
 }
