@@ -128,7 +128,7 @@ fn impossible_values_everywhere() {
     assert_snapshot!(told_set("network.loss=nan"), @"--set network.loss=nan: a probability is between 0 and 1, not NaN");
     assert_snapshot!(told_set("sweep.seeds=0"), @"--set sweep.seeds=0: a sweep with 0 seeds runs nothing");
     assert_snapshot!(told_set("sweep.vary=[\"a=1\", \"a=2\"]"), @r#"--set sweep.vary=["a=1", "a=2"]: a=2: "a" is varied twice"#);
-    assert_snapshot!(told_set("fault.a#1={ kind = \"kill\", on = \"c1\", at_ms = 0 }"), @r#"--set fault.a#1={ kind = "kill", on = "c1", at_ms = 0 }: "#" numbers the starts of a repeated fault; a fault's name cannot contain it"#);
+    assert_snapshot!(told_set("fault.a#1={ kind = \"kill\", on = \"c1\", at_ms = 0 }"), @r#"--set fault.a#1={ kind = "kill", on = "c1", at_ms = 0 }: a fault's name cannot contain #, which numbers the starts of a repeated fault"#);
     assert_snapshot!(told_set("fault.a={ kind = \"kill\", on = [], at_ms = 0 }"), @r#"--set fault.a={ kind = "kill", on = [], at_ms = 0 }: "on" names no host at all"#);
     assert_snapshot!(told_set("fault.a={ kind = \"clock-step\", on = \"n1\", at_ms = 0, step_ms = inf }"), @r#"--set fault.a={ kind = "clock-step", on = "n1", at_ms = 0, step_ms = inf }: a step must be finite, not inf"#);
     assert_snapshot!(told_set("fault.a={ kind = \"clock-rate\", on = \"n1\", at_ms = 0, drift_ppm = -2_000_000 }"), @r#"--set fault.a={ kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -2_000_000 }: a clock that is -2000000 ppm off would stand still or run backwards"#);

@@ -242,6 +242,13 @@ mod tests {
     }
 
     #[test]
+    fn faults_of_equal_description_draw_different_numbers() {
+        let two = schedule(&format!("{GC}{}", GC.replace("[gc]", "[gd]")), 3).faults;
+        assert_ne!(two[0].duration_ns, two[1].duration_ns);
+        assert_ne!(two[0].start, two[1].start);
+    }
+
+    #[test]
     fn a_repeated_fault_starts_once_per_interval_until_its_end() {
         let faults = schedule(CUTS, 0).faults;
         let starts: Vec<u64> = faults

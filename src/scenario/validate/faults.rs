@@ -10,7 +10,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
         require(
             !name.contains('#'),
             &["fault", name],
-            "\"#\" numbers the starts of a repeated fault; a fault's name cannot contain it",
+            "a fault's name cannot contain #, which numbers the starts of a repeated fault",
         )?;
         effect(scenario, name, spec)?;
         placement(scenario, name, &spec.placement)
