@@ -125,3 +125,157 @@ fn settle_kind(effect: &Effect, stream: &mut Stream) -> FaultKind {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The schedule of some `[fault.NAME]` tables.
+    fn schedule(faults: &str, seed: u64) -> Schedule {
+        let specs: BTreeMap<String, FaultSpec> = toml::from_str(faults).expect("faults");
+        expand(&specs, seed)
+    }
+
+    fn only(faults: &str) -> Fault {
+        let mut schedule = schedule(faults, 0);
+        assert_eq!(schedule.faults.len(), 1);
+        schedule.faults.remove(0)
+    }
+
+    const GC: &str = r#"
+        [gc]
+        kind = "pause"
+        on = "c1"
+        after = "c1 acquired #2"
+        delay_ms = { uniform = [0, 10] }
+        duration_ms = { exponential = 1000 }
+    "#;
+
+    const CUTS: &str = r#"
+        [cut]
+        kind = "partition"
+        from = "c1"
+        to = ["n1", "n2"]
+        direction = "one-way"
+        every_ms = { uniform = [50, 150] }
+        until_ms = 1000
+        duration_ms = 20
+    "#;
+
+    #[test]
+    fn every_number_is_settled() {
+        let constant = GC
+            .replace("{ uniform = [0, 10] }", "0.5")
+            .replace("{ exponential = 1000 }", "1500");
+        let expected = Fault {
+            name: "gc".into(),
+            start: Start::After {
+                client: "c1".into(),
+                point: "acquired".into(),
+                nth: 2,
+                delay_ns: 500_000,
+            },
+            duration_ns: Some(1_500_000_000),
+            kind: FaultKind::Pause {
+                hosts: vec!["c1".into()],
+            },
+        };
+        assert_eq!(only(&constant), expected);
+    }
+
+    #[test]
+    fn a_fault_between_two_points_begins_at_the_first() {
+        let fault = only(
+            r#"
+            [stop]
+            kind = "kill"
+            on = ["c1", "n1"]
+            between = ["c1 checked", "c1 wrote"]
+            "#,
+        );
+        let expected = Start::After {
+            client: "c1".into(),
+            point: "checked".into(),
+            nth: 1,
+            delay_ns: 0,
+        };
+        assert_eq!(fault.start, expected);
+        assert_eq!(fault.duration_ns, None);
+    }
+
+    #[test]
+    fn the_kinds_keep_their_numbers_and_signs() {
+        let step = only("[s]\nkind = \"clock-step\"\non = \"n1\"\nstep_ms = -1.5\nat_ms = 2");
+        assert_eq!(step.start, Start::At { at_ns: 2_000_000 });
+        assert_eq!(
+            step.kind,
+            FaultKind::ClockStep {
+                hosts: vec!["n1".into()],
+                step_ns: -1_500_000,
+            }
+        );
+        let slow =
+            only("[s]\nkind = \"slow-link\"\nfrom = \"c1\"\nto = \"n1\"\nextra_ms = 3\nat_ms = 0");
+        assert_eq!(
+            slow.kind,
+            FaultKind::SlowLink {
+                from: vec!["c1".into()],
+                to: vec!["n1".into()],
+                both_ways: true,
+                extra_ns: 3_000_000,
+            }
+        );
+    }
+
+    #[test]
+    fn a_schedule_is_a_function_of_its_faults_and_the_seed() {
+        assert_eq!(schedule(CUTS, 1), schedule(CUTS, 1));
+        assert_ne!(schedule(CUTS, 1), schedule(CUTS, 2));
+    }
+
+    #[test]
+    fn one_more_fault_changes_no_other() {
+        let alone = schedule(GC, 3).faults;
+        let both = schedule(&format!("{CUTS}{GC}"), 3).faults;
+        assert_eq!(both.last(), alone.last());
+        assert!(both.len() > alone.len());
+    }
+
+    #[test]
+    fn faults_of_equal_description_draw_different_numbers() {
+        let two = schedule(&format!("{GC}{}", GC.replace("[gc]", "[gd]")), 3).faults;
+        assert_ne!(two[0].duration_ns, two[1].duration_ns);
+        assert_ne!(two[0].start, two[1].start);
+    }
+
+    #[test]
+    fn a_repeated_fault_starts_once_per_interval_until_its_end() {
+        let faults = schedule(CUTS, 0).faults;
+        let starts: Vec<u64> = faults
+            .iter()
+            .map(|fault| match fault.start {
+                Start::At { at_ns } => at_ns,
+                _ => panic!("placed by time: {fault:?}"),
+            })
+            .collect();
+        let ms = 1_000_000;
+        assert!((50 * ms..=150 * ms).contains(&starts[0]));
+        for pair in starts.windows(2) {
+            assert!(
+                (50 * ms..=150 * ms).contains(&(pair[1] - pair[0])),
+                "{starts:?}"
+            );
+        }
+        let last = starts[starts.len() - 1];
+        assert!((850 * ms..1000 * ms).contains(&last), "{starts:?}");
+        let names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
+        assert_eq!(names[..2], ["cut#1", "cut#2"]);
+    }
+
+    #[test]
+    fn a_repeated_fault_may_begin_at_once() {
+        let at_once = CUTS.replace("every_ms", "at_ms = 0\nevery_ms");
+        let first = schedule(&at_once, 0).faults.remove(0);
+        assert_eq!(first.start, Start::At { at_ns: 0 });
+    }
+}

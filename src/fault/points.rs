@@ -10,12 +10,15 @@ use crate::history::Name;
 /// The points that a client reaches in each of its rounds, in this order, and what
 /// each means.
 pub const POINTS: &[(&str, &str)] = &[
-    ("acquiring", "is about to call acquire; once per attempt"),
+    (
+        "acquiring",
+        "is about to call acquire, for each attempt anew",
+    ),
     ("acquired", "acquire returned a grant"),
     ("read", "has read the resource"),
     (
         "checked",
-        "has looked at its deadline, which is not over; only with check = \"deadline\"",
+        "has looked at its deadline just before the write; only with check = \"deadline\"",
     ),
     ("wrote", "its write was answered"),
     ("releasing", "is about to call release"),

@@ -11,7 +11,7 @@ use crate::history::Name;
 use crate::scenario::Dist;
 
 /// `[fault.NAME]` as it stands in a scenario.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FaultTable {
     kind: Kind,
@@ -33,9 +33,10 @@ pub(super) struct FaultTable {
 }
 
 /// The kinds of fault, as a scenario spells them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
+    #[default]
     Pause,
     Suspend,
     Kill,
@@ -244,8 +245,10 @@ impl Kind {
 
 impl From<FaultSpec> for FaultTable {
     fn from(spec: FaultSpec) -> FaultTable {
-        let mut table = FaultTable::empty(Kind::Pause);
-        table.duration_ms = spec.duration_ms;
+        let mut table = FaultTable {
+            duration_ms: spec.duration_ms,
+            ..FaultTable::default()
+        };
         table.put_effect(spec.effect);
         table.put_placement(spec.placement);
         table
@@ -253,27 +256,6 @@ impl From<FaultSpec> for FaultTable {
 }
 
 impl FaultTable {
-    fn empty(kind: Kind) -> Self {
-        FaultTable {
-            kind,
-            on: None,
-            from: None,
-            to: None,
-            direction: None,
-            at_ms: None,
-            after: None,
-            delay_ms: None,
-            between: None,
-            every_ms: None,
-            until_ms: None,
-            duration_ms: None,
-            extra_ms: None,
-            probability: None,
-            step_ms: None,
-            drift_ppm: None,
-        }
-    }
-
     fn put_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Pause { on } => self.put_on(Kind::Pause, on),
@@ -330,5 +312,42 @@ impl FaultTable {
                 self.until_ms = Some(until_ms);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Every kind, every placement and every distribution.
+    const ALL: &str = r#"
+        a = { kind = "pause", on = "c1", at_ms = 5, duration_ms = { exponential = 7.5 } }
+        b = { kind = "suspend", on = ["c1", "n1"], after = "c1 read #3", duration_ms = 1 }
+        c = { kind = "kill", on = "n1", between = ["c1 read", "c1 wrote"] }
+        d = { kind = "crash", on = "n1", at_ms = { uniform = [0, 9] }, duration_ms = 1 }
+        e = { kind = "partition", from = "c1", to = ["n1"], every_ms = 100, until_ms = 900 }
+        f = { kind = "slow-link", from = "c1", to = "n1", direction = "one-way", at_ms = 0, \
+              extra_ms = { log_normal = { median = 3, sigma = 0.5 } } }
+        g = { kind = "loss", from = "c1", to = "n1", at_ms = 0, probability = 0.1 }
+        h = { kind = "clock-step", on = "n1", after = "c1 read", delay_ms = 3, step_ms = -5 }
+        i = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -500, duration_ms = 9 }
+    "#;
+
+    #[test]
+    fn every_kind_survives_being_written_and_read() {
+        let text = ALL.replace("\\\n", "");
+        let specs: BTreeMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
+        let written = toml::to_string(&specs).expect("faults are TOML");
+        assert_eq!(toml::from_str(&written), Ok(specs), "{written}");
+    }
+
+    #[test]
+    fn hosts_may_stand_alone_or_in_a_list() {
+        let alone: Result<FaultSpec, _> = toml::from_str("kind = 'kill'\non = 'n1'\nat_ms = 0");
+        let listed = toml::from_str("kind = 'kill'\non = ['n1']\nat_ms = 0");
+        assert!(alone.is_ok());
+        assert_eq!(alone, listed);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A scenario says everything about a run except its seed: which hosts there are,
 //! which lock they use, what they do with it, what goes wrong, and what ought to
-//! come of it. This module is the schema; reading one from a file
-//! is impossible and applies overrides; [`grid`] makes many variants of one scenario.
+//! come of it. This module is the schema; [`load()`] reads it from a file, applies
+//! overrides and refuses what is impossible; [`grid`] makes variants of one scenario.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,22 @@ use crate::check::Property;
 use crate::fault::FaultSpec;
 use crate::locks::LockSpec;
 
-pub mod environment;
-pub mod workload;
+mod document;
+mod environment;
+mod error;
+mod explain;
+pub mod grid;
+mod load;
+mod overrides;
+mod shipped;
+mod validate;
+mod workload;
 
 pub use environment::{Clocks, Fencing, HostClock, Network, Resource};
+pub use error::{Place, ScenarioError};
+pub use load::{load, parse};
 pub use locklab_sim::world::dist::Dist;
+pub use shipped::SHIPPED;
 pub use workload::{CheckBeforeWrite, ClientOverride, Workload};
 
 /// One scenario file.

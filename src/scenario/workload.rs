@@ -90,3 +90,28 @@ pub struct ClientOverride {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_ms: Option<Dist>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_does_as_all_do_but_for_its_own_table() {
+        let workload: Workload = toml::from_str(
+            r#"
+            rounds = 3
+            hold_ms = 20
+            check = "deadline"
+            client.c2 = { hold_ms = 5, start_ms = { uniform = [1, 2] } }
+            "#,
+        )
+        .expect("a workload");
+        let second = workload.of("c2");
+        assert_eq!(second.hold_ms, Dist::Constant(5.0));
+        assert_eq!(second.start_ms, Dist::Uniform(1.0, 2.0));
+        assert_eq!(second.rounds, 3);
+        assert_eq!(second.check, CheckBeforeWrite::Deadline);
+        assert_eq!(workload.of("c1").hold_ms, Dist::Constant(20.0));
+        assert_eq!(workload.of("c1").start_ms, Dist::Constant(0.0));
+    }
+}

@@ -6,17 +6,18 @@
 
 use std::fmt;
 
-use rand_distr::{Distribution, Exp1, LogNormal};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::random::{Rng, uniform_f64};
+use super::random::{Rng, unit_f64};
 
 /// A distribution of durations in milliseconds, never negative.
 ///
-/// Only multiplications and `libm` stand between the random bits and a duration, so
-/// that the same stream gives the same durations on every machine and in every build.
+/// The same stream gives the same durations on every machine and in every build: the
+/// logarithms come from the crate `libm`, not from the machine's own library. That is
+/// why the formulas are here and not taken from `rand_distr`, which changes over to the
+/// machine's library as soon as any crate of the build asks `num-traits` for it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dist {
@@ -40,22 +41,15 @@ pub enum Dist {
 impl Dist {
     /// Draws a duration, in nanoseconds, rounded to the nearest.
     ///
-    /// How many numbers it takes from `rng` may depend on the numbers themselves. A
-    /// value that a scenario could not have given (negative, not finite) counts as 0.
+    /// Takes always as many numbers from `rng`: none when constant, two when
+    /// log-normal, else one.
+    /// A value that no scenario could have given (negative, not finite) counts as 0.
     pub fn sample_ns(&self, rng: &mut impl Rng) -> u64 {
         let ms = match *self {
             Dist::Constant(value) => value,
-            Dist::Uniform(low, high) => low + (high - low) * uniform_f64(rng),
-            Dist::Exponential(mean) => {
-                let unit: f64 = Exp1.sample(rng);
-                mean * unit
-            }
-            // Scaled by the median afterwards: its logarithm would have to be taken
-            // by the machine's own library.
-            Dist::LogNormal { median, sigma } => match LogNormal::new(0.0, sigma) {
-                Ok(unit) => median * unit.sample(rng),
-                Err(_) => median,
-            },
+            Dist::Uniform(low, high) => low + (high - low) * unit_f64(rng),
+            Dist::Exponential(mean) => mean * exponential(rng),
+            Dist::LogNormal { median, sigma } => median * libm::exp(sigma * normal(rng)),
         };
         // The cast saturates: negative and not-a-number become 0.
         (ms * 1e6).round() as u64
@@ -82,6 +76,18 @@ impl Dist {
             _ => None,
         }
     }
+}
+
+/// Exponential with mean 1, by inversion.
+fn exponential(rng: &mut impl Rng) -> f64 {
+    // One minus a number that is never one: the logarithm is finite.
+    -libm::log(1.0 - unit_f64(rng))
+}
+
+/// Normal with mean 0 and deviation 1, by Box and Muller; their second number is left.
+fn normal(rng: &mut impl Rng) -> f64 {
+    let radius = libm::sqrt(2.0 * exponential(rng));
+    radius * libm::cos(std::f64::consts::TAU * unit_f64(rng))
 }
 
 impl Default for Dist {
@@ -128,7 +134,7 @@ impl<'de> Visitor<'de> for DistVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dist, A::Error> {
         Table::deserialize(MapAccessDeserializer::new(map)).map(|table| match table {
-            Table::Uniform(low, high) => Dist::Uniform(low, high),
+            Table::Uniform([low, high]) => Dist::Uniform(low, high),
             Table::Exponential(mean) => Dist::Exponential(mean),
             Table::LogNormal { median, sigma } => Dist::LogNormal { median, sigma },
         })
@@ -139,7 +145,7 @@ impl<'de> Visitor<'de> for DistVisitor {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Table {
-    Uniform(f64, f64),
+    Uniform([f64; 2]),
     Exponential(f64),
     LogNormal { median: f64, sigma: f64 },
 }
@@ -154,7 +160,7 @@ mod tests {
         (0..10_001).map(|_| dist.sample_ns(&mut stream)).collect()
     }
 
-    /// Recorded once. They are equal in debug and release, on every machine.
+    /// Computed by a second implementation: the first, second and 10 001st draw.
     #[test]
     fn a_stream_gives_the_same_durations_everywhere() {
         let log_normal = Dist::LogNormal {
@@ -167,8 +173,8 @@ mod tests {
             first,
             [
                 [1_632_431, 2_944_004, 2_554_726],
-                [717_096, 3_732_920, 955_381],
-                [2_083_757, 2_939_255, 3_332_606],
+                [860_516, 3_327_671, 2_460_686],
+                [2_239_832, 2_026_069, 6_092_661],
             ]
         );
     }

@@ -10,8 +10,8 @@ pub use rand_xoshiro::rand_core::Rng;
 use rand_xoshiro::rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// A generator of random numbers, named. It implements [`Rng`], so the
-/// distributions of `rand_distr` draw from it.
+/// A generator of random numbers, named. It implements [`Rng`], so whatever draws
+/// from the generators of `rand` draws from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -31,7 +31,7 @@ impl Stream {
 
     /// A number in 0..1, one excluded, with 53 random bits.
     pub fn uniform_f64(&mut self) -> f64 {
-        uniform_f64(self)
+        unit_f64(self)
     }
 
     /// A number in 0..`n`, `n` excluded; 0 when `n` is 0.
@@ -66,7 +66,7 @@ impl TryRng for Stream {
 }
 
 /// A number in 0..1 from the upper 53 bits of the generator's next one.
-pub(crate) fn uniform_f64(rng: &mut impl Rng) -> f64 {
+pub(super) fn unit_f64(rng: &mut impl Rng) -> f64 {
     const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
     (rng.next_u64() >> 11) as f64 * STEP
 }

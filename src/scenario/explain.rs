@@ -1,0 +1,195 @@
+//! From the deserialiser's message to one that helps: which key, in which table, and
+//! what may have been meant.
+//!
+//! serde words its errors the same way for every format (``unknown field `x`,
+//! expected one of `a`, `b` ``), and our own types keep to that wording; so the words
+//! in backticks are the culprit and its alternatives.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::document::{Document, Node};
+use super::error::{ScenarioError, did_you_mean};
+
+/// Explains why the document is no scenario.
+pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> ScenarioError {
+    let span = error.span().unwrap_or_else(|| document.root.span());
+    let message = error.message();
+    let (complaint, alternatives) = match message.split_once(", expected ") {
+        Some((complaint, alternatives)) => (complaint, quoted(alternatives)),
+        None => (message, Vec::new()),
+    };
+    let words = quoted(complaint);
+    let word = words.first().cloned().unwrap_or_default();
+    // What is missing is nowhere: the table that lacks it is the culprit.
+    let is_missing = complaint.starts_with("missing field");
+    let culprit = Culprit::locate(document, span, if is_missing { &[] } else { &words });
+    let what = if complaint.starts_with("unknown field") {
+        let hint = did_you_mean(&word, &alternatives);
+        format!("unknown key \"{word}\" in {}{hint}", culprit.table())
+    } else if let Some(noun) = unknown(complaint, &culprit) {
+        let hint = did_you_mean(&word, &alternatives);
+        format!("unknown {noun} \"{word}\"{}{hint}", culprit.of_what(noun))
+    } else if let Some(name) = culprit.is_new_fault(document, &word) {
+        let faults = document.keys_from_file(&["fault".into()]);
+        format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
+    } else if is_missing {
+        format!("{} lacks \"{word}\"", culprit.itself())
+    } else if complaint.starts_with("invalid ") {
+        format!("{}: {}", culprit.itself(), plainly(message))
+    } else {
+        message.replace('`', "\"")
+    };
+    document.error(culprit.span, what)
+}
+
+/// What is at fault.
+struct Culprit {
+    span: Range<usize>,
+    path: Vec<String>,
+    node: Node,
+}
+
+impl Culprit {
+    /// The deserialiser's span is exact, except within a table that it had to read to
+    /// the end before it knew its type, such as `[lock]`, and within an override, all of
+    /// which has one span. There the culprit is the key, or else the value, that the
+    /// complaint quotes.
+    fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> Culprit {
+        let (path, node) = document.find(&span).unwrap_or((vec![], Node::Value));
+        let table = match document.get(&path).map(Spanned::get_ref) {
+            Some(DeValue::Table(table)) => table,
+            None => document.root.get_ref(),
+            Some(_) => return Culprit { span, path, node },
+        };
+        let exact = node == Node::Key && !document.is_override(&span);
+        let named = if exact {
+            None
+        } else {
+            search(table, &path, words)
+        };
+        named.unwrap_or(Culprit { span, path, node })
+    }
+
+    /// The table in which the culprit stands.
+    fn table(&self) -> String {
+        name_of_table(&self.path[..self.path.len().saturating_sub(1)])
+    }
+
+    /// ` for lock.clock`, where the noun alone leaves open what it is that is unknown.
+    fn of_what(&self, noun: &str) -> String {
+        match noun {
+            "value" => format!(" for {}", self.path.join(".")),
+            _ => String::new(),
+        }
+    }
+
+    /// The name of the fault that an override began although it meant to change one.
+    fn is_new_fault(&self, document: &Document<'_>, lacking: &str) -> Option<&str> {
+        match &self.path[..] {
+            [fault, name] if fault == "fault" && lacking == "kind" => {
+                document.is_override(&self.span).then_some(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// The culprit itself, by its path.
+    fn itself(&self) -> String {
+        match self.path.len() {
+            0 | 1 => name_of_table(&self.path),
+            _ => self.path.join("."),
+        }
+    }
+}
+
+/// The key of one of these names, or else the value, in a table or the tables within.
+fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<Culprit> {
+    let below = |key: &str| path.iter().cloned().chain([key.to_owned()]).collect();
+    let key = |word: &String| table.get_key_value(word.as_str());
+    let holding = |word: &String| {
+        let mut entries = table.iter();
+        entries.find(|(_, value)| text_of(value.get_ref()) == Some(word))
+    };
+    if let Some((key, _)) = words.iter().find_map(key) {
+        return Some(Culprit {
+            span: key.span(),
+            path: below(key.get_ref()),
+            node: Node::Key,
+        });
+    }
+    if let Some((key, value)) = words.iter().find_map(holding) {
+        return Some(Culprit {
+            span: value.span(),
+            path: below(key.get_ref()),
+            node: Node::Value,
+        });
+    }
+    table.iter().find_map(|(key, value)| {
+        let table = value.get_ref().as_table()?;
+        search(table, &below(key.get_ref()), words)
+    })
+}
+
+fn name_of_table(path: &[String]) -> String {
+    match path {
+        [] => "the scenario".into(),
+        path => format!("[{}]", path.join(".")),
+    }
+}
+
+/// What kind of thing is unknown, if that is the complaint.
+fn unknown<'a>(complaint: &'a str, culprit: &Culprit) -> Option<&'a str> {
+    let noun = complaint.strip_prefix("unknown ")?.split(" `").next()?;
+    if noun != "variant" {
+        return Some(noun);
+    }
+    let path: Vec<&str> = culprit.path.iter().map(String::as_str).collect();
+    Some(match (&path[..], culprit.node) {
+        (["lock", "name"], _) => "lock",
+        (["fault", _, "kind"], _) => "fault kind",
+        (["expect", _], Node::Key) => "property",
+        (["expect", _], Node::Value) => "verdict",
+        ([.., parent, _], Node::Key) if parent.ends_with("_ms") => "distribution",
+        _ => "value",
+    })
+}
+
+/// Without the names of Rust's types.
+fn plainly(message: &str) -> String {
+    let message = match message.rsplit_once(", expected ") {
+        Some((complaint, "u64" | "u32")) => {
+            format!("{complaint}, expected a whole number, 0 or more")
+        }
+        Some((complaint, "i64")) => format!("{complaint}, expected a whole number"),
+        Some((complaint, "f64")) => format!("{complaint}, expected a number"),
+        Some((complaint, "a boolean")) => format!("{complaint}, expected true or false"),
+        _ => message.into(),
+    };
+    // Strings stand in double quotes already, numbers in backticks.
+    message.replace('`', "")
+}
+
+/// The pieces of a message in backticks or double quotes.
+fn quoted(message: &str) -> Vec<String> {
+    message
+        .split(['`', '"'])
+        .skip(1)
+        .step_by(2)
+        .map(String::from)
+        .collect()
+}
+
+/// A scalar as a complaint would quote it.
+fn text_of<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
+    match value {
+        DeValue::String(text) => Some(text),
+        DeValue::Integer(number) => Some(number.as_str()),
+        DeValue::Float(number) => Some(number.as_str()),
+        DeValue::Boolean(true) => Some("true"),
+        DeValue::Boolean(false) => Some("false"),
+        _ => None,
+    }
+}

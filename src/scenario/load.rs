@@ -1,0 +1,61 @@
+//! Reading a scenario: from a file or from those that ship, with overrides.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::document::Document;
+use super::error::ScenarioError;
+use super::explain::explain;
+use super::shipped::SHIPPED;
+use super::{Scenario, validate};
+
+/// Reads a scenario from a file, or the one of this name that ships, and applies
+/// overrides in their order, each written `path=value`: `fault.gc.duration_ms=500`.
+///
+/// # Errors
+///
+/// When there is no such scenario, when it cannot be understood, or when it asks for
+/// something impossible; the first thing found wrong is reported.
+pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    let path = Path::new(path_or_name);
+    if path.is_file() {
+        let text = fs::read_to_string(path).map_err(|source| ScenarioError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        return parse(path_or_name, &text, sets);
+    }
+    match SHIPPED.iter().find(|(name, _)| *name == path_or_name) {
+        Some((name, text)) => parse(&format!("scenarios/{name}.toml"), text, sets),
+        None => Err(ScenarioError::NotFound {
+            name: path_or_name.into(),
+            shipped: SHIPPED.iter().map(|(name, _)| (*name).into()).collect(),
+        }),
+    }
+}
+
+/// Reads a scenario from a text; `file` is its path, for its name and for errors.
+///
+/// # Errors
+///
+/// As [`load()`].
+pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    let document = Document::parse(file, text, sets)?;
+    let mut scenario = Scenario::deserialize(toml::Deserializer::from(document.root.clone()))
+        .map_err(|error| explain(&document, &error))?;
+    validate::validate(&scenario)
+        .map_err(|problem| document.error(document.span_of(&problem.path), problem.what))?;
+    scenario.name = name_of(file);
+    Ok(scenario)
+}
+
+/// `kleppmann/k1` for `scenarios/kleppmann/k1.toml`; outside of `scenarios` the name
+/// of the file.
+fn name_of(file: &str) -> String {
+    let stem = file.strip_suffix(".toml").unwrap_or(file);
+    let below = stem.rsplit_once("scenarios/").map(|(_, below)| below);
+    let last = || stem.rsplit('/').next().unwrap_or(stem);
+    below.unwrap_or_else(last).into()
+}

@@ -1,0 +1,124 @@
+//! Overrides, `path=value`: changes to a scenario's TOML before anybody reads it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// Applies one override. Whatever it brings gets the span, by which an error about it
+/// finds back to it.
+pub(super) fn apply<'a>(
+    root: &mut DeTable<'a>,
+    set: &'a str,
+    span: &Range<usize>,
+) -> Result<(), String> {
+    let (path, value) = set
+        .split_once('=')
+        .ok_or("an override is written path=value, such as lock.ttl_ms=500")?;
+    let path: Vec<&str> = path.split('.').map(str::trim).collect();
+    if path.iter().any(|key| key.is_empty()) {
+        return Err("the path of an override has an empty part".into());
+    }
+    // What is not TOML is taken as a string, so that words need no quotes.
+    let value = match DeValue::parse(value.trim()) {
+        Ok(value) => value.into_inner(),
+        Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
+        Err(error) => return Err(format!("the value is not TOML: {}", error.message())),
+    };
+    put(root, &path, stamp(value, span), span)
+}
+
+/// Puts a value at a path, making the tables on the way.
+fn put<'a>(
+    table: &mut DeTable<'a>,
+    path: &[&'a str],
+    value: Spanned<DeValue<'a>>,
+    span: &Range<usize>,
+) -> Result<(), String> {
+    let (key, rest) = match path {
+        [] => return Ok(()),
+        [key] => {
+            table.remove(*key);
+            table.insert(stamp_key((*key).into(), span), value);
+            return Ok(());
+        }
+        [key, rest @ ..] => (*key, rest),
+    };
+    if !table.contains_key(key) {
+        let empty = DeValue::Table(DeTable::new());
+        table.insert(
+            stamp_key(key.into(), span),
+            Spanned::new(span.clone(), empty),
+        );
+    }
+    match table.get_mut(key).map(Spanned::get_mut) {
+        Some(DeValue::Table(inner)) => put(inner, rest, value, span),
+        Some(DeValue::Array(items)) => put_into_array(items, key, rest, value),
+        Some(other) => Err(format!(
+            "\"{key}\" is of type {}, not a table that could have \"{}\" in it",
+            other.type_str(),
+            rest[0]
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The last part of the path may be a place in a list, counted from 0.
+fn put_into_array<'a>(
+    items: &mut DeArray<'a>,
+    key: &str,
+    rest: &[&str],
+    value: Spanned<DeValue<'a>>,
+) -> Result<(), String> {
+    let slot = match rest {
+        [index] => index.parse().ok().and_then(|i: usize| items.get_mut(i)),
+        _ => None,
+    };
+    match slot {
+        Some(slot) => {
+            *slot = value;
+            Ok(())
+        }
+        None => Err(format!(
+            "\"{key}\" is a list of {}, counted from 0; it has no \"{}\"",
+            items.len(),
+            rest.join(".")
+        )),
+    }
+}
+
+/// Words, and moments such as `c1 acquired #2`; not a list with a slip in it.
+fn is_bare_word(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "-_/# ".contains(c);
+    !text.is_empty() && text.starts_with(char::is_alphabetic) && text.chars().all(plain)
+}
+
+/// Gives a value, and all within it, one span.
+fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
+    let value = match value {
+        DeValue::Table(table) => DeValue::Table(
+            table
+                .into_iter()
+                .map(|(key, value)| {
+                    (
+                        stamp_key(key.into_inner(), span),
+                        stamp(value.into_inner(), span),
+                    )
+                })
+                .collect(),
+        ),
+        DeValue::Array(items) => DeValue::Array(
+            items
+                .into_iter()
+                .map(|item| stamp(item.into_inner(), span))
+                .collect(),
+        ),
+        scalar => scalar,
+    };
+    Spanned::new(span.clone(), value)
+}
+
+fn stamp_key<'a>(key: Cow<'a, str>, span: &Range<usize>) -> Spanned<Cow<'a, str>> {
+    Spanned::new(span.clone(), key)
+}

@@ -1,0 +1,27 @@
+//! The scenarios that ship, embedded in the program.
+
+/// Embeds `scenarios/NAME.toml` for each name.
+macro_rules! embed {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../scenarios/", $name, ".toml")))),*]
+    };
+}
+
+/// Name and text of each, sorted by name.
+pub const SHIPPED: &[(&str, &str)] = embed! {
+    "antirez/a6",
+    "kleppmann/f1",
+    "kleppmann/f1-reads-and-writes",
+    "kleppmann/k1",
+    "kleppmann/k10",
+    "kleppmann/k13",
+    "kleppmann/k13-frozen",
+    "kleppmann/k13-unchecked",
+    "kleppmann/k2",
+    "kleppmann/k4",
+    "kleppmann/k5",
+    "kleppmann/k9",
+    "kleppmann/k9-back",
+    "redis-docs/r5",
+    "redis-docs/r5-compared",
+};

@@ -1,0 +1,154 @@
+//! What is impossible although each value by itself is well formed.
+
+use super::grid::Grid;
+use super::{Expected, Fencing, Scenario};
+use crate::check::Property;
+
+mod faults;
+mod lock;
+
+/// The most nodes, and the most clients, of a scenario: names of two digits.
+const MOST_HOSTS: u32 = 99;
+
+/// Something impossible, and the path to it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub path: Vec<String>,
+    pub what: String,
+}
+
+impl Problem {
+    fn at(path: &[&str], what: impl Into<String>) -> Problem {
+        Problem {
+            path: path.iter().map(|key| (*key).to_owned()).collect(),
+            what: what.into(),
+        }
+    }
+}
+
+/// Finds the first thing that is impossible.
+pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    topology(scenario)?;
+    lock::validate(scenario)?;
+    workload(scenario)?;
+    surroundings(scenario)?;
+    faults::validate(scenario)?;
+    expectations(scenario)?;
+    sweep(scenario)
+}
+
+fn require(possible: bool, path: &[&str], what: impl Into<String>) -> Result<(), Problem> {
+    match possible {
+        true => Ok(()),
+        false => Err(Problem::at(path, what)),
+    }
+}
+
+fn topology(scenario: &Scenario) -> Result<(), Problem> {
+    let hosts = [
+        ("nodes", scenario.topology.nodes),
+        ("clients", scenario.topology.clients),
+    ];
+    for (key, count) in hosts {
+        require(
+            (1..=MOST_HOSTS).contains(&count),
+            &["topology", key],
+            format!("there can be 1 to {MOST_HOSTS} {key}, not {count}"),
+        )?;
+    }
+    require(
+        scenario.horizon_ms > 0,
+        &["horizon_ms"],
+        "the run would be over before it begins: \"horizon_ms\" is 0",
+    )
+}
+
+fn workload(scenario: &Scenario) -> Result<(), Problem> {
+    let workload = &scenario.workload;
+    require(
+        workload.rounds > 0,
+        &["workload", "rounds"],
+        "with 0 rounds nobody ever takes the lock",
+    )?;
+    require(
+        workload.give_up_ms != Some(0),
+        &["workload", "give_up_ms"],
+        "a client that gives up after 0 ms never tries; leave \"give_up_ms\" out to try for ever",
+    )?;
+    workload.client.keys().try_for_each(|client| {
+        faults::client_exists(scenario, client, &["workload", "client", client])
+    })
+}
+
+fn surroundings(scenario: &Scenario) -> Result<(), Problem> {
+    probability(scenario.network.loss, &["network", "loss"])?;
+    for (host, clock) in &scenario.clocks.host {
+        faults::host_exists(scenario, host, &["clocks", "host", host])?;
+        let path = ["clocks", "host", host, "offset_ms"];
+        require(
+            clock.offset_ms.is_finite(),
+            &path,
+            format!("an offset must be finite, not {}", clock.offset_ms),
+        )?;
+        drift(clock.drift_ppm, &["clocks", "host", host, "drift_ppm"])?;
+    }
+    require(
+        scenario.resource.fencing == Fencing::None || lock::gives_tokens(&scenario.lock),
+        &["resource", "fencing"],
+        "a fenced resource needs a lock whose grants carry a token, such as \"set-nx-px\" with \
+         \"fencing_token = true\"",
+    )
+}
+
+fn probability(value: f64, path: &[&str]) -> Result<(), Problem> {
+    require(
+        (0.0..=1.0).contains(&value),
+        path,
+        format!("a probability is between 0 and 1, not {value}"),
+    )
+}
+
+fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
+    require(
+        ppm > -1_000_000,
+        path,
+        format!("a clock that is {ppm} ppm off would stand still or run backwards"),
+    )
+}
+
+/// `resource` is three properties together, so it holds exactly if they do.
+fn expectations(scenario: &Scenario) -> Result<(), Problem> {
+    let expected = |property| scenario.expect.get(&property);
+    let parts = [
+        (Property::StaleWrite, "stale-write"),
+        (Property::LostUpdate, "lost-update"),
+        (Property::TokenRegression, "token-regression"),
+    ];
+    let violated = parts
+        .iter()
+        .find(|(part, _)| expected(*part) == Some(&Expected::Violated));
+    match (expected(Property::Resource), violated) {
+        (Some(Expected::Holds), Some((_, part))) => Err(Problem::at(
+            &["expect", "resource"],
+            format!("\"resource\" cannot hold when \"{part}\" is violated, which is part of it"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn sweep(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(sweep) = &scenario.sweep else {
+        return Ok(());
+    };
+    require(
+        sweep.seeds > 0,
+        &["sweep", "seeds"],
+        "a sweep with 0 seeds runs nothing",
+    )?;
+    Grid::parse(&sweep.vary).map(drop).map_err(|error| {
+        Problem::at(
+            &["sweep", "vary"],
+            format!("{}: {}", error.axis, error.what),
+        )
+    })
+}

@@ -1,0 +1,162 @@
+//! Impossible faults: on hosts that are not there, at points that nobody reaches.
+
+use super::{Problem, drift, probability, require};
+use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
+use crate::history::Name;
+use crate::scenario::{CheckBeforeWrite, Dist, Scenario};
+
+pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    scenario.fault.iter().try_for_each(|(name, spec)| {
+        require(
+            !name.contains('#'),
+            &["fault", name],
+            "a fault's name cannot contain #, which numbers the starts of a repeated fault",
+        )?;
+        effect(scenario, name, spec)?;
+        placement(scenario, name, &spec.placement)
+    })
+}
+
+fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Problem> {
+    match &spec.effect {
+        Effect::Pause { on }
+        | Effect::Suspend { on }
+        | Effect::Kill { on }
+        | Effect::Crash { on } => hosts(scenario, on, name, "on"),
+        Effect::Partition { link: sides } => link(scenario, name, sides),
+        Effect::SlowLink { link: sides, .. } => link(scenario, name, sides),
+        Effect::Loss {
+            link: sides,
+            probability: value,
+        } => {
+            probability(*value, &["fault", name, "probability"])?;
+            link(scenario, name, sides)
+        }
+        Effect::ClockStep { on, step_ms } => {
+            require(
+                step_ms.is_finite(),
+                &["fault", name, "step_ms"],
+                format!("a step must be finite, not {step_ms}"),
+            )?;
+            hosts(scenario, on, name, "on")
+        }
+        Effect::ClockRate { on, drift_ppm } => {
+            drift(*drift_ppm, &["fault", name, "drift_ppm"])?;
+            hosts(scenario, on, name, "on")
+        }
+    }
+}
+
+fn hosts(scenario: &Scenario, hosts: &[Name], name: &str, key: &str) -> Result<(), Problem> {
+    hosts
+        .iter()
+        .try_for_each(|host| host_exists(scenario, host, &["fault", name, key]))
+}
+
+fn link(scenario: &Scenario, name: &str, link: &Link) -> Result<(), Problem> {
+    hosts(scenario, &link.from, name, "from")?;
+    hosts(scenario, &link.to, name, "to")?;
+    match link.from.iter().find(|host| link.to.contains(host)) {
+        Some(host) => Err(Problem::at(
+            &["fault", name, "to"],
+            format!("\"{host}\" is on both sides; there is no link from a host to itself"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(), Problem> {
+    match placement {
+        Placement::At(_) => Ok(()),
+        Placement::After { moment, .. } => reachable(scenario, moment, &["fault", name, "after"]),
+        Placement::Between { first, second } => {
+            reachable(scenario, first, &["fault", name, "between"])?;
+            reachable(scenario, second, &["fault", name, "between"])
+        }
+        Placement::Every {
+            every_ms, until_ms, ..
+        } => {
+            require(
+                longest_ms(every_ms) >= 1.0,
+                &["fault", name, "every_ms"],
+                "a fault repeats after 1 ms at the earliest",
+            )?;
+            require(
+                until_ms.is_finite() && *until_ms > 0.0,
+                &["fault", name, "until_ms"],
+                format!("a fault repeats until a time above 0, not until {until_ms}"),
+            )
+        }
+    }
+}
+
+/// The longest interval that can be drawn; a mean or median stands for no bound.
+fn longest_ms(dist: &Dist) -> f64 {
+    match *dist {
+        Dist::Constant(value) => value,
+        Dist::Uniform(_, high) => high,
+        Dist::Exponential(mean) => mean,
+        Dist::LogNormal { median, .. } => median,
+    }
+}
+
+fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), Problem> {
+    client_exists(scenario, &moment.client, path)?;
+    require(
+        &*moment.point != "checked" || scenario.workload.check == CheckBeforeWrite::Deadline,
+        path,
+        "a client reaches \"checked\" only with \"check = \\\"deadline\\\"\" in [workload]",
+    )?;
+    let rounds = scenario.workload.of(&moment.client).rounds;
+    // An attempt to acquire may be repeated within one round, the rest may not.
+    require(
+        moment.nth <= rounds || &*moment.point == "acquiring",
+        path,
+        format!(
+            "\"{moment}\" never comes: {} takes the lock {}",
+            moment.client,
+            match rounds {
+                1 => "once".to_owned(),
+                _ => format!("{rounds} times"),
+            }
+        ),
+    )
+}
+
+/// Whether the scenario has this client.
+pub(super) fn client_exists(
+    scenario: &Scenario,
+    client: &str,
+    path: &[&str],
+) -> Result<(), Problem> {
+    let clients = scenario.topology.clients;
+    require(
+        (1..=clients).any(|i| format!("c{i}") == client),
+        path,
+        format!(
+            "unknown client \"{client}\"; the clients are {}",
+            range("c", clients)
+        ),
+    )
+}
+
+/// Whether the scenario has this host.
+pub(super) fn host_exists(scenario: &Scenario, host: &str, path: &[&str]) -> Result<(), Problem> {
+    let topology = &scenario.topology;
+    require(
+        topology.hosts().iter().any(|known| known == host),
+        path,
+        format!(
+            "unknown host \"{host}\"; the hosts are {}, {} and \"resource\"",
+            range("c", topology.clients),
+            range("n", topology.nodes)
+        ),
+    )
+}
+
+fn range(letter: &str, count: u32) -> String {
+    match count {
+        1 => format!("\"{letter}1\""),
+        _ => format!("\"{letter}1\" to \"{letter}{count}\""),
+    }
+}
