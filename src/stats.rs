@@ -1,0 +1,1 @@
+//! Rates of violations, and how sure they are.
