@@ -32,7 +32,7 @@ pub(super) fn check(timeline: &Timeline, bound_ns: u64) -> Verdict {
         first: None,
     };
     for (_, host, record) in timeline.records() {
-        if let Event::Invoke { .. } = record.event {
+        if let Event::Invoke { .. } | Event::BeliefBegins { .. } = record.event {
             watch.wanting[host].client = Some(&record.host);
         }
     }

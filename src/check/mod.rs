@@ -25,6 +25,8 @@ mod timeline;
 mod token_regression;
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod story;
 
 pub use property::{Property, UnknownProperty};

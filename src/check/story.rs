@@ -7,7 +7,8 @@ use crate::history::{
     Access, ClockKind, Deadline, Event, History, Name, Op, Outcome, Phase, Record,
 };
 
-const MS: u64 = 1_000_000;
+/// Nanoseconds in a millisecond.
+pub(super) const MS: u64 = 1_000_000;
 
 /// Every wall clock shows 2026 when the run begins.
 const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
