@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
 use super::story::{MS, Story};
 use super::timeline::{Grant, Timeline};
@@ -44,7 +45,7 @@ fn tell(steps: &[Step]) -> Story {
             9 => story.released(now_ms, client, 1),
             10 => story.reads(now_ms, client, after_ms),
             11 => story.writes(now_ms, client, after_ms / 3),
-            12 => story.is_refused_writing(now_ms, client, 0),
+            12 => story.refused_writing(now_ms, client, 0),
             13 => story.steps(now_ms, client, 10 - after_ms as i64),
             14 => story.drifts(now_ms, client, after_ms as i64 * 10_000 - 60_000),
             15 => story.suspends(now_ms, client),
@@ -98,6 +99,26 @@ fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Op
         Verdict::Violated(violation) => Some(violation.at_ns),
         _ => None,
     }
+}
+
+/// The laws would say little of histories in which nothing ever goes wrong, or right.
+#[test]
+fn among_the_histories_each_property_is_violated_and_holds() {
+    let mut runner = TestRunner::deterministic();
+    let mut violated = BTreeSet::new();
+    let mut holds = BTreeSet::new();
+    for _ in 0..512 {
+        let history = histories().new_tree(&mut runner).unwrap().current();
+        for (property, verdict) in judge(&history, &BOUNDS) {
+            match verdict {
+                Verdict::Violated(_) => violated.insert(property),
+                Verdict::Holds => holds.insert(property),
+                Verdict::Inconclusive { .. } => false,
+            };
+        }
+    }
+    assert_eq!(violated, BTreeSet::from(Property::ALL));
+    assert_eq!(holds, BTreeSet::from(Property::ALL));
 }
 
 proptest! {

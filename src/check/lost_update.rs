@@ -86,7 +86,7 @@ mod tests {
     fn a_refused_write_neither_loses_nor_makes_a_version() {
         Story::new()
             .writes(10, "c1", 0)
-            .is_refused_writing(11, "c2", 0)
+            .refused_writing(11, "c2", 0)
             .writes(12, "c1", 1)
             .expect_holds(LostUpdate);
     }
@@ -133,7 +133,7 @@ mod tests {
             };
             if checked && token < highest {
                 if !is_read {
-                    story = story.is_refused_writing(at_ms, client, seen_version[me]);
+                    story = story.refused_writing(at_ms, client, seen_version[me]);
                 }
                 continue;
             }

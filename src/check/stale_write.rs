@@ -127,12 +127,12 @@ mod tests {
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
-            .is_refused_writing(900, "c1", 0)
+            .refused_writing(900, "c1", 0)
             .expect_holds(StaleWrite);
         Story::new()
             .holds(10, "c1")
             .holds(500, "c2")
-            .is_refused_writing(600, "c2", 0)
+            .refused_writing(600, "c2", 0)
             .writes(900, "c1", 0)
             .expect_holds(StaleWrite);
     }

@@ -189,12 +189,7 @@ impl Story {
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
-    pub(super) fn is_refused_writing(
-        mut self,
-        ms: u64,
-        client: &'static str,
-        based_on: u64,
-    ) -> Story {
+    pub(super) fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
         let version = self.version;
         self.accesses(

@@ -19,8 +19,8 @@ pub(super) struct Timeline<'h> {
     /// Per record, the number of its host.
     host_of: Vec<usize>,
     numbers: BTreeMap<&'h str, usize>,
-    /// Per host, its grants.
-    grants_of: Vec<Vec<usize>>,
+    /// Per host, the numbers and places of its grants, in that order.
+    grants_of: Vec<Vec<(u32, usize)>>,
 }
 
 /// One stretch of a client's belief that it holds the lock.
@@ -67,12 +67,10 @@ impl<'h> Timeline<'h> {
     /// The grant with this number of this client: its place in [`Timeline::grants`].
     /// Of several stretches it is the first.
     pub(super) fn grant(&self, host: usize, number: u32) -> Option<usize> {
-        // From the newest: accesses ask for old grants rarely.
-        let places = self.grants_of[host].iter().rev().copied();
-        places
-            .skip_while(|&place| self.grants[place].number != number)
-            .take_while(|&place| self.grants[place].number == number)
-            .last()
+        let grants = &self.grants_of[host];
+        let first = grants.partition_point(|&(earlier, _)| earlier < number);
+        let &(found, place) = grants.get(first)?;
+        (found == number).then_some(place)
     }
 
     /// The grant that the resource names so, as [`Timeline::grant`] does.
@@ -243,7 +241,7 @@ impl<'h> Pass<'h> {
             grant,
             deadline: deadline.filter(|_| !over),
         });
-        self.timeline.grants_of[host].push(grant);
+        self.timeline.grants_of[host].push((number, grant));
     }
 
     /// Ends one grant of a host, or all of them.
@@ -276,6 +274,9 @@ impl<'h> Pass<'h> {
                 grant.lapses_ns = grant.lapses_ns.min(end_ns);
                 grant.ends_ns = end_ns;
             }
+        }
+        for grants in &mut self.timeline.grants_of {
+            grants.sort_unstable();
         }
         self.timeline.hosts = self.states.len();
         self.timeline

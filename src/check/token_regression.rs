@@ -97,10 +97,10 @@ mod tests {
     fn a_refused_token_neither_regresses_nor_raises() {
         two_holders()
             .writes(40, "c2", 0)
-            .is_refused_writing(50, "c1", 0)
+            .refused_writing(50, "c1", 0)
             .expect_holds(TokenRegression);
         two_holders()
-            .is_refused_writing(40, "c2", 0)
+            .refused_writing(40, "c2", 0)
             .writes(50, "c1", 0)
             .expect_holds(TokenRegression);
     }
