@@ -55,9 +55,6 @@ fn free(timeline: &Timeline) -> Vec<Stretch> {
     let mut free = Vec::new();
     let mut from_ns = 0;
     for grant in &timeline.grants {
-        if grant.lapses_ns <= grant.begins_ns {
-            continue;
-        }
         if grant.begins_ns > from_ns {
             free.push(Stretch {
                 from_ns,
@@ -319,12 +316,40 @@ mod tests {
     }
 
     #[test]
+    fn one_that_had_the_lock_wants_it_again_from_its_next_attempt() {
+        story()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .releases(20, "c1")
+            .tries(900, "c1")
+            .fails(1_100, "c1")
+            .expect_holds(Deadlock);
+    }
+
+    #[test]
+    fn of_two_holders_the_one_that_lasts_longer_counts() {
+        let both = story().holds(0, "c1").holds(10, "c3").releases(15, "c3");
+        tries_on(both, 20, 1_820)
+            .releases(1_900, "c1")
+            .expect_holds(Deadlock);
+    }
+
+    #[test]
     fn a_dead_client_wants_nothing() {
         story()
             .holds(10, "c1")
             .tries(20, "c2")
             .fault_begins(40, "c2", "crash")
             .releases(50, "c1")
+            .ends(90_000)
+            .expect_holds(Deadlock);
+        // Nor is it in its call when it comes back.
+        story()
+            .holds(10, "c1")
+            .tries(20, "c2")
+            .fault_begins(40, "c2", "kill")
+            .releases(50, "c1")
+            .fault_ends(60, "c2", "kill")
             .ends(90_000)
             .expect_holds(Deadlock);
     }

@@ -29,41 +29,28 @@ impl Overlap<'_, '_> {
 /// Finds the first overlap of two different clients' beliefs, each from the
 /// beginning of its grant up to, but not including, the time that `end_ns` gives.
 ///
-/// Grants come by their beginnings. So it is enough to remember, of all before, the
-/// one that lasts longest, and the longest of any other client.
+/// Grants come by their beginnings, and before the first overlap all beliefs that last
+/// are one client's. So it is enough to remember the one that lasts longest.
 pub(super) fn first<'t, 'h>(
     timeline: &'t Timeline<'h>,
     end_ns: impl Fn(&Grant) -> u64,
 ) -> Option<Overlap<'t, 'h>> {
     let mut longest: Option<&Grant> = None;
-    let mut longest_other: Option<&Grant> = None;
     for later in &timeline.grants {
         if end_ns(later) <= later.begins_ns {
             continue;
         }
-        let rival = match longest {
-            Some(grant) if grant.host == later.host => longest_other,
-            longest => longest,
-        };
-        if let Some(earlier) = rival
-            && end_ns(earlier) > later.begins_ns
-        {
-            return Some(Overlap {
-                earlier,
-                later,
-                at_ns: later.begins_ns,
-                until_ns: end_ns(earlier).min(end_ns(later)),
-            });
-        }
-        if longest.is_none_or(|grant| end_ns(grant) <= end_ns(later)) {
-            if longest.is_some_and(|grant| grant.host != later.host) {
-                longest_other = longest;
+        match longest {
+            Some(earlier) if end_ns(earlier) > later.begins_ns && earlier.host != later.host => {
+                return Some(Overlap {
+                    earlier,
+                    later,
+                    at_ns: later.begins_ns,
+                    until_ns: end_ns(earlier).min(end_ns(later)),
+                });
             }
-            longest = Some(later);
-        } else if longest.is_some_and(|grant| grant.host != later.host)
-            && longest_other.is_none_or(|grant| end_ns(grant) <= end_ns(later))
-        {
-            longest_other = Some(later);
+            Some(earlier) if end_ns(earlier) > end_ns(later) => {}
+            _ => longest = Some(later),
         }
     }
     None

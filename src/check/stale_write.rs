@@ -208,6 +208,18 @@ mod tests {
     }
 
     #[test]
+    fn equal_tokens_tell_nothing() {
+        Story::new()
+            .tries(0, "c1")
+            .tries(1, "c2")
+            .granted_with_token(10, "c2", 33)
+            .granted_with_token(20, "c1", 33)
+            .writes(30, "c1", 0)
+            .writes(40, "c2", 1)
+            .expect_violation_at(StaleWrite, 40);
+    }
+
+    #[test]
     fn tokens_that_went_backwards_do_not_excuse_a_stale_write() {
         // The counter's node forgot: the later holder has the lower token.
         Story::new()
