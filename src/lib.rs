@@ -19,4 +19,5 @@ pub mod redis;
 pub mod report;
 pub mod runner;
 pub mod scenario;
+pub mod stats;
 pub mod workload;

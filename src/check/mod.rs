@@ -1,34 +1,85 @@
 //! The properties, and the judgement of a history by each of them.
 //!
 //! One file per property. A check is a plain function from a history to a verdict;
-//! it knows neither locks nor worlds.
+//! it knows neither locks nor worlds. All of them read one [`timeline`], which goes
+//! once through the records and says who held the lock from when to when.
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::history::Name;
+use crate::history::{History, Name};
 
-/// What a history is judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Property {
-    /// B∞: no two clients believe at once that they hold the lock, each from the
-    /// return of `acquire` to its call of `release`.
-    Belief,
-    /// Bd: the same, but a client stops believing at the deadline that its own
-    /// clock and the algorithm's validity rule give it.
-    Lease,
-    /// R: the resource accepted nothing it should not have; the next three together.
-    Resource,
-    /// The resource accepted no write of an older holder after a newer holder's.
-    StaleWrite,
-    /// The resource accepted no write over a version that its writer had not seen.
-    LostUpdate,
-    /// The resource accepted no fencing token lower than one it had accepted before.
-    TokenRegression,
-    /// No release deleted another client's lock.
-    ForeignRelease,
-    /// A free lock is taken again within its bound while somebody wants it.
-    Deadlock,
+mod belief;
+mod conclusive;
+mod deadlock;
+mod foreign_release;
+mod lease;
+mod lost_update;
+mod overlap;
+mod property;
+mod resource;
+mod stale_write;
+mod timeline;
+mod token_regression;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod story;
+
+pub use property::{Property, UnknownProperty};
+use timeline::Timeline;
+
+/// Judges a history by every property.
+///
+/// A violation stands whatever else happened. What holds only because the run could
+/// not have shown otherwise (a fault never took effect, or nobody contended for the
+/// lock) is inconclusive.
+pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
+    let timeline = Timeline::of(history);
+    let doubt = conclusive::doubt(&timeline);
+
+    let stale_write = stale_write::check(&timeline);
+    let lost_update = lost_update::check(&timeline);
+    let token_regression = token_regression::check(&timeline);
+    let resource = resource::check([&stale_write, &lost_update, &token_regression]);
+    let verdicts = [
+        (Property::Belief, belief::check(&timeline)),
+        (Property::Lease, lease::check(&timeline)),
+        (Property::Resource, resource),
+        (Property::StaleWrite, stale_write),
+        (Property::LostUpdate, lost_update),
+        (Property::TokenRegression, token_regression),
+        (
+            Property::ForeignRelease,
+            foreign_release::check(&timeline, bounds.nodes),
+        ),
+        (
+            Property::Deadlock,
+            deadlock::check(&timeline, bounds.deadlock_ns),
+        ),
+    ];
+    verdicts
+        .into_iter()
+        .map(|(property, verdict)| match (&doubt, verdict) {
+            (Some(why), Verdict::Holds) => (property, Verdict::Inconclusive { why: why.clone() }),
+            (_, verdict) => (property, verdict),
+        })
+        .collect()
+}
+
+/// What a check must be told, because no history says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// A free lock that somebody wants must be taken within this many nanoseconds:
+    /// the lease, the longest wait between two attempts, and the time for one.
+    pub deadlock_ns: u64,
+    /// On how many servers the lock's key can come to lie: the nodes of a quorum,
+    /// and every replica that may be promoted. [`Property::ForeignRelease`] can be
+    /// judged on one only.
+    pub nodes: u32,
 }
 
 /// The judgement of one property.
@@ -58,4 +109,40 @@ pub struct Violation {
     pub clients: Vec<Name>,
     /// The violation in a sentence.
     pub what: String,
+}
+
+impl From<Option<Violation>> for Verdict {
+    fn from(violation: Option<Violation>) -> Verdict {
+        violation.map_or(Verdict::Holds, Verdict::Violated)
+    }
+}
+
+/// Nanoseconds, displayed as milliseconds to the nearest tenth: `1534.2 ms`.
+#[derive(Clone, Copy)]
+struct Ms(u64);
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0 / 100_000 + u64::from(self.0 % 100_000 >= 50_000);
+        write!(f, "{}.{} ms", tenths / 10, tenths % 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_are_rounded_to_the_nearest_tenth() {
+        for (ns, expected) in [
+            (0, "0.0 ms"),
+            (49_999, "0.0 ms"),
+            (50_000, "0.1 ms"),
+            (999_950_000, "1000.0 ms"),
+            (1_534_249_999, "1534.2 ms"),
+            (u64::MAX, "18446744073709.6 ms"),
+        ] {
+            assert_eq!(Ms(ns).to_string(), expected, "{ns}");
+        }
+    }
 }

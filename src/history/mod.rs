@@ -4,6 +4,8 @@
 //! in the world true time is virtual, on real Redis it is the machine's
 //! `CLOCK_MONOTONIC`, which all processes of one machine share.
 
+pub mod file;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,129 @@
+//! B∞: belief from the return of `acquire` to the call of `release`.
+//!
+//! A belief without release lasts to the end of the history, or to the death of its
+//! client: a process that was killed, or whose machine crashed, believes nothing.
+//! Two grants of one client may overlap; that is no second holder.
+
+use super::timeline::Timeline;
+use super::{Ms, Verdict, overlap};
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    let overlap = overlap::first(timeline, |grant| grant.ends_ns);
+    let violation = overlap.map(|overlap| {
+        overlap.violation(format!(
+            "{} was granted the lock at {} while {}, granted it at {}, had not released it",
+            overlap.later.client,
+            Ms(overlap.at_ns),
+            overlap.earlier.client,
+            Ms(overlap.earlier.begins_ns),
+        ))
+    });
+    violation.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::Belief;
+    use crate::check::story::Story;
+
+    #[test]
+    fn one_after_the_other_holds() {
+        Story::new()
+            .holds(10, "c1")
+            .releases(50, "c1")
+            .holds(60, "c2")
+            .releases(70, "c2")
+            .expect_holds(Belief);
+    }
+
+    #[test]
+    fn two_at_once_is_violated_from_the_second_grant_to_the_first_release() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(40, "c2")
+            .releases(50, "c1")
+            .releases(70, "c2")
+            .expect_violated(
+                Belief,
+                (40, 50),
+                "c2 was granted the lock at 40.0 ms while c1, granted it at 10.0 ms, had not \
+                 released it",
+            );
+    }
+
+    #[test]
+    fn a_release_and_a_grant_at_one_instant_only_touch() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(50, "c2")
+            .releases(50, "c1")
+            .releases(70, "c2")
+            .expect_holds(Belief);
+    }
+
+    #[test]
+    fn a_belief_of_no_duration_overlaps_nothing() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(20, "c2")
+            .releases(20, "c2")
+            .releases(50, "c1")
+            .expect_holds(Belief);
+    }
+
+    #[test]
+    fn two_grants_of_one_client_are_one_holder() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(20, "c1")
+            .releases_grant(50, "c1", 1)
+            .releases_grant(60, "c1", 2)
+            .expect_holds(Belief);
+    }
+
+    #[test]
+    fn the_longer_of_two_earlier_grants_counts() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(20, "c1")
+            .releases_grant(30, "c1", 2)
+            .holds(40, "c2")
+            .releases_grant(50, "c1", 1)
+            .expect_violation_at(Belief, 40);
+    }
+
+    #[test]
+    fn belief_without_release_lasts_to_the_end() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(90, "c2")
+            .ends(100)
+            .expect_violated(
+                Belief,
+                (90, 100),
+                "c2 was granted the lock at 90.0 ms while c1, granted it at 10.0 ms, had not \
+                 released it",
+            );
+    }
+
+    #[test]
+    fn a_killed_or_crashed_client_believes_nothing() {
+        for kind in ["kill", "crash"] {
+            Story::new()
+                .holds(10, "c1")
+                .fault_begins(30, "c1", kind)
+                .holds(40, "c2")
+                .expect_holds(Belief);
+        }
+    }
+
+    #[test]
+    fn a_paused_client_still_believes_and_so_do_the_clients_of_a_crashed_node() {
+        Story::new()
+            .holds(10, "c1")
+            .fault_begins(20, "c1", "pause")
+            .fault_begins(30, "n1", "crash")
+            .holds(40, "c2")
+            .expect_violation_at(Belief, 40);
+    }
+}

@@ -1,0 +1,208 @@
+//! No release deletes another client's lock.
+//!
+//! No history records whose key a release deleted, but on one server it can be told.
+//! There a client gets the lock only while the key is absent. So when client B asked
+//! for the lock after A had been granted it, and B was granted it too, A's key was
+//! gone by then, and prolonging cannot bring it back. A release that A calls
+//! thereafter and that still deletes a key deletes B's or a successor's.
+//!
+//! - B must have *asked* after A's grant. Of calls that overlap in time A's may be the
+//!   one that was served last, and A's key may well be there.
+//! - B must have *been granted* the lock before A called `release`. Otherwise the
+//!   release may have deleted A's key first and so let B in.
+//!
+//! With several servers none of this follows. A key of A's own can remain on a
+//! minority that B did not need, or on a deposed master, and deleting it there is
+//! right; and a history has the number of deleted keys summed over the servers. So
+//! with more than one server the check says nothing.
+
+use super::timeline::{Grant, Timeline};
+use super::{Ms, Verdict, Violation};
+use crate::history::{Event, Op};
+
+pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
+    if nodes != 1 {
+        return Verdict::Inconclusive {
+            why: "whose key a release deleted can be told on one node only".into(),
+        };
+    }
+
+    let mut granted = LastAsked::default();
+    let mut begun = timeline.grants.iter().peekable();
+    // Per host: when it last called release, the other client's grant asked for last.
+    let mut at_release: Vec<Option<&Grant>> = vec![None; timeline.hosts];
+    for (index, host, record) in timeline.records() {
+        while let Some(grant) = begun.next_if(|grant| grant.began <= index) {
+            granted.take(grant);
+        }
+        match record.event {
+            Event::Invoke {
+                op: Op::Release, ..
+            } => at_release[host] = granted.other_than(host),
+            Event::Released {
+                grant,
+                removed: 1..,
+            } => {
+                let own = timeline
+                    .grant(host, grant)
+                    .map(|place| &timeline.grants[place]);
+                if let (Some(own), Some(newer)) = (own, at_release[host])
+                    && newer.asked > Some(own.began)
+                {
+                    return Verdict::Violated(Violation {
+                        at_ns: record.at_ns,
+                        until_ns: record.at_ns,
+                        clients: vec![own.client.clone(), newer.client.clone()],
+                        what: format!(
+                            "{}, granted the lock at {}, released it at {} and deleted a lock \
+                             that was not its own any more: {} had been granted it at {}",
+                            own.client,
+                            Ms(own.begins_ns),
+                            Ms(record.at_ns),
+                            newer.client,
+                            Ms(newer.begins_ns),
+                        ),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    Verdict::Holds
+}
+
+/// Of the grants so far the one asked for last, and the last of any other client.
+#[derive(Default)]
+struct LastAsked<'t, 'h> {
+    last: Option<&'t Grant<'h>>,
+    other: Option<&'t Grant<'h>>,
+}
+
+impl<'t, 'h> LastAsked<'t, 'h> {
+    fn take(&mut self, grant: &'t Grant<'h>) {
+        let asked = |grant: Option<&Grant>| grant.and_then(|grant| grant.asked);
+        let is_lasts = self.last.is_some_and(|last| last.host == grant.host);
+        if grant.asked >= asked(self.last) {
+            if !is_lasts {
+                self.other = self.last;
+            }
+            self.last = Some(grant);
+        } else if !is_lasts && grant.asked >= asked(self.other) {
+            self.other = Some(grant);
+        }
+    }
+
+    fn other_than(&self, host: usize) -> Option<&'t Grant<'h>> {
+        self.last.filter(|last| last.host != host).or(self.other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::ForeignRelease;
+    use crate::check::story::Story;
+
+    /// c1 outlives its lease and c2 takes over.
+    fn taken_over() -> Story {
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .tries(500, "c2")
+            .granted(510, "c2")
+    }
+
+    #[test]
+    fn deleting_ones_own_lock_holds() {
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .releases(20, "c1")
+            .released(30, "c1", 1)
+            .tries(40, "c2")
+            .granted(50, "c2")
+            .releases(60, "c2")
+            .released(70, "c2", 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn deleting_after_another_took_over_is_foreign() {
+        taken_over()
+            .releases(600, "c1")
+            .released(610, "c1", 1)
+            .expect_violated(
+                ForeignRelease,
+                (610, 610),
+                "c1, granted the lock at 10.0 ms, released it at 610.0 ms and deleted a lock \
+                 that was not its own any more: c2 had been granted it at 510.0 ms",
+            );
+    }
+
+    #[test]
+    fn finding_nothing_of_ones_own_holds() {
+        taken_over()
+            .releases(600, "c1")
+            .released(610, "c1", 0)
+            .releases(700, "c2")
+            .released(710, "c2", 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn a_release_under_way_when_the_next_is_granted_may_have_let_it_in() {
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .tries(15, "c2")
+            .releases(20, "c1")
+            .granted(25, "c2")
+            .released(30, "c1", 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn of_overlapping_calls_either_may_have_been_served_last() {
+        Story::new()
+            .tries(0, "c1")
+            .tries(5, "c2")
+            .granted(10, "c1")
+            .granted(20, "c2")
+            .releases(30, "c1")
+            .released(40, "c1", 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn a_clients_own_later_grant_is_no_other_client() {
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .tries(500, "c1")
+            .granted(510, "c1")
+            .releases_grant(600, "c1", 1)
+            .released_grant(610, "c1", 1, 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn the_other_client_is_found_behind_ones_own_later_grant() {
+        taken_over()
+            .tries(520, "c1")
+            .granted(530, "c1")
+            .releases_grant(600, "c1", 1)
+            .released_grant(610, "c1", 1, 1)
+            .expect_violation_at(ForeignRelease, 610);
+    }
+
+    #[test]
+    fn on_several_nodes_it_cannot_be_told() {
+        taken_over()
+            .on_nodes(5)
+            .releases(600, "c1")
+            .released(610, "c1", 5)
+            .expect_inconclusive(
+                ForeignRelease,
+                "whose key a release deleted can be told on one node only",
+            );
+    }
+}

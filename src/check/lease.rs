@@ -1,0 +1,219 @@
+//! Bd: belief that ends at the deadline which the client's own clock gives it.
+//!
+//! A grant's deadline is a reading of one of its client's clocks. The true time at
+//! which the clock gets there is read off the host's records, between which its
+//! clocks run straight; see [`timeline`](super::timeline). A grant without deadline
+//! is believed in as under B∞: its user can only believe on.
+
+use super::timeline::Timeline;
+use super::{Ms, Verdict, overlap};
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    let overlap = overlap::first(timeline, |grant| grant.lapses_ns);
+    let violation = overlap.map(|overlap| {
+        overlap.violation(format!(
+            "{} was granted the lock at {} while {}, granted it at {}, could rely on it until {}",
+            overlap.later.client,
+            Ms(overlap.at_ns),
+            overlap.earlier.client,
+            Ms(overlap.earlier.begins_ns),
+            Ms(overlap.earlier.lapses_ns),
+        ))
+    });
+    violation.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::{Belief, Lease};
+    use crate::check::story::Story;
+    use crate::history::ClockKind::{Monotonic, Wall};
+
+    #[test]
+    fn a_holder_that_outlives_its_lease_breaks_belief_but_not_the_lease() {
+        let story = Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .holds(110, "c2")
+            .releases(150, "c1");
+        story.expect_violation_at(Belief, 110);
+        story.expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_grant_before_the_deadline_violates_the_lease() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .holds(109, "c2")
+            .releases(150, "c1")
+            .expect_violated(
+                Lease,
+                (109, 110),
+                "c2 was granted the lock at 109.0 ms while c1, granted it at 10.0 ms, could \
+                 rely on it until 110.0 ms",
+            );
+    }
+
+    #[test]
+    fn without_deadline_a_client_believes_on() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(900, "c2")
+            .expect_violation_at(Lease, 900);
+    }
+
+    #[test]
+    fn a_release_before_the_deadline_ends_belief() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .releases(20, "c1")
+            .holds(21, "c2")
+            .expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_deadline_that_is_over_at_the_grant_gives_nothing() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 0)
+            .holds(11, "c2")
+            .expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_step_forward_over_the_deadline_ends_belief_at_that_instant() {
+        let story = |granted_ms| {
+            Story::new()
+                .holds_for(10, "c1", Wall, 100)
+                .steps(50, "c1", 70)
+                .holds(granted_ms, "c2")
+        };
+        story(50).expect_holds(Lease);
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .holds(49, "c2")
+            .steps(50, "c1", 70)
+            .expect_violated(
+                Lease,
+                (49, 50),
+                "c2 was granted the lock at 49.0 ms while c1, granted it at 10.0 ms, could \
+                 rely on it until 50.0 ms",
+            );
+    }
+
+    #[test]
+    fn a_step_back_before_the_deadline_prolongs_belief() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .steps(50, "c1", -30)
+            .holds(139, "c2")
+            .expect_violation_at(Lease, 139);
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .steps(50, "c1", -30)
+            .holds(140, "c2")
+            .expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_step_back_after_the_deadline_does_not_revive_belief() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .steps(120, "c1", -80)
+            .holds(130, "c2")
+            .expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_does_not_move_the_monotonic_one() {
+        Story::new()
+            .holds_for(10, "c1", Monotonic, 100)
+            .steps(50, "c1", 1_000)
+            .holds(109, "c2")
+            .expect_violation_at(Lease, 109);
+    }
+
+    #[test]
+    fn a_suspended_monotonic_clock_stands_still_and_the_wall_clock_does_not() {
+        let story = |clock, granted_ms| {
+            Story::new()
+                .holds_for(10, "c1", clock, 100)
+                .suspends(50, "c1")
+                .resumes(150, "c1")
+                .holds(granted_ms, "c2")
+        };
+        story(Monotonic, 209).expect_violation_at(Lease, 209);
+        story(Monotonic, 210).expect_holds(Lease);
+        story(Wall, 151).expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_deadline_within_a_suspension_is_reached_there_by_the_wall_clock() {
+        let story = |granted_ms| {
+            Story::new()
+                .holds_for(10, "c1", Wall, 100)
+                .suspends(50, "c1")
+                .holds(granted_ms, "c2")
+                .resumes(150, "c1")
+        };
+        story(109).expect_violation_at(Lease, 109);
+        story(110).expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_slow_clock_is_late_by_its_rate() {
+        // 100 ms at 8/10 of the rate take 125 ms.
+        let story = |granted_ms| {
+            Story::new()
+                .drifts(0, "c1", -200_000)
+                .holds_for(10, "c1", Wall, 100)
+                .holds(granted_ms, "c2")
+                .drifts(200, "c1", 0)
+        };
+        story(134).expect_violated(
+            Lease,
+            (134, 135),
+            "c2 was granted the lock at 134.0 ms while c1, granted it at 10.0 ms, could rely on \
+             it until 135.0 ms",
+        );
+        story(135).expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_fast_clock_is_early_by_its_rate() {
+        // 100 ms at twice the rate take 50 ms; the other client's clock is right.
+        let story = |granted_ms| {
+            Story::new()
+                .drifts(0, "c1", 1_000_000)
+                .holds_for(10, "c1", Monotonic, 100)
+                .holds_for(granted_ms, "c2", Monotonic, 100)
+                .drifts(200, "c1", 0)
+        };
+        story(59).expect_violation_at(Lease, 59);
+        story(60).expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_prolonged_lease_counts_to_its_new_deadline() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .prolongs(80, "c1", Wall, 100)
+            .holds(179, "c2")
+            .expect_violation_at(Lease, 179);
+        Story::new()
+            .holds_for(10, "c1", Wall, 100)
+            .prolongs(80, "c1", Wall, 100)
+            .holds(180, "c2")
+            .expect_holds(Lease);
+    }
+
+    #[test]
+    fn a_lease_prolonged_too_late_leaves_a_gap() {
+        let story = |granted_ms, deadline_ms| {
+            Story::new()
+                .holds_for(10, "c1", Wall, 100)
+                .holds_for(granted_ms, "c2", Wall, deadline_ms)
+                .prolongs(200, "c1", Wall, 100)
+        };
+        story(110, 90).expect_holds(Lease);
+        story(110, 91).expect_violation_at(Lease, 200);
+    }
+}

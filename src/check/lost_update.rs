@@ -1,0 +1,179 @@
+//! No accepted write goes over a version that its writer had not seen.
+//!
+//! Each client reads a version, computes from it, and writes: the read-modify-write
+//! that the lock is there to protect. An accepted write that is based on anything but
+//! the version current before it discards what somebody wrote in between.
+
+use super::timeline::{Holder, Timeline};
+use super::{Ms, Verdict, Violation};
+use crate::history::{Access, Event, Record};
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    let mut current = 0;
+    let mut writer: Option<(Holder, &Record)> = None;
+    for (_, _, record) in timeline.records() {
+        let Event::Access {
+            client,
+            grant,
+            access: Access::Write { based_on, version },
+            accepted: true,
+            ..
+        } = &record.event
+        else {
+            continue;
+        };
+        let holder = (client, *grant);
+        if *based_on != current {
+            let (clients, lost) = match writer {
+                Some((author, written)) => (
+                    timeline.clients([author, holder]),
+                    format!("which {} had written at {}", author.0, Ms(written.at_ns)),
+                ),
+                None => (vec![client.clone()], "the first".to_owned()),
+            };
+            return Verdict::Violated(Violation {
+                at_ns: record.at_ns,
+                until_ns: record.at_ns,
+                clients,
+                what: format!(
+                    "{client} wrote version {version} at {} from version {based_on} and so \
+                     overwrote, unseen, version {current}, {lost}",
+                    Ms(record.at_ns),
+                ),
+            });
+        }
+        current = *version;
+        writer = Some((holder, record));
+    }
+    Verdict::Holds
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::LostUpdate;
+    use crate::check::story::Story;
+
+    #[test]
+    fn reading_before_each_write_holds() {
+        Story::new()
+            .holds(10, "c1")
+            .reads(11, "c1", 0)
+            .writes(12, "c1", 0)
+            .writes(13, "c1", 1)
+            .reads(20, "c2", 2)
+            .writes(21, "c2", 2)
+            .expect_holds(LostUpdate);
+    }
+
+    #[test]
+    fn writing_over_what_one_has_not_read_loses_it() {
+        Story::new()
+            .holds(5, "c1")
+            .holds(6, "c2")
+            .reads(10, "c1", 0)
+            .reads(11, "c2", 0)
+            .writes(12, "c2", 0)
+            .writes(13, "c1", 0)
+            .expect_violated(
+                LostUpdate,
+                (13, 13),
+                "c1 wrote version 2 at 13.0 ms from version 0 and so overwrote, unseen, version \
+                 1, which c2 had written at 12.0 ms",
+            );
+    }
+
+    #[test]
+    fn a_refused_write_neither_loses_nor_makes_a_version() {
+        Story::new()
+            .writes(10, "c1", 0)
+            .refused_writing(11, "c2", 0)
+            .writes(12, "c1", 1)
+            .expect_holds(LostUpdate);
+    }
+
+    #[test]
+    fn a_base_that_never_was_is_no_base() {
+        Story::new().writes(10, "c1", 3).expect_violated(
+            LostUpdate,
+            (10, 10),
+            "c1 wrote version 1 at 10.0 ms from version 3 and so overwrote, unseen, version 0, \
+             the first",
+        );
+    }
+
+    /// What the register does with an access whose token is below the highest it saw.
+    #[derive(Clone, Copy, Debug)]
+    enum Fencing {
+        None,
+        Writes,
+        ReadsAndWrites,
+    }
+
+    /// Plays one order of two read-modify-writes, `false` for a step of the client
+    /// with token 33 and `true` for one with 34, on a register with that fencing.
+    /// Returns the history, and whether an acknowledged update was lost: whether the
+    /// final value, to which each client adds one, falls short of the acknowledged
+    /// additions.
+    fn play(order: [bool; 4], fencing: Fencing) -> (Story, bool) {
+        let mut story = Story::new();
+        let (mut value, mut acknowledged, mut highest) = (0, 0, 0);
+        let mut seen: [Option<u64>; 2] = [None, None];
+        let mut version = 0;
+        let mut seen_version = [0, 0];
+        let mut step_of = [0, 0];
+        for (at_ms, second) in (100..).zip(order) {
+            let (client, me) = if second { ("c2", 1) } else { ("c1", 0) };
+            let token = 33 + me as u64;
+            let is_read = step_of[me] == 0;
+            step_of[me] += 1;
+            let checked = match fencing {
+                Fencing::None => false,
+                Fencing::Writes => !is_read,
+                Fencing::ReadsAndWrites => true,
+            };
+            if checked && token < highest {
+                if !is_read {
+                    story = story.refused_writing(at_ms, client, seen_version[me]);
+                }
+                continue;
+            }
+            if checked {
+                highest = token;
+            }
+            if is_read {
+                seen[me] = Some(value);
+                seen_version[me] = version;
+                story = story.reads(at_ms, client, version);
+            } else if let Some(read) = seen[me] {
+                value = read + 1;
+                acknowledged += 1;
+                version += 1;
+                story = story.writes(at_ms, client, seen_version[me]);
+            }
+        }
+        (story, value < acknowledged)
+    }
+
+    #[test]
+    fn fencing_writes_halves_the_lost_updates_and_fencing_reads_too_ends_them() {
+        let orders = (0..16_u32)
+            .filter(|bits| bits.count_ones() == 2)
+            .map(|bits| std::array::from_fn(|step| bits >> step & 1 == 1));
+        let orders: Vec<[bool; 4]> = orders.collect();
+        assert_eq!(orders.len(), 6);
+
+        for (fencing, expected) in [
+            (Fencing::None, 4),
+            (Fencing::Writes, 2),
+            (Fencing::ReadsAndWrites, 0),
+        ] {
+            let mut lost = 0;
+            for &order in &orders {
+                let (story, is_lost) = play(order, fencing);
+                assert_eq!(story.violates(LostUpdate), is_lost, "{fencing:?} {order:?}");
+                lost += u32::from(is_lost);
+            }
+            assert_eq!(lost, expected, "{fencing:?}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The first time at which two clients hold what only one may hold.
+
+use super::Violation;
+use super::timeline::{Grant, Timeline};
+
+/// Two clients' beliefs that overlap.
+pub(super) struct Overlap<'t, 'h> {
+    /// The one that believed first.
+    pub(super) earlier: &'t Grant<'h>,
+    /// The one that joined it.
+    pub(super) later: &'t Grant<'h>,
+    /// True time at which the second belief begins.
+    pub(super) at_ns: u64,
+    /// True time at which the first of the two ends.
+    pub(super) until_ns: u64,
+}
+
+impl Overlap<'_, '_> {
+    pub(super) fn violation(&self, what: String) -> Violation {
+        Violation {
+            at_ns: self.at_ns,
+            until_ns: self.until_ns,
+            clients: vec![self.earlier.client.clone(), self.later.client.clone()],
+            what,
+        }
+    }
+}
+
+/// Finds the first overlap of two different clients' beliefs, each from the
+/// beginning of its grant up to, but not including, the time that `end_ns` gives.
+///
+/// Grants come by their beginnings, and before the first overlap all beliefs that last
+/// are one client's. So it is enough to remember the one that lasts longest.
+pub(super) fn first<'t, 'h>(
+    timeline: &'t Timeline<'h>,
+    end_ns: impl Fn(&Grant) -> u64,
+) -> Option<Overlap<'t, 'h>> {
+    let mut longest: Option<&Grant> = None;
+    for later in &timeline.grants {
+        if end_ns(later) <= later.begins_ns {
+            continue;
+        }
+        match longest {
+            Some(earlier) if end_ns(earlier) > later.begins_ns && earlier.host != later.host => {
+                return Some(Overlap {
+                    earlier,
+                    later,
+                    at_ns: later.begins_ns,
+                    until_ns: end_ns(earlier).min(end_ns(later)),
+                });
+            }
+            Some(earlier) if end_ns(earlier) > end_ns(later) => {}
+            _ => longest = Some(later),
+        }
+    }
+    None
+}

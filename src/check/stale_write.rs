@@ -1,0 +1,243 @@
+//! No write of an older holder is accepted after a newer holder's.
+//!
+//! A holder is a grant, not a client: a request of a client's first grant that comes
+//! in after a write of its third is as stale as anybody's. Nor does it matter what
+//! the writer believed by then. A write that was on its way when its client released
+//! the lock is judged like one of a client that slept through its lease; and while
+//! no newer holder has written it is no stale write, only late. (What the newer
+//! holder then writes over it, unseen, is a lost update.)
+//!
+//! Grants are ordered by the time at which `acquire` returned. That may not be the
+//! order in which the lock was given: a reply can lie in a paused client while the
+//! lease runs out and the lock passes on. Only two calls of `acquire` that overlap in
+//! time can be told in the wrong order; if both grants of such a pair carry fencing
+//! tokens, and the tokens say the opposite, the tokens are believed.
+//!
+//! Writes under a grant that the history does not contain are not judged.
+
+use super::timeline::{Holder, Timeline};
+use super::{Ms, Verdict, Violation};
+use crate::history::{Access, Event};
+
+/// A grant under which the resource accepted a write.
+struct Writer<'h> {
+    holder: Holder<'h>,
+    /// Its place in the order of grants.
+    place: usize,
+    /// True time of its first accepted write.
+    wrote_ns: u64,
+}
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    // In the order of grants: each writer so far was newer than those before it.
+    let mut writers: Vec<Writer> = Vec::new();
+    for (_, _, record) in timeline.records() {
+        let Event::Access {
+            client,
+            grant,
+            access: Access::Write { version, .. },
+            accepted: true,
+            ..
+        } = &record.event
+        else {
+            continue;
+        };
+        let holder = (client, *grant);
+        let Some(place) = timeline.grant_of(holder) else {
+            continue;
+        };
+
+        let newer = writers
+            .iter()
+            .rev()
+            .take_while(|writer| writer.place > place);
+        if let Some(newer) = newer
+            .into_iter()
+            .find(|newer| !told_late(timeline, place, newer.place))
+        {
+            let taken_over_ns = timeline.grants[newer.place].begins_ns;
+            return Verdict::Violated(Violation {
+                at_ns: record.at_ns,
+                until_ns: record.at_ns,
+                clients: timeline.clients([holder, newer.holder]),
+                what: format!(
+                    "{client} wrote version {version} at {} on a lease that {} had taken over \
+                     at {} and written under at {}",
+                    Ms(record.at_ns),
+                    newer.holder.0,
+                    Ms(taken_over_ns),
+                    Ms(newer.wrote_ns),
+                ),
+            });
+        }
+        if writers.last().is_none_or(|newest| newest.place < place) {
+            let wrote_ns = record.at_ns;
+            writers.push(Writer {
+                holder,
+                place,
+                wrote_ns,
+            });
+        }
+    }
+    Verdict::Holds
+}
+
+/// Whether of two grants the one that was learned of first was given last.
+fn told_late(timeline: &Timeline, first: usize, second: usize) -> bool {
+    let (first, second) = (&timeline.grants[first], &timeline.grants[second]);
+    let overlap = second.asked.is_none_or(|asked| asked < first.began);
+    overlap && matches!((first.token, second.token), (Some(a), Some(b)) if a > b)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::StaleWrite;
+    use crate::check::story::Story;
+
+    #[test]
+    fn each_writing_in_its_turn_holds() {
+        Story::new()
+            .holds(10, "c1")
+            .writes(20, "c1", 0)
+            .writes(30, "c1", 1)
+            .releases(40, "c1")
+            .holds(50, "c2")
+            .writes(60, "c2", 2)
+            .expect_holds(StaleWrite);
+    }
+
+    #[test]
+    fn the_sleeper_that_wakes_and_writes_is_stale() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(500, "c2")
+            .writes(600, "c2", 0)
+            .writes(900, "c1", 0)
+            .expect_violated(
+                StaleWrite,
+                (900, 900),
+                "c1 wrote version 2 at 900.0 ms on a lease that c2 had taken over at 500.0 ms \
+                 and written under at 600.0 ms",
+            );
+    }
+
+    #[test]
+    fn a_refused_write_hurts_nobody_whoever_is_refused() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(500, "c2")
+            .writes(600, "c2", 0)
+            .refused_writing(900, "c1", 0)
+            .expect_holds(StaleWrite);
+        Story::new()
+            .holds(10, "c1")
+            .holds(500, "c2")
+            .refused_writing(600, "c2", 0)
+            .writes(900, "c1", 0)
+            .expect_holds(StaleWrite);
+    }
+
+    #[test]
+    fn a_stale_read_is_not_a_stale_write() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(500, "c2")
+            .writes(600, "c2", 0)
+            .reads(900, "c1", 1)
+            .expect_holds(StaleWrite);
+    }
+
+    #[test]
+    fn a_late_write_is_stale_only_once_a_newer_holder_has_written() {
+        let released_early = || {
+            Story::new()
+                .holds(10, "c1")
+                .releases(20, "c1")
+                .holds(30, "c2")
+        };
+        released_early()
+            .writes(40, "c1", 0)
+            .writes(50, "c2", 1)
+            .expect_holds(StaleWrite);
+        released_early()
+            .writes(40, "c2", 0)
+            .writes(50, "c1", 1)
+            .expect_violation_at(StaleWrite, 50);
+    }
+
+    #[test]
+    fn a_clients_own_older_grant_is_older_too() {
+        Story::new()
+            .holds(10, "c1")
+            .releases(20, "c1")
+            .holds(30, "c1")
+            .writes(40, "c1", 0)
+            .writes_under(50, "c1", 1, 1)
+            .expect_violated(
+                StaleWrite,
+                (50, 50),
+                "c1 wrote version 2 at 50.0 ms on a lease that c1 had taken over at 30.0 ms and \
+                 written under at 40.0 ms",
+            );
+    }
+
+    #[test]
+    fn grants_at_the_same_instant_stand_in_the_order_of_their_records() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(10, "c2")
+            .writes(20, "c2", 0)
+            .writes(20, "c1", 1)
+            .expect_violation_at(StaleWrite, 20);
+    }
+
+    #[test]
+    fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
+        // c1 is granted the lock first (token 33) and learns of it last.
+        let told_late = || {
+            Story::new()
+                .tries(0, "c1")
+                .tries(1, "c2")
+                .granted_with_token(10, "c2", 34)
+                .granted_with_token(20, "c1", 33)
+                .writes(30, "c1", 0)
+                .writes(40, "c2", 1)
+        };
+        told_late().expect_holds(StaleWrite);
+        told_late().writes(50, "c1", 2).expect_holds(StaleWrite);
+    }
+
+    #[test]
+    fn equal_tokens_tell_nothing() {
+        Story::new()
+            .tries(0, "c1")
+            .tries(1, "c2")
+            .granted_with_token(10, "c2", 33)
+            .granted_with_token(20, "c1", 33)
+            .writes(30, "c1", 0)
+            .writes(40, "c2", 1)
+            .expect_violation_at(StaleWrite, 40);
+    }
+
+    #[test]
+    fn tokens_that_went_backwards_do_not_excuse_a_stale_write() {
+        // The counter's node forgot: the later holder has the lower token.
+        Story::new()
+            .tries(0, "c1")
+            .granted_with_token(10, "c1", 34)
+            .tries(20, "c2")
+            .granted_with_token(30, "c2", 1)
+            .writes(40, "c2", 0)
+            .writes(50, "c1", 1)
+            .expect_violation_at(StaleWrite, 50);
+    }
+
+    #[test]
+    fn a_write_without_a_known_grant_is_not_judged() {
+        Story::new()
+            .holds(10, "c1")
+            .writes(20, "c1", 0)
+            .writes_under(30, "c2", 7, 1)
+            .expect_holds(StaleWrite);
+    }
+}

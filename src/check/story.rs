@@ -1,0 +1,442 @@
+//! Histories for tests, told as a story: who did what, at which millisecond.
+
+use std::collections::BTreeMap;
+
+use super::{Bounds, Property, Verdict, judge};
+use crate::history::{
+    Access, ClockKind, Deadline, Event, History, Name, Op, Outcome, Phase, Record,
+};
+
+/// Nanoseconds in a millisecond.
+pub(super) const MS: u64 = 1_000_000;
+
+/// Every wall clock shows 2026 when the run begins.
+const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
+
+/// A history in the making. Events are told in the order in which they happen, and
+/// unless told otherwise the run ends a nanosecond after the last.
+#[derive(Clone)]
+pub(super) struct Story {
+    history: History,
+    bounds: Bounds,
+    hosts: BTreeMap<&'static str, Host>,
+    /// The resource's version.
+    version: u64,
+}
+
+#[derive(Clone)]
+struct Host {
+    /// True time of the last change of course, and the clocks' readings then.
+    at_ns: u64,
+    wall_ns: u64,
+    mono_ns: u64,
+    drift_ppm: i64,
+    suspended: bool,
+    calls: u32,
+    /// The token of each grant.
+    tokens: Vec<Option<u64>>,
+}
+
+impl Host {
+    fn new() -> Host {
+        Host {
+            at_ns: 0,
+            wall_ns: EPOCH_NS,
+            mono_ns: 0,
+            drift_ppm: 0,
+            suspended: false,
+            calls: 0,
+            tokens: Vec::new(),
+        }
+    }
+
+    /// The wall clock's and the monotonic clock's readings.
+    fn clocks(&self, at_ns: u64) -> (u64, u64) {
+        let elapsed_ns = (at_ns - self.at_ns) as i64;
+        let course_ns = (elapsed_ns + elapsed_ns / 1_000 * self.drift_ppm / 1_000) as u64;
+        let mono_ns = if self.suspended { 0 } else { course_ns };
+        (self.wall_ns + course_ns, self.mono_ns + mono_ns)
+    }
+}
+
+impl Story {
+    pub(super) fn new() -> Story {
+        Story {
+            history: History::default(),
+            bounds: Bounds {
+                deadlock_ns: 1_000_000 * MS,
+                nodes: 1,
+            },
+            hosts: BTreeMap::new(),
+            version: 0,
+        }
+    }
+
+    pub(super) fn deadlock_after(mut self, bound_ms: u64) -> Story {
+        self.bounds.deadlock_ns = bound_ms * MS;
+        self
+    }
+
+    pub(super) fn on_nodes(mut self, nodes: u32) -> Story {
+        self.bounds.nodes = nodes;
+        self
+    }
+
+    pub(super) fn tries(self, ms: u64, client: &'static str) -> Story {
+        self.invokes(ms, client, Op::Acquire)
+    }
+
+    pub(super) fn fails(self, ms: u64, client: &'static str) -> Story {
+        self.completes(ms, client, Op::Acquire, Outcome::Failed)
+    }
+
+    /// Is granted the lock after having tried.
+    pub(super) fn granted(self, ms: u64, client: &'static str) -> Story {
+        self.completes(ms, client, Op::Acquire, Outcome::Ok)
+            .begins(ms, client, None, None)
+    }
+
+    /// The same, with a fencing token.
+    pub(super) fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Story {
+        self.completes(ms, client, Op::Acquire, Outcome::Ok)
+            .begins(ms, client, None, Some(token))
+    }
+
+    /// Begins to believe; how it came to that is left out.
+    pub(super) fn holds(self, ms: u64, client: &'static str) -> Story {
+        self.begins(ms, client, None, None)
+    }
+
+    /// The same, for `lease_ms` by a clock of its own.
+    pub(super) fn holds_for(
+        self,
+        ms: u64,
+        client: &'static str,
+        clock: ClockKind,
+        lease_ms: u64,
+    ) -> Story {
+        self.begins(ms, client, Some((clock, lease_ms)), None)
+    }
+
+    /// Gives its last grant another `lease_ms` from now.
+    pub(super) fn prolongs(
+        mut self,
+        ms: u64,
+        client: &'static str,
+        clock: ClockKind,
+        lease_ms: u64,
+    ) -> Story {
+        let event = Event::BeliefBegins {
+            grant: self.last_grant(client),
+            deadline: Some(self.deadline(ms, client, clock, lease_ms)),
+            token: None,
+        };
+        self.tell(ms, client, event)
+    }
+
+    /// Calls `release` for its last grant.
+    pub(super) fn releases(mut self, ms: u64, client: &'static str) -> Story {
+        let grant = self.last_grant(client);
+        self.releases_grant(ms, client, grant)
+    }
+
+    pub(super) fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Story {
+        self.invokes(ms, client, Op::Release)
+            .tell(ms, client, Event::BeliefEnds { grant })
+    }
+
+    /// The release of its last grant returns.
+    pub(super) fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
+        let grant = self.last_grant(client);
+        self.released_grant(ms, client, grant, removed)
+    }
+
+    pub(super) fn released_grant(
+        self,
+        ms: u64,
+        client: &'static str,
+        grant: u32,
+        removed: u32,
+    ) -> Story {
+        self.completes(ms, client, Op::Release, Outcome::Ok).tell(
+            ms,
+            client,
+            Event::Released { grant, removed },
+        )
+    }
+
+    /// Its read of this version, under its last grant, is served.
+    pub(super) fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Story {
+        let grant = self.last_grant(client);
+        self.accesses(ms, client, grant, Access::Read { version }, true)
+    }
+
+    /// Its write, under its last grant, is accepted and makes the next version.
+    pub(super) fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+        let grant = self.last_grant(client);
+        self.writes_under(ms, client, grant, based_on)
+    }
+
+    pub(super) fn writes_under(
+        mut self,
+        ms: u64,
+        client: &'static str,
+        grant: u32,
+        based_on: u64,
+    ) -> Story {
+        self.version += 1;
+        let version = self.version;
+        self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
+    }
+
+    pub(super) fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+        let grant = self.last_grant(client);
+        let version = self.version;
+        self.accesses(
+            ms,
+            client,
+            grant,
+            Access::Write { based_on, version },
+            false,
+        )
+    }
+
+    /// A fault of this kind, and of this name, takes effect.
+    pub(super) fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
+        self.fault(ms, host, kind, Phase::Begins)
+    }
+
+    pub(super) fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
+        self.fault(ms, host, kind, Phase::Ends)
+    }
+
+    pub(super) fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
+        self.fault(ms, host, kind, Phase::Missed)
+    }
+
+    /// The wall clock jumps.
+    pub(super) fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
+        self.turns(ms, host, "clock-step", Phase::Begins, |host| {
+            host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
+        })
+    }
+
+    /// Both clocks run wrong from now on, or right again at 0.
+    pub(super) fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Story {
+        let phase = if drift_ppm == 0 {
+            Phase::Ends
+        } else {
+            Phase::Begins
+        };
+        self.turns(ms, host, "clock-rate", phase, |host| {
+            host.drift_ppm = drift_ppm
+        })
+    }
+
+    /// The machine stands still, its monotonic clock too.
+    pub(super) fn suspends(self, ms: u64, host: &'static str) -> Story {
+        self.turns(ms, host, "suspend", Phase::Begins, |host| {
+            host.suspended = true
+        })
+    }
+
+    pub(super) fn resumes(self, ms: u64, host: &'static str) -> Story {
+        self.turns(ms, host, "suspend", Phase::Ends, |host| {
+            host.suspended = false
+        })
+    }
+
+    pub(super) fn ends(mut self, ms: u64) -> Story {
+        self.history.end_ns = ms * MS;
+        self
+    }
+
+    pub(super) fn history(self) -> History {
+        self.history
+    }
+
+    fn verdict(&self, property: Property) -> Verdict {
+        judge(&self.history, &self.bounds)[&property].clone()
+    }
+
+    pub(super) fn violates(&self, property: Property) -> bool {
+        matches!(self.verdict(property), Verdict::Violated(_))
+    }
+
+    /// It holds, and the run is not in doubt: two clients contend at its very start.
+    #[track_caller]
+    pub(super) fn expect_holds(&self, property: Property) {
+        self.clone().contended().expect_holds_as_it_is(property);
+    }
+
+    #[track_caller]
+    pub(super) fn expect_holds_as_it_is(&self, property: Property) {
+        assert_eq!(self.verdict(property), Verdict::Holds);
+    }
+
+    #[track_caller]
+    pub(super) fn expect_inconclusive(&self, property: Property, why: &str) {
+        let expected = Verdict::Inconclusive { why: why.into() };
+        assert_eq!(self.verdict(property), expected);
+    }
+
+    #[track_caller]
+    pub(super) fn expect_violation_at(&self, property: Property, at_ms: u64) {
+        match self.verdict(property) {
+            Verdict::Violated(violation) => assert_eq!(violation.at_ns, at_ms * MS),
+            verdict => panic!("not violated: {verdict:?}"),
+        }
+    }
+
+    /// It is violated from and until these milliseconds, and in these words.
+    #[track_caller]
+    pub(super) fn expect_violated(&self, property: Property, span_ms: (u64, u64), what: &str) {
+        match self.verdict(property) {
+            Verdict::Violated(violation) => {
+                assert_eq!(violation.what, what);
+                let span_ns = (violation.at_ns, violation.until_ns);
+                assert_eq!(span_ns, (span_ms.0 * MS, span_ms.1 * MS));
+            }
+            verdict => panic!("not violated: {verdict:?}"),
+        }
+    }
+
+    /// Puts two strangers' attempts, which fail at once, before everything else.
+    fn contended(mut self) -> Story {
+        let strangers = Story::new()
+            .tries(0, "c8")
+            .tries(0, "c9")
+            .fails(0, "c8")
+            .fails(0, "c9");
+        self.history.records.splice(0..0, strangers.history.records);
+        self
+    }
+
+    fn invokes(mut self, ms: u64, client: &'static str, op: Op) -> Story {
+        let host = self.host(client);
+        host.calls += 1;
+        let call = host.calls;
+        self.tell(ms, client, Event::Invoke { call, op })
+    }
+
+    fn completes(mut self, ms: u64, client: &'static str, op: Op, outcome: Outcome) -> Story {
+        let call = self.host(client).calls;
+        let detail = String::new();
+        let event = Event::Complete {
+            call,
+            op,
+            outcome,
+            detail,
+        };
+        self.tell(ms, client, event)
+    }
+
+    fn begins(
+        mut self,
+        ms: u64,
+        client: &'static str,
+        lease: Option<(ClockKind, u64)>,
+        token: Option<u64>,
+    ) -> Story {
+        let deadline = lease.map(|(clock, lease_ms)| self.deadline(ms, client, clock, lease_ms));
+        self.host(client).tokens.push(token);
+        let grant = self.last_grant(client);
+        self.tell(
+            ms,
+            client,
+            Event::BeliefBegins {
+                grant,
+                deadline,
+                token,
+            },
+        )
+    }
+
+    fn deadline(
+        &mut self,
+        ms: u64,
+        client: &'static str,
+        clock: ClockKind,
+        lease_ms: u64,
+    ) -> Deadline {
+        let (wall_ns, mono_ns) = self.host(client).clocks(ms * MS);
+        let now_ns = match clock {
+            ClockKind::Wall => wall_ns,
+            ClockKind::Monotonic => mono_ns,
+        };
+        Deadline {
+            clock,
+            at_ns: now_ns + lease_ms * MS,
+        }
+    }
+
+    fn accesses(
+        mut self,
+        ms: u64,
+        client: &'static str,
+        grant: u32,
+        access: Access,
+        accepted: bool,
+    ) -> Story {
+        let tokens = &self.host(client).tokens;
+        let token = (grant as usize)
+            .checked_sub(1)
+            .and_then(|grant| tokens.get(grant).copied().flatten());
+        let client = client.into();
+        let event = Event::Access {
+            client,
+            grant,
+            access,
+            token,
+            accepted,
+        };
+        self.tell(ms, "resource", event)
+    }
+
+    fn fault(self, ms: u64, host: &'static str, kind: &str, phase: Phase) -> Story {
+        let (fault, kind): (Name, Name) = (kind.into(), kind.into());
+        self.tell(ms, host, Event::Fault { fault, kind, phase })
+    }
+
+    /// A change of a clock's course, with a record directly before and after it.
+    fn turns(
+        self,
+        ms: u64,
+        host: &'static str,
+        kind: &str,
+        phase: Phase,
+        change: impl FnOnce(&mut Host),
+    ) -> Story {
+        let mut story = self.fault(ms, host, kind, Phase::Before);
+        let state = story.host(host);
+        (state.wall_ns, state.mono_ns) = state.clocks(ms * MS);
+        state.at_ns = ms * MS;
+        change(state);
+        story.fault(ms, host, kind, phase)
+    }
+
+    fn host(&mut self, name: &'static str) -> &mut Host {
+        self.hosts.entry(name).or_insert_with(Host::new)
+    }
+
+    fn last_grant(&mut self, client: &'static str) -> u32 {
+        self.host(client).tokens.len() as u32
+    }
+
+    fn tell(mut self, ms: u64, host: &'static str, event: Event) -> Story {
+        let at_ns = ms * MS;
+        let last_ns = self.history.records.last().map_or(0, |last| last.at_ns);
+        assert!(last_ns <= at_ns, "told out of order: {ms} ms");
+        let (wall_ns, mono_ns) = self.host(host).clocks(at_ns);
+        let host = host.into();
+        self.history.records.push(Record {
+            at_ns,
+            host,
+            wall_ns,
+            mono_ns,
+            event,
+        });
+        self.history.end_ns = at_ns + 1;
+        self
+    }
+}

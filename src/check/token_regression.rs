@@ -1,0 +1,117 @@
+//! No fencing token is accepted that is lower than one accepted before.
+//!
+//! Reads count as well as writes. Accesses that were refused, or that showed no
+//! token, say nothing.
+
+use super::timeline::{Holder, Timeline};
+use super::{Ms, Verdict, Violation};
+use crate::history::{Access, Event};
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    // The highest token accepted so far, whose it was, and since when.
+    let mut highest: Option<(u64, Holder, u64)> = None;
+    for (_, _, record) in timeline.records() {
+        let Event::Access {
+            client,
+            grant,
+            access,
+            token: Some(token),
+            accepted: true,
+        } = &record.event
+        else {
+            continue;
+        };
+        let holder = (client, *grant);
+        match highest {
+            Some((high, owner, since_ns)) if *token < high => {
+                let access = match access {
+                    Access::Read { .. } => "read",
+                    Access::Write { .. } => "write",
+                };
+                return Verdict::Violated(Violation {
+                    at_ns: record.at_ns,
+                    until_ns: record.at_ns,
+                    clients: timeline.clients([holder, owner]),
+                    what: format!(
+                        "the resource accepted {client}'s {access} with token {token} at {} \
+                         after it had accepted token {high} of {} at {}",
+                        Ms(record.at_ns),
+                        owner.0,
+                        Ms(since_ns),
+                    ),
+                });
+            }
+            Some((high, ..)) if *token == high => {}
+            _ => highest = Some((*token, holder, record.at_ns)),
+        }
+    }
+    Verdict::Holds
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::TokenRegression;
+    use crate::check::story::Story;
+
+    fn two_holders() -> Story {
+        Story::new()
+            .tries(0, "c1")
+            .granted_with_token(10, "c1", 33)
+            .tries(20, "c2")
+            .granted_with_token(30, "c2", 34)
+    }
+
+    #[test]
+    fn rising_and_equal_tokens_hold() {
+        two_holders()
+            .reads(40, "c1", 0)
+            .writes(41, "c1", 0)
+            .reads(42, "c2", 1)
+            .writes(43, "c2", 1)
+            .expect_holds(TokenRegression);
+    }
+
+    #[test]
+    fn a_lower_token_is_a_regression_in_a_write_and_in_a_read() {
+        two_holders()
+            .writes(40, "c2", 0)
+            .writes(50, "c1", 1)
+            .expect_violated(
+                TokenRegression,
+                (50, 50),
+                "the resource accepted c1's write with token 33 at 50.0 ms after it had \
+                 accepted token 34 of c2 at 40.0 ms",
+            );
+        two_holders()
+            .reads(40, "c2", 0)
+            .reads(50, "c1", 0)
+            .expect_violated(
+                TokenRegression,
+                (50, 50),
+                "the resource accepted c1's read with token 33 at 50.0 ms after it had \
+                 accepted token 34 of c2 at 40.0 ms",
+            );
+    }
+
+    #[test]
+    fn a_refused_token_neither_regresses_nor_raises() {
+        two_holders()
+            .writes(40, "c2", 0)
+            .refused_writing(50, "c1", 0)
+            .expect_holds(TokenRegression);
+        two_holders()
+            .refused_writing(40, "c2", 0)
+            .writes(50, "c1", 0)
+            .expect_holds(TokenRegression);
+    }
+
+    #[test]
+    fn without_tokens_there_is_nothing_to_regress() {
+        Story::new()
+            .holds(10, "c1")
+            .holds(20, "c2")
+            .writes(30, "c2", 0)
+            .writes(40, "c1", 1)
+            .expect_holds(TokenRegression);
+    }
+}
