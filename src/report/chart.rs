@@ -1,0 +1,54 @@
+//! The rate chart: how often a property was violated, against what was swept.
+//!
+//! Each point is the share of the judged runs of one cell that violate one property,
+//! with its 95 % Wilson interval. The first swept parameter with numeric values is the
+//! x axis; the other parameters and the properties make the series. Where no
+//! parameter is numeric, the values of the first stand side by side as bars.
+
+mod draw;
+mod series;
+mod x_axis;
+
+use super::{Error, Format, finish};
+use crate::{check::Property, runner::results::Sweep};
+
+/// What a chart shows beside the data.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChartOptions {
+    /// The properties to draw. Empty: Bd and R, those of them that were judged,
+    /// since B∞ is broken by every lock with a lease; without either, all.
+    pub properties: Vec<Property>,
+    /// A curve known from elsewhere, such as one calculated on paper.
+    pub reference: Option<Reference>,
+    /// How far up the rate axis goes.
+    pub rate_axis: RateAxis,
+}
+
+/// A curve to compare with.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reference {
+    /// What it is, for the legend.
+    pub label: String,
+    /// Value of the x axis's parameter, and rate in `0..=1`; by ascending value.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How far up the rate axis goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RateAxis {
+    /// To 100 %, so that charts can be compared at a glance.
+    #[default]
+    Full,
+    /// To just above the highest interval, for rare violations.
+    Fitted,
+}
+
+/// Draws the chart.
+///
+/// # Errors
+///
+/// [`Error::NothingJudged`] if no cell has a judged run of the properties.
+pub fn draw(sweep: &Sweep, options: &ChartOptions, format: Format) -> Result<Vec<u8>, Error> {
+    let plot = series::plot(sweep, options)?;
+    finish(draw::svg(&plot)?, format)
+}

@@ -1,0 +1,271 @@
+//! From a sweep's counts to the points of a chart.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::Error,
+    ChartOptions, RateAxis, Reference,
+    x_axis::{Kind, XAxis, parameter_label},
+};
+use crate::{
+    check::Property,
+    runner::results::{Cell, Sweep},
+    stats::wilson,
+};
+
+/// All that a chart draws, in the units of its axes: percent on y.
+pub(super) struct Plot {
+    pub(super) title: String,
+    pub(super) subtitle: String,
+    pub(super) y_label: String,
+    /// Percent at the top of the y axis.
+    pub(super) top: f64,
+    pub(super) x: XAxis,
+    pub(super) series: Vec<Series>,
+    pub(super) reference: Option<Reference>,
+}
+
+/// One line, or one colour of bars.
+pub(super) struct Series {
+    pub(super) label: String,
+    pub(super) points: Vec<Point>,
+}
+
+/// One cell's rate, in percent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) rate: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// Arranges the sweep as a chart.
+pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error> {
+    let properties = properties(sweep, options);
+    let x_parameter = x_parameter(sweep);
+    let x = x_axis(sweep, x_parameter);
+    let series = series(sweep, &properties, x_parameter, &x);
+    if series.is_empty() {
+        let asked: Vec<&str> = properties.iter().map(|&p| name(p)).collect();
+        return Err(Error::NothingJudged {
+            scenario: sweep.scenario.clone(),
+            asked: match asked.is_empty() {
+                true => "any property".to_owned(),
+                false => asked.join(" or "),
+            },
+        });
+    }
+    let reference = options.reference.as_ref().map(|curve| Reference {
+        label: curve.label.clone(),
+        points: (curve.points.iter())
+            .filter_map(|&(value, rate)| Some((x.position(value)?, 100.0 * rate)))
+            .collect(),
+    });
+    Ok(Plot {
+        title: sweep.title.clone(),
+        subtitle: subtitle(sweep, &properties),
+        y_label: match properties[..] {
+            [only] => format!("runs that violate {} (%)", name(only)),
+            _ => "runs that violate it (%)".to_owned(),
+        },
+        top: top(&series, reference.as_ref(), options.rate_axis),
+        x,
+        series,
+        reference,
+    })
+}
+
+fn properties(sweep: &Sweep, options: &ChartOptions) -> Vec<Property> {
+    if !options.properties.is_empty() {
+        return options.properties.clone();
+    }
+    let mut judged: Vec<Property> = (sweep.cells.iter())
+        .flat_map(|cell| &cell.tallies)
+        .filter(|(_, tally)| tally.judged() > 0)
+        .map(|(&property, _)| property)
+        .collect();
+    judged.sort();
+    judged.dedup();
+    let headline: Vec<Property> = (judged.iter().copied())
+        .filter(|property| matches!(property, Property::Lease | Property::Resource))
+        .collect();
+    match headline.is_empty() {
+        true => judged,
+        false => headline,
+    }
+}
+
+/// The place among the parameters of the first one with numeric values, or else of
+/// the first that varies, or else of the first.
+fn x_parameter(sweep: &Sweep) -> usize {
+    let count = sweep.cells.first().map_or(0, |cell| cell.parameters.len());
+    let numeric = |place: usize| values(sweep, place).all(|value| parse_number(value).is_some());
+    let varies = |place: usize| values(sweep, place).any(|value| value != first(sweep, place));
+    (0..count)
+        .find(|&place| numeric(place) && varies(place))
+        .or_else(|| (0..count).find(|&place| varies(place)))
+        .unwrap_or(0)
+}
+
+fn values(sweep: &Sweep, place: usize) -> impl Iterator<Item = &str> {
+    (sweep.cells.iter()).filter_map(move |cell| Some(cell.parameters.get(place)?.1.as_str()))
+}
+
+fn first(sweep: &Sweep, place: usize) -> &str {
+    values(sweep, place).next().unwrap_or_default()
+}
+
+fn x_axis(sweep: &Sweep, place: usize) -> XAxis {
+    let path = (sweep.cells.first())
+        .and_then(|cell| cell.parameters.get(place))
+        .map(|(path, _)| path.as_str());
+    let numbers: Option<Vec<f64>> = values(sweep, place).map(parse_number).collect();
+    match (path, numbers) {
+        (Some(path), Some(numbers)) if !numbers.is_empty() => XAxis::numeric(path, numbers),
+        (path, _) => {
+            let mut words = Vec::new();
+            for word in values(sweep, place).map(unquoted) {
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+            if words.is_empty() {
+                words.push(String::new());
+            }
+            XAxis::words(path, &words)
+        }
+    }
+}
+
+/// The series in the order of the grid, and within a cell in that of the properties.
+fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Vec<Series> {
+    let mut order: Vec<String> = Vec::new();
+    let mut points: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for cell in &sweep.cells {
+        let Some(position) = position(cell, place, x) else {
+            continue;
+        };
+        for &property in properties {
+            let Some(point) = point(cell, property, position) else {
+                continue;
+            };
+            let label = label(sweep, cell, place, property, properties.len());
+            if !order.contains(&label) {
+                order.push(label.clone());
+            }
+            points.entry(label).or_default().push(point);
+        }
+    }
+    let in_order = order.into_iter().filter_map(|label| {
+        let mut points = points.remove(&label)?;
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Some(Series { label, points })
+    });
+    in_order.collect()
+}
+
+fn position(cell: &Cell, place: usize, x: &XAxis) -> Option<f64> {
+    let value = (cell.parameters.get(place)).map_or("", |(_, value)| value.as_str());
+    match x.kind {
+        Kind::Proportional | Kind::Even => x.position(parse_number(value)?),
+        Kind::Words => {
+            let word = unquoted(value);
+            let tick = x.ticks.iter().find(|(_, label)| *label == word)?;
+            Some(tick.0)
+        }
+    }
+}
+
+fn point(cell: &Cell, property: Property, x: f64) -> Option<Point> {
+    let tally = cell.tallies.get(&property)?;
+    let judged = tally.judged();
+    if judged == 0 {
+        return None;
+    }
+    let interval = wilson(tally.violated, judged);
+    Some(Point {
+        x,
+        rate: 100.0 * tally.violated as f64 / judged as f64,
+        low: 100.0 * interval.low,
+        high: 100.0 * interval.high,
+    })
+}
+
+/// What sets the series apart: its property, if there are several, and the values of
+/// the parameters that vary beside the x axis.
+fn label(sweep: &Sweep, cell: &Cell, x: usize, property: Property, properties: usize) -> String {
+    let varied = cell
+        .parameters
+        .iter()
+        .enumerate()
+        .filter(|&(place, _)| {
+            place != x && values(sweep, place).any(|value| value != first(sweep, place))
+        })
+        .map(|(_, (path, value))| format!("{} = {}", parameter_label(path), unquoted(value)));
+    let mut parts: Vec<String> = varied.collect();
+    if properties > 1 || parts.is_empty() {
+        parts.insert(0, name(property).to_owned());
+    }
+    parts.join(", ")
+}
+
+fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
+    let seeds = match sweep.seeds {
+        1 => "1 seed per point".to_owned(),
+        seeds => format!("{seeds} seeds per point"),
+    };
+    let tallies =
+        (sweep.cells.iter()).flat_map(|cell| properties.iter().filter_map(|p| cell.tallies.get(p)));
+    let (left_out, all) = tallies.fold((0, 0), |(left_out, all), tally| {
+        let inconclusive = tally.inconclusive;
+        (left_out + inconclusive, all + inconclusive + tally.judged())
+    });
+    let intervals = "95 % Wilson intervals";
+    match left_out {
+        0 => format!("{seeds}, {intervals}"),
+        _ => format!("{seeds}, {intervals}; {left_out} of {all} verdicts inconclusive, left out"),
+    }
+}
+
+fn top(series: &[Series], reference: Option<&Reference>, axis: RateAxis) -> f64 {
+    let measured = series
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.high);
+    let expected = reference.iter().flat_map(|curve| &curve.points);
+    let highest = measured
+        .chain(expected.map(|&(_, rate)| rate))
+        .fold(0.0, f64::max);
+    match axis {
+        RateAxis::Full => 100.0,
+        RateAxis::Fitted => [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+            .into_iter()
+            .find(|&top| highest <= top)
+            .unwrap_or(100.0),
+    }
+}
+
+/// A property as a chart calls it.
+fn name(property: Property) -> &'static str {
+    match property {
+        Property::Belief => "B∞ (one believer)",
+        Property::Lease => "Bd (one holder within its lease)",
+        Property::Resource => "R (resource intact)",
+        Property::StaleWrite => "no stale write",
+        Property::LostUpdate => "no lost update",
+        Property::TokenRegression => "no token regression",
+        Property::ForeignRelease => "no foreign release",
+        Property::Deadlock => "no deadlock",
+    }
+}
+
+/// A number as TOML spells it, if it is one and finite.
+fn parse_number(value: &str) -> Option<f64> {
+    let number: f64 = value.replace('_', "").parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+fn unquoted(value: &str) -> String {
+    value.trim_matches('"').to_owned()
+}

@@ -1,0 +1,184 @@
+//! Messages as arrows from sender to receiver, in the colour of their client.
+
+use super::{
+    super::{palette, svg::Anchor},
+    draw::Page,
+    hosts::Role,
+    scene::Scene,
+};
+use crate::history::Message;
+
+/// A picture with more messages than this says no more of what the rest contain.
+const MOST_LABELS: usize = 300;
+
+/// The longest label of a message, in characters.
+const LONGEST: usize = 30;
+
+/// An arrow on the page.
+#[derive(Clone, Copy)]
+struct Arrow {
+    from: (f64, f64),
+    to: (f64, f64),
+    colour: &'static str,
+    end: End,
+}
+
+/// What stands at the end of an arrow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Head,
+    Cross,
+    /// It goes on beyond the picture.
+    Nothing,
+}
+
+/// All messages, those of retries thin.
+pub(super) fn draw(page: &mut Page, scene: &Scene) {
+    retries(page, scene);
+    for message in &scene.messages {
+        let Some(arrow) = arrow(page, scene, message) else {
+            continue;
+        };
+        let look = format!(r#"stroke="{}" stroke-width="1.3""#, arrow.colour);
+        page.svg.line(arrow.from, arrow.to, &look);
+        page.labels.avoid(arrow.from, arrow.to);
+        match arrow.end {
+            End::Head => head(page, arrow),
+            End::Cross => cross(page, arrow),
+            End::Nothing => {}
+        }
+    }
+}
+
+/// Where time is shortened hundreds of retries would make a solid block: some are
+/// drawn for all.
+fn retries(page: &mut Page, scene: &Scene) {
+    let mut drawn: Vec<(&str, f64)> = Vec::new();
+    for retry in &scene.retries {
+        let x = page.scale.x(retry.from_ns);
+        let crowded = |&(client, near): &(&str, f64)| client == retry.client && x - near < 12.0;
+        let shortened = page.scale.idle().any(|gap| gap.left < x && x < gap.right);
+        if shortened && drawn.iter().any(crowded) {
+            continue;
+        }
+        drawn.push((retry.client, x));
+        for message in scene.retry_messages.iter().filter(|m| retry.owns(m)) {
+            if let Some(arrow) = arrow(page, scene, message) {
+                let colour = arrow.colour;
+                let look = format!(r#"stroke="{colour}" stroke-width="0.8" stroke-opacity="0.35""#);
+                page.svg.line(arrow.from, arrow.to, &look);
+            }
+        }
+    }
+}
+
+/// What the messages say, as far as there is room; the same request to several nodes
+/// at once is said once.
+pub(super) fn labels(page: &mut Page, scene: &Scene) {
+    let mut said: Vec<(&str, u64, &str)> = Vec::new();
+    for message in scene.messages.iter().take(MOST_LABELS) {
+        let key = (&*message.from, message.sent_ns, &*message.label);
+        if message.label.is_empty() || said.contains(&key) {
+            continue;
+        }
+        let Some(arrow) = arrow(page, scene, message) else {
+            continue;
+        };
+        said.push(key);
+        let places = places(arrow);
+        let text = shortened(&message.label);
+        page.labels
+            .put(&mut page.svg, &text, (10.0, arrow.colour), &places);
+    }
+}
+
+/// Above the line where the arrow begins, if it goes down; or else beside it.
+fn places(arrow: Arrow) -> Vec<(f64, f64, Anchor)> {
+    let ((x, y), (dx, dy)) = (
+        arrow.from,
+        (arrow.to.0 - arrow.from.0, arrow.to.1 - arrow.from.1),
+    );
+    // Beside a slanted line there is more room above it on one side, below it on the
+    // other.
+    let (above, right, left): (&[f64], f64, f64) = match dy > 0.0 {
+        true => (&[12.0, 24.0, 36.0], 0.0, 8.0),
+        false => (&[], 8.0, 0.0),
+    };
+    let above = above.iter().flat_map(|lift| {
+        [
+            (x - 8.0, y - lift, Anchor::Start),
+            (x + 4.0, y - lift, Anchor::End),
+        ]
+    });
+    let shares = [0.5, 0.35, 0.65, 0.22, 0.78, 0.12, 0.88];
+    let beside = shares.into_iter().flat_map(|share| {
+        let (x, y) = (x + share * dx, y + share * dy);
+        [
+            (x + 5.0, y + right, Anchor::Start),
+            (x - 5.0, y + left, Anchor::End),
+        ]
+    });
+    above.chain(beside).collect()
+}
+
+fn arrow(page: &Page, scene: &Scene, message: &Message) -> Option<Arrow> {
+    let (from, to) = (page.lanes.of(&message.from)?, page.lanes.of(&message.to)?);
+    let down = if to.y > from.y { 1.0 } else { -1.0 };
+    let start = from.y + down * from.host.role.reach();
+    let end = to.y - down * to.host.role.reach();
+    let client = [from, to]
+        .into_iter()
+        .find(|lane| lane.host.role == Role::Client);
+    let colour = client.map_or(palette::MUTED, |lane| palette::series(lane.client));
+
+    let (arrives_ns, share, mark) = match message.arrived_ns {
+        Some(arrived_ns) if arrived_ns <= scene.window.to_ns => (arrived_ns, 1.0, End::Head),
+        Some(arrived_ns) => {
+            let shown = scene.window.to_ns.saturating_sub(message.sent_ns) as f64;
+            let flight = arrived_ns.saturating_sub(message.sent_ns).max(1) as f64;
+            (scene.window.to_ns, shown / flight, End::Nothing)
+        }
+        // Nobody knows where it was lost; the cross stands half way.
+        None => (
+            message.sent_ns.saturating_add(scene.flight_ns() / 2),
+            0.5,
+            End::Cross,
+        ),
+    };
+    Some(Arrow {
+        from: (page.scale.x(message.sent_ns), start),
+        to: (page.scale.x(arrives_ns), start + share * (end - start)),
+        colour,
+        end: mark,
+    })
+}
+
+fn head(page: &mut Page, arrow: Arrow) {
+    let (dx, dy) = (arrow.to.0 - arrow.from.0, arrow.to.1 - arrow.from.1);
+    let length = dx.hypot(dy).max(1.0);
+    let (dx, dy) = (dx / length, dy / length);
+    let (x, y) = arrow.to;
+    let side = |turn: f64| {
+        (
+            x - 7.0 * dx - turn * 3.0 * dy,
+            y - 7.0 * dy + turn * 3.0 * dx,
+        )
+    };
+    let look = format!(r#"fill="{}""#, arrow.colour);
+    page.svg.polyline(&[arrow.to, side(1.0), side(-1.0)], &look);
+}
+
+fn cross(page: &mut Page, arrow: Arrow) {
+    let (x, y) = arrow.to;
+    let look = format!(r#"stroke="{}" stroke-width="2""#, arrow.colour);
+    page.svg.line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), &look);
+    page.svg.line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), &look);
+}
+
+fn shortened(label: &str) -> String {
+    let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
+    match label.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", label[..cut].trim_end()),
+        None => label,
+    }
+}

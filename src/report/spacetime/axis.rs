@@ -1,0 +1,197 @@
+//! The time axis, and the columns in which time is shortened.
+
+use super::{
+    super::{font, palette, svg::Anchor},
+    draw::Page,
+    duration,
+    labels::Area,
+    scale::{Pace, Stretch},
+    scene::Scene,
+};
+
+/// The size of all text on the axis.
+const SIZE: f64 = 11.0;
+/// Ticks stand at least this far apart.
+const TICK_SPACING: f64 = 64.0;
+
+/// The width that an idle gap needs for what is written in it.
+pub(super) fn room(scene: &Scene, from_ns: u64, to_ns: u64) -> f64 {
+    let notes = (scene.hosts.iter())
+        .filter_map(|host| waiting(scene, host.name, from_ns, to_ns))
+        .map(|note| font::width(&note, SIZE) + 12.0);
+    let label = font::width(&duration(to_ns - from_ns), SIZE) + 12.0;
+    notes.fold(label, f64::max)
+}
+
+/// How often a client was refused in the gap, in words.
+fn waiting(scene: &Scene, client: &str, from_ns: u64, to_ns: u64) -> Option<String> {
+    let within = |from: u64| (from_ns..to_ns).contains(&from);
+    let mine = scene.retries.iter().filter(|r| r.client == client);
+    match mine.filter(|retry| within(retry.from_ns)).count() {
+        0 => None,
+        1 => Some("refused once".to_owned()),
+        times => Some(format!("refused {times} times")),
+    }
+}
+
+/// The columns themselves, below everything else.
+pub(super) fn idle_columns(page: &mut Page) {
+    let (top, bottom) = (page.lanes.top, page.lanes.bottom);
+    for gap in page.scale.idle() {
+        page.svg.rect(
+            (gap.left, top),
+            (gap.right - gap.left, bottom - top),
+            r##"fill="#f4f4f4""##,
+        );
+    }
+}
+
+/// The axis with its ticks, the breaks with their durations, and in the columns how
+/// often the waiting clients were refused.
+pub(super) fn draw(page: &mut Page, scene: &Scene) {
+    let y = page.lanes.bottom;
+    let stroke = format!(
+        r#"stroke="{}" stroke-width="1.2" fill="none""#,
+        palette::INK
+    );
+    let stretches = page.scale.stretches.clone();
+    let title = (page.left - 14.0, y + 18.0);
+    page.svg.text(
+        title,
+        "time (ms)",
+        super::super::svg::TextStyle {
+            size: SIZE,
+            colour: palette::MUTED,
+            anchor: Anchor::End,
+        },
+    );
+    for gap in stretches.iter().filter(|s| s.pace == Pace::Idle) {
+        break_mark(page, gap, &stroke);
+        let middle = (gap.left + gap.right) / 2.0;
+        let text = duration(gap.to_ns - gap.from_ns);
+        let place = [(middle, y - 11.0, Anchor::Middle)];
+        let look = (SIZE, palette::MUTED);
+        page.labels.put(&mut page.svg, &text, look, &place);
+
+        let clients: Vec<(&str, f64)> = (page.lanes.lanes.iter())
+            .map(|lane| (lane.host.name, lane.y))
+            .collect();
+        for (client, lane) in clients {
+            if let Some(note) = waiting(scene, client, gap.from_ns, gap.to_ns) {
+                let place = [(middle, lane - 8.0, Anchor::Middle)];
+                page.labels.put(&mut page.svg, &note, look, &place);
+            }
+        }
+    }
+    for burst in stretches.iter().filter(|s| s.pace == Pace::Burst) {
+        page.svg.line((burst.left, y), (burst.right, y), &stroke);
+        ticks(page, burst, &stroke);
+    }
+}
+
+/// Two waves across the axis.
+fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
+    let y = page.lanes.bottom;
+    let middle = (gap.left + gap.right) / 2.0;
+    let half = ((gap.right - gap.left) / 2.0 - 1.0).min(5.0);
+    page.svg.line((gap.left, y), (middle - half, y), stroke);
+    page.svg.line((middle + half, y), (gap.right, y), stroke);
+    for x in [middle - half, middle + half] {
+        page.svg
+            .line((x - 3.0, y + 6.0), (x + 3.0, y - 6.0), stroke);
+    }
+}
+
+/// Ticks at round times; in a burst without any, one at its beginning.
+fn ticks(page: &mut Page, burst: &Stretch, stroke: &str) {
+    let y = page.lanes.bottom;
+    let span = (burst.to_ns - burst.from_ns) as f64;
+    let fitting = ((burst.right - burst.left) / TICK_SPACING).max(1.0);
+    let step = round_step(span / fitting);
+    let first = burst.from_ns.div_ceil(step).saturating_mul(step);
+    let round: Vec<u64> = (0..)
+        .map_while(|n: u64| first.checked_add(n.checked_mul(step)?))
+        .take_while(|&at_ns| at_ns <= burst.to_ns)
+        .collect();
+    let at = if span == 0.0 || round.is_empty() {
+        let text = milliseconds(burst.from_ns, 1);
+        let text = text.strip_suffix(".0").unwrap_or(&text).to_owned();
+        vec![(burst.from_ns, text)]
+    } else {
+        let text = |at_ns| milliseconds(at_ns, decimals(step));
+        round
+            .into_iter()
+            .map(|at_ns| (at_ns, text(at_ns)))
+            .collect()
+    };
+    for (at_ns, text) in at {
+        let x = page.scale.x(at_ns);
+        page.svg.line((x, y), (x, y + 5.0), stroke);
+        let place = [(x, y + 18.0, Anchor::Middle)];
+        let look = (SIZE, palette::INK);
+        page.labels.put(&mut page.svg, &text, look, &place);
+    }
+    page.labels.reserve(Area {
+        left: burst.left,
+        top: y - 2.0,
+        right: burst.right,
+        bottom: y + 6.0,
+    });
+}
+
+/// The smallest of 1, 2 or 5 times a power of ten nanoseconds that is no less.
+fn round_step(least_ns: f64) -> u64 {
+    let powers = (0..=18).map(|exponent| 10_u64.pow(exponent));
+    powers
+        .flat_map(|power| [power, 2 * power, 5 * power])
+        .find(|&step| step as f64 >= least_ns)
+        .unwrap_or(u64::MAX)
+}
+
+/// The decimals that a millisecond needs to tell multiples of the step apart.
+fn decimals(step_ns: u64) -> usize {
+    match step_ns {
+        0..10 => 6,
+        10..100 => 5,
+        100..1_000 => 4,
+        1_000..10_000 => 3,
+        10_000..100_000 => 2,
+        100_000..1_000_000 => 1,
+        _ => 0,
+    }
+}
+
+/// Milliseconds with the thousands set apart.
+pub(super) fn milliseconds(at_ns: u64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", at_ns as f64 / 1e6);
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (index, digit) in whole.char_indices() {
+        let left = whole.len() - index;
+        if index > 0 && left % 3 == 0 && whole.len() > 4 {
+            grouped.push('\u{a0}');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_in_milliseconds() {
+        assert_eq!(milliseconds(12_000_000, 0), "12");
+        assert_eq!(milliseconds(1_512_340_000, 1), "1512.3");
+        assert_eq!(milliseconds(15_512_000_000, 0), "15\u{a0}512");
+    }
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!(round_step(0.0), 1);
+        assert_eq!(round_step(1_100_000.0), 2_000_000);
+        assert_eq!(round_step(5_000_000.0), 5_000_000);
+        assert_eq!(round_step(5_000_001.0), 10_000_000);
+    }
+}

@@ -1,0 +1,111 @@
+//! The bars on the clients' lines: who believes that it holds the lock.
+//!
+//! Full colour as far as the client's lease goes by its own clock, hatched beyond;
+//! red where another client believes the same.
+
+use super::{
+    super::{palette, svg::Anchor},
+    draw::Page,
+    labels::Area,
+    scene::Scene,
+};
+
+/// Half the height of a bar.
+pub(super) const HALF: f64 = 7.0;
+
+/// The bars.
+pub(super) fn draw(page: &mut Page, scene: &Scene) {
+    for number in 0..page.lanes.lanes.len() {
+        hatch(page, &format!("past{number}"), palette::series(number));
+    }
+    hatch(page, "both-past", palette::VIOLATION);
+
+    for hold in &scene.holds {
+        let Some(&lane) = page.lanes.of(hold.client) else {
+            continue;
+        };
+        let colour = palette::series(lane.client);
+        let covered = hold.covered_until_ns();
+        bar(page, scene, lane.y, (hold.from_ns, covered), colour);
+        let past = format!("url(#past{})", lane.client);
+        bar(page, scene, lane.y, (covered, hold.until_ns), &past);
+        for overlap in &scene.overlaps {
+            if overlap.clients.contains(&hold.client) {
+                let from_ns = overlap.from_ns.max(hold.from_ns);
+                let until_ns = overlap.until_ns.min(hold.until_ns);
+                let fill = match overlap.past_deadline {
+                    true => "url(#both-past)",
+                    false => palette::VIOLATION,
+                };
+                bar(page, scene, lane.y, (from_ns, until_ns), fill);
+            }
+        }
+        let (left, right) = page.span(scene, hold.from_ns, hold.until_ns);
+        let outline = format!(r#"fill="none" stroke="{colour}" stroke-width="1.4""#);
+        page.svg
+            .rect((left, lane.y - HALF), (right - left, 2.0 * HALF), &outline);
+        if hold.deadline_ns.is_some() && scene.window.contains(covered) {
+            let x = page.scale.x(covered);
+            let look = format!(r#"stroke="{colour}" stroke-width="2.5""#);
+            page.svg
+                .line((x, lane.y - HALF - 5.0), (x, lane.y + HALF + 5.0), &look);
+        }
+        page.labels.reserve(Area {
+            left,
+            top: lane.y - HALF,
+            right,
+            bottom: lane.y + HALF,
+        });
+    }
+}
+
+/// What the bars mean, where there is room.
+pub(super) fn labels(page: &mut Page, scene: &Scene) {
+    for hold in &scene.holds {
+        let Some(&lane) = page.lanes.of(hold.client) else {
+            continue;
+        };
+        let colour = palette::series(lane.client);
+        let text = match hold.token {
+            Some(token) => format!("holds the lock, token {token}"),
+            None => "holds the lock".to_owned(),
+        };
+        let (above, below) = (lane.y - HALF - 5.0, lane.y + HALF + 14.0);
+        let (left, _) = page.span(scene, hold.from_ns, hold.until_ns);
+        let places = [
+            (left, above, Anchor::Start),
+            (left, below, Anchor::Start),
+            (left - 4.0, above, Anchor::End),
+            (left, above - 12.0, Anchor::Start),
+        ];
+        page.labels
+            .put(&mut page.svg, &text, (11.0, colour), &places);
+        if hold.deadline_ns.is_some() && scene.window.contains(hold.covered_until_ns()) {
+            let x = page.scale.x(hold.covered_until_ns());
+            let places = [
+                (x + 5.0, above, Anchor::Start),
+                (x - 5.0, above, Anchor::End),
+                (x + 5.0, below, Anchor::Start),
+                (x - 5.0, below, Anchor::End),
+            ];
+            page.labels
+                .put(&mut page.svg, "deadline", (11.0, colour), &places);
+        }
+    }
+}
+
+fn bar(page: &mut Page, scene: &Scene, y: f64, (from_ns, until_ns): (u64, u64), fill: &str) {
+    let (left, right) = page.span(scene, from_ns, until_ns);
+    if until_ns > from_ns && right > left {
+        let look = format!(r#"fill="{fill}""#);
+        page.svg
+            .rect((left, y - HALF), (right - left, 2.0 * HALF), &look);
+    }
+}
+
+/// A fill of slanted strokes on white.
+fn hatch(page: &mut Page, id: &str, colour: &str) {
+    page.svg.raw(&format!(
+        r##"<defs><pattern id="{id}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#ffffff"/><rect width="2.5" height="6" fill="{colour}"/></pattern></defs>"##
+    ));
+}

@@ -1,0 +1,165 @@
+//! The drawing of a scene: the page, and what is drawn upon what.
+
+use super::{
+    super::{
+        font, palette,
+        svg::{Anchor, Svg, TextStyle},
+    },
+    arrows, axis, bars, duration,
+    labels::{Area, Labels},
+    lanes::Lanes,
+    legend, marks,
+    scale::Scale,
+    scene::Scene,
+    shades,
+};
+
+const WIDTH: f64 = 1200.0;
+/// From the left edge to the lines of life, and from their end to the right edge.
+const LEFT: f64 = 100.0;
+const RIGHT: f64 = 24.0;
+
+/// A page under way, with all that places things on it.
+pub(super) struct Page<'a> {
+    pub(super) svg: Svg,
+    pub(super) labels: Labels,
+    pub(super) scale: Scale,
+    pub(super) lanes: Lanes<'a>,
+    pub(super) left: f64,
+    pub(super) right: f64,
+}
+
+impl Page<'_> {
+    /// The two ends of a stretch of time; what goes on beyond the picture goes on to
+    /// its edge.
+    pub(super) fn span(&self, scene: &Scene, from_ns: u64, until_ns: u64) -> (f64, f64) {
+        let left = match from_ns < scene.window.from_ns {
+            true => self.left,
+            false => self.scale.x(from_ns),
+        };
+        let right = match until_ns > scene.window.to_ns {
+            true => self.right,
+            false => self.scale.x(until_ns),
+        };
+        (left, right)
+    }
+}
+
+/// The picture as SVG.
+pub(super) fn svg(scene: &Scene, title: &str) -> String {
+    let mut svg = Svg::new(WIDTH);
+    let below_header = header(&mut svg, scene, title);
+    let lanes = Lanes::new(&scene.hosts, below_header + 22.0);
+    let (left, right) = (LEFT, WIDTH - RIGHT);
+    let scale = Scale::new(
+        &scene.instants(),
+        scene.idle_ns(),
+        (left, right),
+        |from_ns, to_ns| axis::room(scene, from_ns, to_ns),
+    );
+    let paper = Area {
+        left: left + 2.0,
+        top: below_header + 4.0,
+        right: WIDTH - 4.0,
+        bottom: lanes.bottom + 30.0,
+    };
+    let mut page = Page {
+        svg,
+        labels: Labels::new(paper),
+        scale,
+        lanes,
+        left,
+        right,
+    };
+
+    axis::idle_columns(&mut page);
+    shades::overlaps(&mut page, scene);
+    shades::faults(&mut page, scene);
+    life_lines(&mut page);
+    arrows::draw(&mut page, scene);
+    bars::draw(&mut page, scene);
+    marks::accesses(&mut page, scene);
+    marks::violation(&mut page, scene);
+
+    // Labels by rank: the first that asks for a place has it.
+    axis::draw(&mut page, scene);
+    bars::labels(&mut page, scene);
+    shades::labels(&mut page, scene);
+    marks::access_labels(&mut page, scene);
+    arrows::labels(&mut page, scene);
+    marks::points(&mut page, scene);
+
+    let bottom = page.lanes.bottom + 52.0;
+    let height = legend::draw(&mut page, scene, bottom);
+    page.svg.document(height)
+}
+
+/// Title, violation and the part of the run that is shown; gives where it ends.
+fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
+    let room = WIDTH - 24.0 - RIGHT;
+    let mut y = 12.0;
+    let mut write = |text: &str, size: f64, colour: &'static str| {
+        for line in font::wrap(text, size, room) {
+            y += size * 1.35;
+            let style = TextStyle {
+                size,
+                colour,
+                anchor: Anchor::Start,
+            };
+            svg.text((24.0, y), &line, style);
+        }
+        y += size * 0.2;
+    };
+    write(title, 20.0, palette::INK);
+    if let Some(violation) = scene.violation {
+        write(&violation.what, 14.0, palette::VIOLATION);
+    }
+    let window = scene.window;
+    if window.from_ns > 0 || window.to_ns < scene.end_ns {
+        let part = format!(
+            "From {} to {} of a run of {}",
+            duration(window.from_ns),
+            duration(window.to_ns),
+            duration(scene.end_ns)
+        );
+        write(&part, 12.0, palette::MUTED);
+    }
+    y
+}
+
+/// Each host's name and its line, dotted where time is shortened.
+fn life_lines(page: &mut Page) {
+    for lane in &page.lanes.lanes {
+        let name = TextStyle {
+            size: 14.0,
+            colour: palette::INK,
+            anchor: Anchor::End,
+        };
+        let caption = lane.host.role.caption();
+        let lift = if caption.is_empty() { 5.0 } else { 1.0 };
+        page.svg
+            .text((LEFT - 14.0, lane.y + lift), lane.host.name, name);
+        let small = TextStyle {
+            size: 10.0,
+            colour: palette::MUTED,
+            ..name
+        };
+        if !caption.is_empty() {
+            page.svg.text((LEFT - 14.0, lane.y + 14.0), caption, small);
+        }
+        let look = format!(r#"stroke="{}" stroke-width="1.2""#, palette::MUTED);
+        let ends = ((page.left, lane.y), (page.right, lane.y));
+        page.svg.line(ends.0, ends.1, &look);
+        page.labels.avoid(ends.0, ends.1);
+        for gap in page.scale.idle() {
+            let ends = ((gap.left, lane.y), (gap.right, lane.y));
+            page.svg
+                .line(ends.0, ends.1, r##"stroke="#f4f4f4" stroke-width="2""##);
+            let dotted = format!(
+                r#"stroke="{}" stroke-width="1.2" stroke-dasharray="1.5 3""#,
+                palette::MUTED
+            );
+            page.svg.line(ends.0, ends.1, &dotted);
+        }
+    }
+}

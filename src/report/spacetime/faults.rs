@@ -1,0 +1,99 @@
+//! The faults of a run as stretches on their hosts' lines.
+
+use super::duration;
+use crate::history::{Event, History, Phase, Record};
+
+/// A fault on one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FaultSpan<'a> {
+    pub(super) host: &'a str,
+    pub(super) from_ns: u64,
+    /// Equal to `from_ns` if it was over at once, as a clock step is.
+    pub(super) until_ns: u64,
+    pub(super) family: Family,
+    /// Its name, what it is and how much of it.
+    pub(super) label: String,
+}
+
+/// What a fault strikes; each family has its own shade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Family {
+    Process,
+    Network,
+    Clock,
+}
+
+/// All faults that took effect, in the order in which they did.
+pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
+    let begins = history.records.iter().enumerate();
+    let spans = begins.filter_map(|(index, record)| match &record.event {
+        Event::Fault {
+            fault,
+            kind,
+            phase: Phase::Begins,
+        } => {
+            let family = family(kind);
+            let ends = history.records[index..].iter().find(|end| {
+                end.host == record.host
+                    && matches!(&end.event, Event::Fault { fault: name, phase: Phase::Ends, .. } if name == fault)
+            });
+            let ends_ns = ends.map(|end| end.at_ns);
+            let until_ns = match &**kind {
+                "clock-step" => record.at_ns,
+                // Over at once means: nobody starts the process again.
+                "kill" | "crash" => ends_ns
+                    .filter(|&at_ns| at_ns > record.at_ns)
+                    .unwrap_or(history.end_ns),
+                _ => ends_ns.unwrap_or(history.end_ns),
+            };
+            let amount = match (&**kind, ends_ns) {
+                ("clock-step", _) => step(&history.records[..index], record),
+                (_, Some(at_ns)) if at_ns > record.at_ns => duration(at_ns - record.at_ns),
+                _ => String::new(),
+            };
+            let name = match fault == kind {
+                true => kind.to_string(),
+                false => format!("{fault}: {kind}"),
+            };
+            Some(FaultSpan {
+                host: &record.host,
+                from_ns: record.at_ns,
+                until_ns: until_ns.max(record.at_ns),
+                family,
+                label: format!("{name} {amount}").trim_end().to_owned(),
+            })
+        }
+        _ => None,
+    });
+    spans.collect()
+}
+
+fn family(kind: &str) -> Family {
+    match kind {
+        "partition" | "slow-link" | "loss" => Family::Network,
+        "clock-step" | "clock-rate" => Family::Clock,
+        _ => Family::Process,
+    }
+}
+
+/// How far the wall clock jumped between the record before the step and the step.
+fn step(earlier: &[Record], begins: &Record) -> String {
+    let before = earlier.iter().rev().find(|record| {
+        let before = matches!(
+            &record.event,
+            Event::Fault {
+                phase: Phase::Before,
+                ..
+            }
+        );
+        before && record.host == begins.host
+    });
+    let Some(before) = before else {
+        return String::new();
+    };
+    let expected = i128::from(before.wall_ns) + i128::from(begins.at_ns) - i128::from(before.at_ns);
+    let step = i128::from(begins.wall_ns) - expected;
+    let sign = if step < 0 { "−" } else { "+" };
+    let size = u64::try_from(step.unsigned_abs()).unwrap_or(u64::MAX);
+    format!("{sign}{}", duration(size))
+}

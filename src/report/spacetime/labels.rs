@@ -1,0 +1,173 @@
+//! Labels that keep off each other: each takes the first of its places that is free,
+//! or is left out.
+
+use super::super::{
+    font,
+    svg::{Anchor, Svg, TextStyle},
+};
+
+/// An upright rectangle of the page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Area {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) right: f64,
+    pub(super) bottom: f64,
+}
+
+/// What is taken already, and the page that labels must stay on.
+pub(super) struct Labels {
+    page: Area,
+    taken: Vec<Area>,
+    lines: Vec<[(f64, f64); 2]>,
+}
+
+/// A label over more lines than this cannot be told to whom it belongs.
+const MOST_LINES_CROSSED: usize = 2;
+
+impl Labels {
+    /// Nothing taken yet.
+    pub(super) fn new(page: Area) -> Self {
+        Labels {
+            page,
+            taken: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Keeps an area free of labels.
+    pub(super) fn reserve(&mut self, area: Area) {
+        self.taken.push(area);
+    }
+
+    /// Notes a line that labels had better not stand on.
+    pub(super) fn avoid(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.lines.push([from, to]);
+    }
+
+    /// Writes the text at the best of the places, or nowhere: where nothing stands,
+    /// and where the fewest lines are crossed.
+    pub(super) fn put(
+        &mut self,
+        svg: &mut Svg,
+        text: &str,
+        (size, colour): (f64, &'static str),
+        places: &[(f64, f64, Anchor)],
+    ) {
+        let free = places.iter().filter_map(|&(x, y, anchor)| {
+            let area = extent((x, y), text, size, anchor);
+            let free = area.within(&self.page) && !self.taken.iter().any(|t| t.meets(&area));
+            free.then(|| (self.crossings(&area), (x, y), anchor, area))
+        });
+        let best = free.min_by_key(|&(crossings, ..)| crossings);
+        if let Some((crossings, at, anchor, area)) = best
+            && crossings <= MOST_LINES_CROSSED
+        {
+            self.taken.push(area);
+            let style = TextStyle {
+                size,
+                colour,
+                anchor,
+            };
+            svg.text_over(at, text, style);
+        }
+    }
+
+    fn crossings(&self, area: &Area) -> usize {
+        self.lines.iter().filter(|line| area.crossed(line)).count()
+    }
+}
+
+/// The area that a text takes, with its baseline at `y`.
+fn extent((x, y): (f64, f64), text: &str, size: f64, anchor: Anchor) -> Area {
+    let width = font::width(text, size);
+    let left = match anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - width / 2.0,
+        Anchor::End => x - width,
+    };
+    Area {
+        left: left - 2.0,
+        top: y - 0.85 * size,
+        right: left + width + 2.0,
+        bottom: y + 0.25 * size,
+    }
+}
+
+impl Area {
+    fn meets(&self, other: &Area) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
+    fn within(&self, page: &Area) -> bool {
+        self.left >= page.left
+            && self.right <= page.right
+            && self.top >= page.top
+            && self.bottom <= page.bottom
+    }
+
+    /// Whether the line runs through it (Liang and Barsky 1984).
+    fn crossed(&self, &[(x1, y1), (x2, y2)]: &[(f64, f64); 2]) -> bool {
+        let (dx, dy) = (x2 - x1, y2 - y1);
+        let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
+        for (towards, room) in [
+            (-dx, x1 - self.left),
+            (dx, self.right - x1),
+            (-dy, y1 - self.top),
+            (dy, self.bottom - y1),
+        ] {
+            if towards == 0.0 {
+                if room < 0.0 {
+                    return false;
+                }
+            } else if towards < 0.0 {
+                enter = enter.max(room / towards);
+            } else {
+                leave = leave.min(room / towards);
+            }
+        }
+        enter <= leave
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AREA: Area = Area {
+        left: 10.0,
+        top: 10.0,
+        right: 20.0,
+        bottom: 20.0,
+    };
+
+    #[test]
+    fn lines_cross_an_area_or_do_not() {
+        assert!(AREA.crossed(&[(0.0, 0.0), (30.0, 30.0)]));
+        assert!(AREA.crossed(&[(15.0, 0.0), (15.0, 30.0)]));
+        assert!(!AREA.crossed(&[(0.0, 15.0), (30.0, 60.0)]));
+        assert!(!AREA.crossed(&[(0.0, 0.0), (9.0, 9.0)]));
+    }
+
+    #[test]
+    fn a_label_takes_its_second_place_and_then_none() {
+        let page = Area {
+            left: 0.0,
+            top: 0.0,
+            right: 200.0,
+            bottom: 100.0,
+        };
+        let mut labels = Labels::new(page);
+        let mut svg = Svg::new(200.0);
+        let places = [(20.0, 20.0, Anchor::Start), (20.0, 60.0, Anchor::Start)];
+        for text in ["one", "two", "three"] {
+            labels.put(&mut svg, text, (10.0, "#000000"), &places);
+        }
+        let drawn = svg.document(100.0);
+        assert!(drawn.contains(r#"y="20""#) && drawn.contains(r#"y="60""#));
+        assert!(drawn.contains("two") && !drawn.contains("three"));
+    }
+}

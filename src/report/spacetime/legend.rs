@@ -1,0 +1,164 @@
+//! The legend: the signs that this picture uses, and no others.
+
+use super::{
+    super::{
+        font, palette,
+        svg::{Anchor, TextStyle},
+    },
+    draw::Page,
+    faults::Family,
+    marks::{Mark, access_mark},
+    scene::Scene,
+};
+use crate::history::Event;
+
+/// A sign with its meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Hold,
+    PastDeadline,
+    Overlap,
+    OverlapPastDeadline,
+    Fault(Family),
+    Access(Mark),
+    Lost,
+    Retry,
+    Idle,
+}
+
+const SIZE: f64 = 11.0;
+/// The width of a sign, and from one entry to the next.
+const SIGN: f64 = 26.0;
+const APART: f64 = 22.0;
+
+/// Draws it below `y` and gives where the page ends.
+pub(super) fn draw(page: &mut Page, scene: &Scene, mut y: f64) -> f64 {
+    let mut x = page.left;
+    for sign in signs(page, scene) {
+        let text = sign.meaning();
+        let width = SIGN + 6.0 + font::width(text, SIZE);
+        if x > page.left && x + width > page.right {
+            x = page.left;
+            y += 20.0;
+        }
+        sign.draw(page, (x, y - 4.0));
+        let style = TextStyle {
+            size: SIZE,
+            colour: palette::INK,
+            anchor: Anchor::Start,
+        };
+        page.svg.text((x + SIGN + 6.0, y), text, style);
+        x += width + APART;
+    }
+    y + 18.0
+}
+
+fn signs(page: &Page, scene: &Scene) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    let mut add = |used: bool, sign: Sign| {
+        if used && !signs.contains(&sign) {
+            signs.push(sign);
+        }
+    };
+    let past = scene
+        .holds
+        .iter()
+        .any(|hold| hold.deadline_ns.is_some_and(|at| at < scene.window.to_ns));
+    add(!scene.holds.is_empty(), Sign::Hold);
+    add(past, Sign::PastDeadline);
+    for overlap in &scene.overlaps {
+        match overlap.past_deadline {
+            false => add(true, Sign::Overlap),
+            true => add(true, Sign::OverlapPastDeadline),
+        }
+    }
+    for family in [Family::Process, Family::Network, Family::Clock] {
+        let used = scene.faults.iter().any(|fault| fault.family == family);
+        add(used, Sign::Fault(family));
+    }
+    let marks = scene
+        .accesses
+        .iter()
+        .filter_map(|record| match record.event {
+            Event::Access {
+                access, accepted, ..
+            } => Some(Mark::of(access, accepted)),
+            _ => None,
+        });
+    let marks: Vec<Mark> = marks.collect();
+    for mark in [Mark::Read, Mark::Write, Mark::Refused] {
+        add(marks.contains(&mark), Sign::Access(mark));
+    }
+    let lost = scene.messages.iter().any(|m| m.arrived_ns.is_none());
+    add(lost, Sign::Lost);
+    add(!scene.retry_messages.is_empty(), Sign::Retry);
+    add(page.scale.idle().next().is_some(), Sign::Idle);
+    signs
+}
+
+impl Sign {
+    fn meaning(self) -> &'static str {
+        match self {
+            Sign::Hold => "believes that it holds the lock",
+            Sign::PastDeadline => "the same, past its own deadline",
+            Sign::Overlap => "two at once",
+            Sign::OverlapPastDeadline => "two at once, one past its deadline",
+            Sign::Fault(family) => family.name(),
+            Sign::Access(Mark::Read) => "read",
+            Sign::Access(Mark::Write) => "write accepted",
+            Sign::Access(Mark::Refused) => "access refused",
+            Sign::Lost => "message lost",
+            Sign::Retry => "attempt refused",
+            Sign::Idle => "time shortened",
+        }
+    }
+
+    /// Draws it, centred on the line at `y`.
+    fn draw(self, page: &mut Page, (x, y): (f64, f64)) {
+        let colour = palette::series(0);
+        let centre = (x + SIGN / 2.0, y);
+        let boxed = |page: &mut Page, look: String| {
+            page.svg.rect((x, y - 6.0), (SIGN, 12.0), &look);
+        };
+        match self {
+            Sign::Hold => boxed(page, format!(r#"fill="{colour}""#)),
+            Sign::PastDeadline => boxed(
+                page,
+                format!(r#"fill="url(#past0)" stroke="{colour}" stroke-width="1.4""#),
+            ),
+            Sign::Overlap => boxed(page, format!(r#"fill="{}""#, palette::VIOLATION)),
+            Sign::OverlapPastDeadline => boxed(
+                page,
+                format!(
+                    r#"fill="url(#both-past)" stroke="{}" stroke-width="1.4""#,
+                    palette::VIOLATION
+                ),
+            ),
+            Sign::Fault(family) => {
+                let (fill, edge) = family.colours();
+                boxed(
+                    page,
+                    format!(r#"fill="{fill}" stroke="{edge}" stroke-width="0.8""#),
+                );
+            }
+            Sign::Access(mark) => access_mark(page, centre, mark, palette::INK),
+            Sign::Lost => {
+                let look = format!(r#"stroke="{}" stroke-width="1.3""#, palette::INK);
+                page.svg.line((x, y - 4.0), centre, &look);
+                access_mark(page, centre, Mark::Refused, palette::INK);
+            }
+            Sign::Retry => {
+                let look = format!(
+                    r#"stroke="{}" stroke-width="1" stroke-opacity="0.5""#,
+                    palette::INK
+                );
+                page.svg
+                    .line((x + 6.0, y - 6.0), (x + SIGN - 6.0, y + 6.0), &look);
+            }
+            Sign::Idle => boxed(
+                page,
+                format!(r##"fill="#f4f4f4" stroke="{}""##, palette::FAINT),
+            ),
+        }
+    }
+}

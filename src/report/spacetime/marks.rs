@@ -1,0 +1,180 @@
+//! Marks at instants: what the resource did, points of the clients' programs, and
+//! where the run went wrong.
+
+use super::{
+    super::{palette, svg::Anchor},
+    axis::milliseconds,
+    draw::Page,
+    labels::Area,
+    scene::Scene,
+};
+use crate::history::{Access, Event};
+
+/// How an access looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A read: ○.
+    Read,
+    /// An accepted write: ●.
+    Write,
+    /// A refused access: ✗.
+    Refused,
+}
+
+/// What the resource did, on its line; without recorded messages a dotted line leads
+/// from the client that asked.
+pub(super) fn accesses(page: &mut Page, scene: &Scene) {
+    for record in &scene.accesses {
+        let Event::Access {
+            client,
+            access,
+            accepted,
+            ..
+        } = &record.event
+        else {
+            continue;
+        };
+        let (Some(lane), Some(asker)) = (page.lanes.of(&record.host), page.lanes.of(client)) else {
+            continue;
+        };
+        let at = (page.scale.x(record.at_ns), lane.y);
+        let colour = palette::series(asker.client);
+        if scene.messages.is_empty() {
+            let look = format!(r#"stroke="{colour}" stroke-width="1" stroke-dasharray="2 2""#);
+            page.svg.line((at.0, asker.y), at, &look);
+        }
+        access_mark(page, at, Mark::of(*access, *accepted), colour);
+        page.labels.reserve(around(at, 7.0));
+    }
+}
+
+/// One mark in the colour of the client that asked.
+pub(super) fn access_mark(page: &mut Page, (x, y): (f64, f64), mark: Mark, colour: &str) {
+    let stroke = format!(r##"fill="#ffffff" stroke="{colour}" stroke-width="2""##);
+    match mark {
+        Mark::Read => page.svg.circle((x, y), 4.5, &stroke),
+        Mark::Write => page.svg.circle((x, y), 5.5, &format!(r#"fill="{colour}""#)),
+        Mark::Refused => {
+            let thick = format!(r#"stroke="{colour}" stroke-width="2.6""#);
+            page.svg
+                .line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), &thick);
+            page.svg
+                .line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), &thick);
+        }
+    }
+}
+
+/// Who asked what of the resource, in up to three rows below its line.
+pub(super) fn access_labels(page: &mut Page, scene: &Scene) {
+    for record in &scene.accesses {
+        let Event::Access {
+            client,
+            access,
+            token,
+            accepted,
+            ..
+        } = &record.event
+        else {
+            continue;
+        };
+        let (Some(lane), Some(asker)) = (page.lanes.of(&record.host), page.lanes.of(client)) else {
+            continue;
+        };
+        let did = match (access, accepted) {
+            (Access::Read { version }, true) => format!("{client} reads v{version}"),
+            (Access::Read { .. }, false) => format!("{client}: read refused"),
+            (Access::Write { version, .. }, true) => format!("{client} writes v{version}"),
+            (Access::Write { .. }, false) => format!("{client}: write refused"),
+        };
+        let text = match token {
+            Some(token) => format!("{did}, token {token}"),
+            None => did,
+        };
+        let (x, y) = (page.scale.x(record.at_ns), lane.y);
+        let places: Vec<(f64, f64, Anchor)> = [20.0, 33.0, 46.0]
+            .into_iter()
+            .flat_map(|drop| {
+                [
+                    (x, y + drop, Anchor::Middle),
+                    (x - 7.0, y + drop, Anchor::Start),
+                    (x + 7.0, y + drop, Anchor::End),
+                ]
+            })
+            .collect();
+        let look = (11.0, palette::series(asker.client));
+        page.labels.put(&mut page.svg, &text, look, &places);
+    }
+}
+
+/// The points that the clients reached, where there is room left.
+pub(super) fn points(page: &mut Page, scene: &Scene) {
+    for record in &scene.points {
+        let (Event::Reached { point }, Some(lane)) = (&record.event, page.lanes.of(&record.host))
+        else {
+            continue;
+        };
+        let (x, y) = (page.scale.x(record.at_ns), lane.y);
+        let look = format!(r#"stroke="{}" stroke-width="1""#, palette::INK);
+        page.svg.line((x, y - 4.0), (x, y + 4.0), &look);
+        let places = [
+            (x, y + 19.0, Anchor::Middle),
+            (x - 3.0, y + 19.0, Anchor::Start),
+            (x + 3.0, y + 19.0, Anchor::End),
+            (x, y + 29.0, Anchor::Middle),
+        ];
+        let look = (9.0, palette::MUTED);
+        page.labels.put(&mut page.svg, point, look, &places);
+    }
+}
+
+/// A line through all lanes where the run went wrong, and a ring around the access
+/// that did it.
+pub(super) fn violation(page: &mut Page, scene: &Scene) {
+    let Some(violation) = scene.violation else {
+        return;
+    };
+    let x = page.scale.x(violation.at_ns);
+    let (top, bottom) = (page.lanes.top, page.lanes.bottom);
+    let red = palette::VIOLATION;
+    let look = format!(r#"stroke="{red}" stroke-width="1.6" stroke-dasharray="5 3""#);
+    page.svg.line((x, top), (x, bottom), &look);
+    let flag = [(x, top + 2.0), (x - 8.0, top - 12.0), (x + 8.0, top - 12.0)];
+    page.svg.polyline(&flag, &format!(r#"fill="{red}""#));
+    let flagged = around((x, top - 6.0), 9.0);
+    page.labels.reserve(flagged);
+    let places = [
+        (x + 12.0, top - 2.0, Anchor::Start),
+        (x - 12.0, top - 2.0, Anchor::End),
+    ];
+    let text = format!("violation at {} ms", milliseconds(violation.at_ns, 1));
+    page.labels.put(&mut page.svg, &text, (12.0, red), &places);
+
+    let fatal = scene.accesses.iter().filter(|r| r.at_ns == violation.at_ns);
+    for record in fatal {
+        if let Some(lane) = page.lanes.of(&record.host) {
+            let ring = format!(r#"fill="none" stroke="{red}" stroke-width="2""#);
+            page.svg.circle((x, lane.y), 10.0, &ring);
+            page.labels.reserve(around((x, lane.y), 11.0));
+        }
+    }
+}
+
+fn around((x, y): (f64, f64), reach: f64) -> Area {
+    Area {
+        left: x - reach,
+        top: y - reach,
+        right: x + reach,
+        bottom: y + reach,
+    }
+}
+
+impl Mark {
+    /// The mark of an access.
+    pub(super) fn of(access: Access, accepted: bool) -> Self {
+        match (access, accepted) {
+            (_, false) => Mark::Refused,
+            (Access::Read { .. }, true) => Mark::Read,
+            (Access::Write { .. }, true) => Mark::Write,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! All that one picture shows, taken from the history and put into its window.
+
+use super::{
+    faults::{FaultSpan, faults},
+    holds::{Hold, Overlap, holds, overlaps},
+    hosts::{Host, hosts},
+    retries::{Retry, retries},
+    window::Window,
+};
+use crate::{
+    check::Violation,
+    history::{Event, History, Message, Record},
+};
+
+/// What is to be drawn, in true time.
+pub(super) struct Scene<'a> {
+    pub(super) window: Window,
+    pub(super) end_ns: u64,
+    pub(super) hosts: Vec<Host<'a>>,
+    pub(super) holds: Vec<Hold<'a>>,
+    pub(super) overlaps: Vec<Overlap<'a>>,
+    pub(super) faults: Vec<FaultSpan<'a>>,
+    /// The records of [`Event::Access`].
+    pub(super) accesses: Vec<&'a Record>,
+    /// The records of [`Event::Reached`].
+    pub(super) points: Vec<&'a Record>,
+    /// Messages outside of retries.
+    pub(super) messages: Vec<&'a Message>,
+    pub(super) retries: Vec<Retry<'a>>,
+    pub(super) retry_messages: Vec<&'a Message>,
+    pub(super) violation: Option<&'a Violation>,
+}
+
+impl<'a> Scene<'a> {
+    /// The scene of a history; `None` if nothing is recorded in it.
+    pub(super) fn of(history: &'a History, violation: Option<&'a Violation>) -> Option<Self> {
+        let window = Window::of(history, violation)?;
+        let meets = |from_ns, until_ns| from_ns <= window.to_ns && until_ns >= window.from_ns;
+        let mut holds = holds(history);
+        holds.retain(|hold| meets(hold.from_ns, hold.until_ns));
+        let mut faults = faults(history);
+        faults.retain(|fault| meets(fault.from_ns, fault.until_ns));
+        let retries = retries(history, window);
+        let shown = history.messages.iter().filter(|m| window.shows(m));
+        let (retry_messages, messages) =
+            shown.partition(|message| retries.iter().any(|retry| retry.owns(message)));
+        let records = |wanted: fn(&Event) -> bool| {
+            let within = history.records.iter().filter(|r| window.contains(r.at_ns));
+            within.filter(|record| wanted(&record.event)).collect()
+        };
+        Some(Scene {
+            window,
+            end_ns: history.end_ns,
+            hosts: hosts(history, window),
+            overlaps: overlaps(&holds),
+            holds,
+            faults,
+            accesses: records(|event| matches!(event, Event::Access { .. })),
+            points: records(|event| matches!(event, Event::Reached { .. })),
+            messages,
+            retries,
+            retry_messages,
+            violation,
+        })
+    }
+
+    /// The instants in the window at which something happens, sorted; retries are
+    /// nothing.
+    pub(super) fn instants(&self) -> Vec<u64> {
+        let mut instants = vec![self.window.from_ns, self.window.to_ns];
+        for message in &self.messages {
+            instants.push(message.sent_ns);
+            instants.extend(message.arrived_ns);
+        }
+        for hold in &self.holds {
+            instants.extend([hold.from_ns, hold.covered_until_ns(), hold.until_ns]);
+        }
+        for fault in &self.faults {
+            instants.extend([fault.from_ns, fault.until_ns]);
+        }
+        instants.extend(self.accesses.iter().map(|record| record.at_ns));
+        if let Some(violation) = self.violation {
+            instants.extend([violation.at_ns, violation.until_ns]);
+        }
+        instants.retain(|&at_ns| self.window.contains(at_ns));
+        instants.sort_unstable();
+        instants.dedup();
+        instants
+    }
+
+    /// Beyond this a gap between instants is idle time: three times what a message
+    /// usually takes.
+    pub(super) fn idle_ns(&self) -> u64 {
+        match self.flight_ns() {
+            0 => (self.window.to_ns - self.window.from_ns) / 12,
+            flight_ns => flight_ns.saturating_mul(3),
+        }
+    }
+
+    /// What a message usually takes: the median; 0 if there is none.
+    pub(super) fn flight_ns(&self) -> u64 {
+        let arrived = (self.messages.iter())
+            .filter_map(|message| message.arrived_ns?.checked_sub(message.sent_ns));
+        let mut flights: Vec<u64> = arrived.collect();
+        flights.sort_unstable();
+        flights.get(flights.len() / 2).copied().unwrap_or(0)
+    }
+}

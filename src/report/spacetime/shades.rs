@@ -1,0 +1,121 @@
+//! Shaded stretches: faults on their hosts, and two holders at once.
+
+use super::{
+    super::{palette, svg::Anchor},
+    draw::Page,
+    faults::{Family, FaultSpan},
+    hosts::Role,
+    lanes::Lane,
+    scene::Scene,
+};
+
+/// Between the lanes of two clients that believe at once.
+pub(super) fn overlaps(page: &mut Page, scene: &Scene) {
+    for overlap in &scene.overlaps {
+        let lanes = overlap.clients.map(|client| page.lanes.of(client));
+        let [Some(one), Some(other)] = lanes else {
+            continue;
+        };
+        let (top, bottom) = (one.y.min(other.y), one.y.max(other.y));
+        let (left, right) = page.span(scene, overlap.from_ns, overlap.until_ns);
+        let opacity = if overlap.past_deadline { 0.07 } else { 0.16 };
+        let look = format!(r#"fill="{}" fill-opacity="{opacity}""#, palette::VIOLATION);
+        page.svg
+            .rect((left, top), (right - left, bottom - top), &look);
+    }
+}
+
+/// Each fault as a box around its host's line, or a mark if it was over at once.
+pub(super) fn faults(page: &mut Page, scene: &Scene) {
+    for fault in &scene.faults {
+        let Some(&lane) = page.lanes.of(fault.host) else {
+            continue;
+        };
+        let (fill, edge) = fault.family.colours();
+        let (left, right) = page.span(scene, fault.from_ns, fault.until_ns);
+        if fault.until_ns == fault.from_ns {
+            let tip = (left, lane.y - 3.0);
+            let mark = [
+                tip,
+                (left - 6.0, lane.y - 14.0),
+                (left + 6.0, lane.y - 14.0),
+                tip,
+            ];
+            page.svg.polyline(&mark, &format!(r#"fill="{edge}""#));
+            page.svg.line(
+                (left, lane.y - 12.0),
+                (left, lane.y + 12.0),
+                &format!(r#"stroke="{edge}" stroke-width="1.5""#),
+            );
+            continue;
+        }
+        let (above, below) = extent(lane.host.role);
+        page.svg.rect(
+            (left, lane.y - above),
+            (right - left, above + below),
+            &format!(r#"fill="{fill}" stroke="{edge}" stroke-width="0.8""#),
+        );
+    }
+}
+
+/// What the faults are, in the corner of their boxes.
+pub(super) fn labels(page: &mut Page, scene: &Scene) {
+    for fault in &scene.faults {
+        let Some(&lane) = page.lanes.of(fault.host) else {
+            continue;
+        };
+        let places = places(page, scene, fault, &lane);
+        let look = (11.0, fault.family.colours().1);
+        page.labels.put(&mut page.svg, &fault.label, look, &places);
+    }
+}
+
+fn places(page: &Page, scene: &Scene, fault: &FaultSpan, lane: &Lane) -> Vec<(f64, f64, Anchor)> {
+    let (left, right) = page.span(scene, fault.from_ns, fault.until_ns);
+    let (above, below) = extent(lane.host.role);
+    if fault.until_ns == fault.from_ns {
+        return vec![
+            (left + 9.0, lane.y - 6.0, Anchor::Start),
+            (left - 9.0, lane.y - 6.0, Anchor::End),
+            (left + 9.0, lane.y + 13.0, Anchor::Start),
+            (left - 9.0, lane.y + 13.0, Anchor::End),
+        ];
+    }
+    vec![
+        (left + 5.0, lane.y - above + 12.0, Anchor::Start),
+        (left + 5.0, lane.y + below - 5.0, Anchor::Start),
+        ((left + right) / 2.0, lane.y - above + 12.0, Anchor::Middle),
+        (right - 5.0, lane.y - above + 12.0, Anchor::End),
+        (right - 5.0, lane.y + below - 5.0, Anchor::End),
+        (left + 5.0, lane.y - above - 3.0, Anchor::Start),
+    ]
+}
+
+/// How far a box reaches above and below the line of life.
+fn extent(role: Role) -> (f64, f64) {
+    match role {
+        Role::Client => (38.0, 30.0),
+        Role::Node => (20.0, 16.0),
+        Role::Resource => (22.0, 22.0),
+    }
+}
+
+impl Family {
+    /// Fill, and the colour of edge and text.
+    pub(super) fn colours(self) -> (&'static str, &'static str) {
+        match self {
+            Family::Process => ("#e9e9ee", "#55556a"),
+            Family::Network => ("#fbf0d5", "#8a5a00"),
+            Family::Clock => ("#f3e3f3", "#7a2f7a"),
+        }
+    }
+
+    /// In words, for the legend.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Family::Process => "process fault",
+            Family::Network => "network fault",
+            Family::Clock => "clock fault",
+        }
+    }
+}

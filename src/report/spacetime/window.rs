@@ -1,0 +1,110 @@
+//! Which part of a run the picture shows.
+
+use crate::{
+    check::Violation,
+    history::{Event, History, Message, Op},
+};
+
+/// A stretch of true time, both ends included, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+/// Without a violation to look at, the picture ends after this many messages: more
+/// of them would be drawn upon each other.
+const MOST_MESSAGES: usize = 120;
+
+impl Window {
+    /// The stretch to show; `None` for a history without anything in it.
+    pub(super) fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
+        let records = history.records.iter().map(|record| record.at_ns);
+        let sent = history.messages.iter().map(|message| message.sent_ns);
+        let arrived = (history.messages.iter()).filter_map(|message| message.arrived_ns);
+        let instants = || records.clone().chain(sent.clone()).chain(arrived.clone());
+        let whole = Window {
+            from_ns: instants().min()?,
+            to_ns: instants().max()?,
+        };
+        if let Some(violation) = violation {
+            return Some(Self::around(history, violation).unwrap_or(whole));
+        }
+        let cut = history.messages.get(MOST_MESSAGES);
+        Some(Window {
+            to_ns: cut.map_or(whole.to_ns, |message| message.sent_ns.max(whole.from_ns)),
+            ..whole
+        })
+    }
+
+    /// From the clients' calls of `acquire` to what they last did under these grants,
+    /// or to the end of the first of the grants, whichever is later.
+    fn around(history: &History, violation: &Violation) -> Option<Self> {
+        let latest_ns = violation.until_ns.max(violation.at_ns);
+        let mut from_ns = violation.at_ns;
+        let mut to_ns = latest_ns;
+        let mut first_end_ns: Option<u64> = None;
+        for client in &violation.clients {
+            let (asked_ns, its_grant) = grant(history, client, latest_ns)?;
+            from_ns = from_ns.min(asked_ns);
+            for record in &history.records {
+                match &record.event {
+                    Event::BeliefEnds { grant }
+                        if *grant == its_grant && record.host == *client =>
+                    {
+                        let ends_ns = record.at_ns;
+                        first_end_ns = first_end_ns.map(|ns| ns.min(ends_ns)).or(Some(ends_ns));
+                    }
+                    Event::Access {
+                        client: asker,
+                        grant,
+                        ..
+                    } if *grant == its_grant && asker == client => {
+                        to_ns = to_ns.max(record.at_ns);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        to_ns = to_ns.max(first_end_ns.unwrap_or(0));
+        // The replies to the last requests are part of the story.
+        let replies = history.messages.iter().filter(|message| {
+            (from_ns..=to_ns).contains(&message.sent_ns) && violation.clients.contains(&message.to)
+        });
+        let replied_ns = replies.filter_map(|message| message.arrived_ns).max();
+        Some(Window {
+            from_ns,
+            to_ns: to_ns.max(replied_ns.unwrap_or(0)),
+        })
+    }
+
+    /// Whether the instant lies in it.
+    pub(super) fn contains(self, at_ns: u64) -> bool {
+        (self.from_ns..=self.to_ns).contains(&at_ns)
+    }
+
+    /// Whether any of the message's way lies in it.
+    pub(super) fn shows(self, message: &Message) -> bool {
+        let arrived_ns = message.arrived_ns.unwrap_or(message.sent_ns);
+        message.sent_ns <= self.to_ns && arrived_ns >= self.from_ns
+    }
+}
+
+/// The client's last grant until then: when it asked for it, and its number.
+fn grant(history: &History, client: &str, latest_ns: u64) -> Option<(u64, u32)> {
+    let mut asked_ns = None;
+    let mut granted = None;
+    let earlier = history.records.iter().filter(|r| r.at_ns <= latest_ns);
+    for record in earlier.filter(|record| *record.host == *client) {
+        match record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => asked_ns = Some(record.at_ns),
+            Event::BeliefBegins { grant, .. } => {
+                granted = Some((asked_ns.unwrap_or(record.at_ns), grant));
+            }
+            _ => {}
+        }
+    }
+    granted
+}

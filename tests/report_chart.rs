@@ -1,0 +1,184 @@
+//! The rate chart, from sweeps made by hand.
+
+use locklab::{
+    check::Property,
+    report::{
+        Error, Format,
+        chart::{self, ChartOptions, RateAxis, Reference},
+    },
+    runner::results::{Cell, Sweep, Tally},
+};
+
+fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {
+    Tally {
+        holds: judged - violated,
+        violated,
+        inconclusive,
+    }
+}
+
+fn cell(parameters: &[(&str, &str)], tallies: &[(Property, Tally)]) -> Cell {
+    let owned = |&(path, value): &(&str, &str)| (path.to_owned(), value.to_owned());
+    Cell {
+        parameters: parameters.iter().map(owned).collect(),
+        tallies: tallies.iter().copied().collect(),
+        ..Cell::default()
+    }
+}
+
+fn sweep(title: &str, cells: Vec<Cell>) -> Sweep {
+    Sweep {
+        scenario: "kleppmann/example".to_owned(),
+        title: title.to_owned(),
+        seeds: 200,
+        cells,
+    }
+}
+
+/// The pause of the holder against the violation of Bd and R, with a knee at the lease.
+fn pauses() -> Sweep {
+    let rates = [0, 0, 1, 3, 11, 98, 187, 197, 200, 200, 200];
+    let cells = (0..).zip(rates).map(|(step, violated)| {
+        let pause = (step * 200).to_string();
+        cell(
+            &[("faults.gc.duration_ms", &pause)],
+            &[
+                (Property::Belief, tally(200, 200, 0)),
+                (Property::Lease, tally(0, 200, 0)),
+                (
+                    Property::Resource,
+                    tally(violated.min(200 - step), 200 - step, step),
+                ),
+            ],
+        )
+    });
+    sweep(
+        "Violations against the length of the holder's pause, lease 1000 ms",
+        cells.collect(),
+    )
+}
+
+/// Clock rate errors over five decades, for three drift factors.
+fn drifts() -> Sweep {
+    let mut cells = Vec::new();
+    for (ppm, rates) in [
+        ("0", [0, 0, 0]),
+        ("100", [2, 0, 0]),
+        ("1_000", [31, 0, 0]),
+        ("10_000", [88, 4, 0]),
+        ("100_000", [197, 160, 22]),
+    ] {
+        for (factor, violated) in ["0.0", "0.01", "0.1"].into_iter().zip(rates) {
+            cells.push(cell(
+                &[
+                    ("faults.drift.drift_ppm", ppm),
+                    ("lock.drift_factor", factor),
+                ],
+                &[(Property::Lease, tally(violated, 200, 0))],
+            ));
+        }
+    }
+    sweep(
+        "A clock that runs fast, against Redlock's drift factor",
+        cells,
+    )
+}
+
+fn locks() -> Sweep {
+    let cells = [
+        ("\"set-nx-px\"", 62, 199),
+        ("\"redlock\"", 12, 188),
+        ("\"redlock-unchecked\"", 171, 200),
+        ("\"consensus\"", 0, 181),
+    ]
+    .map(|(name, lease, resource)| {
+        cell(
+            &[("lock.name", name)],
+            &[
+                (Property::Lease, tally(lease, 200, 0)),
+                (Property::Resource, tally(resource, 200, 0)),
+            ],
+        )
+    });
+    sweep("Every lock under the same random faults", cells.to_vec())
+}
+
+fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
+    let bytes = chart::draw(sweep, options, Format::Svg).expect("the sweep has judged runs");
+    String::from_utf8(bytes).expect("SVG is text")
+}
+
+fn on_paper() -> ChartOptions {
+    ChartOptions {
+        reference: Some(Reference {
+            label: "R, calculated on paper".to_owned(),
+            points: vec![(0.0, 0.0), (800.0, 0.0), (1200.0, 1.0), (2000.0, 1.0)],
+        }),
+        ..ChartOptions::default()
+    }
+}
+
+#[test]
+fn numbers_make_lines_with_intervals() {
+    insta::assert_snapshot!(svg(&pauses(), &on_paper()));
+}
+
+#[test]
+fn a_second_parameter_makes_series_and_decades_stand_evenly() {
+    insta::assert_snapshot!(svg(&drifts(), &ChartOptions::default()));
+}
+
+#[test]
+fn words_make_bars() {
+    insta::assert_snapshot!(svg(&locks(), &ChartOptions::default()));
+}
+
+#[test]
+fn rare_violations_can_fill_the_axis() {
+    let sweep = sweep(
+        "Rare",
+        vec![
+            cell(&[("n", "1")], &[(Property::Lease, tally(1, 10_000, 0))]),
+            cell(&[("n", "2")], &[(Property::Lease, tally(9, 10_000, 0))]),
+        ],
+    );
+    let options = ChartOptions {
+        rate_axis: RateAxis::Fitted,
+        ..ChartOptions::default()
+    };
+    let (full, fitted) = (svg(&sweep, &ChartOptions::default()), svg(&sweep, &options));
+    assert!(full.contains("\n100\n") && !fitted.contains("\n100\n"));
+    assert!(fitted.contains("\n0.20\n"), "{fitted}");
+}
+
+#[test]
+fn a_sweep_over_nothing_still_has_its_chart() {
+    let single = sweep(
+        "One cell",
+        vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
+    );
+    let drawn = svg(&single, &ChartOptions::default());
+    assert!(drawn.contains("no deadlock"), "{drawn}");
+    assert!(drawn.contains("1 of 10 verdicts inconclusive"), "{drawn}");
+}
+
+#[test]
+fn a_sweep_without_judged_runs_is_an_error() {
+    let nothing = sweep(
+        "Nothing",
+        vec![cell(&[("n", "1")], &[(Property::Lease, tally(0, 0, 7))])],
+    );
+    let error = chart::draw(&nothing, &ChartOptions::default(), Format::Svg);
+    assert!(
+        matches!(error, Err(Error::NothingJudged { .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn png_is_twice_as_dense_as_the_drawing() {
+    let png = chart::draw(&pauses(), &on_paper(), Format::Png).expect("the sweep is judged");
+    assert_eq!(&png[1..4], b"PNG");
+    let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
+    assert_eq!(width, 2400);
+}

@@ -1,0 +1,501 @@
+//! The space-time diagram, from histories made by hand after Kleppmann's examples.
+
+use resvg::usvg::{Options, Tree};
+
+use locklab::{
+    check::Violation,
+    history::{Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record},
+    report::{Error, Format, spacetime},
+};
+
+/// A history under construction; all times in milliseconds of true time.
+#[derive(Default)]
+struct Story {
+    history: History,
+    /// By how much each host's wall clock is ahead.
+    ahead_ms: Vec<(&'static str, f64)>,
+    calls: u32,
+}
+
+fn ns(ms: f64) -> u64 {
+    (ms * 1e6).round() as u64
+}
+
+impl Story {
+    fn record(&mut self, at_ms: f64, host: &str, event: Event) {
+        let ahead = self.ahead_ms.iter().filter(|(name, _)| *name == host);
+        let ahead_ms: f64 = ahead.map(|(_, ahead_ms)| ahead_ms).sum();
+        self.history.records.push(Record {
+            at_ns: ns(at_ms),
+            host: host.into(),
+            wall_ns: ns(at_ms + 1_000_000.0 + ahead_ms),
+            mono_ns: ns(at_ms),
+            event,
+        });
+    }
+
+    fn message(&mut self, sent_ms: f64, arrived_ms: Option<f64>, way: (&str, &str), label: &str) {
+        self.history.messages.push(Message {
+            sent_ns: ns(sent_ms),
+            arrived_ns: arrived_ms.map(ns),
+            from: way.0.into(),
+            to: way.1.into(),
+            label: label.to_owned(),
+        });
+    }
+
+    /// A request and its reply, each on its way for `flight_ms`.
+    fn exchange(&mut self, at_ms: f64, flight_ms: f64, (from, to): (&str, &str), said: [&str; 2]) {
+        let turn_ms = at_ms + flight_ms;
+        self.message(at_ms, Some(turn_ms), (from, to), said[0]);
+        self.message(turn_ms, Some(turn_ms + flight_ms), (to, from), said[1]);
+    }
+
+    fn invoke(&mut self, at_ms: f64, client: &str, op: Op) {
+        self.calls += 1;
+        let call = self.calls;
+        self.record(at_ms, client, Event::Invoke { call, op });
+    }
+
+    fn complete(&mut self, at_ms: f64, client: &str, op: Op, outcome: Outcome) {
+        let (call, detail) = (self.calls, String::new());
+        let event = Event::Complete {
+            call,
+            op,
+            outcome,
+            detail,
+        };
+        self.record(at_ms, client, event);
+    }
+
+    fn holds(&mut self, at_ms: f64, client: &str, lease_ms: Option<f64>, token: Option<u64>) {
+        let deadline = lease_ms.map(|lease_ms| Deadline {
+            clock: ClockKind::Monotonic,
+            at_ns: ns(at_ms + lease_ms),
+        });
+        let event = Event::BeliefBegins {
+            grant: 1,
+            deadline,
+            token,
+        };
+        self.record(at_ms, client, event);
+    }
+
+    fn releases(&mut self, at_ms: f64, client: &str) {
+        self.record(at_ms, client, Event::BeliefEnds { grant: 1 });
+    }
+
+    fn fault(&mut self, at_ms: f64, host: &str, name: &str, kind: &str, phase: Phase) {
+        let event = Event::Fault {
+            fault: name.into(),
+            kind: kind.into(),
+            phase,
+        };
+        self.record(at_ms, host, event);
+    }
+
+    /// An access under the client's first grant, 1.5 ms to the resource and back.
+    fn access(&mut self, at_ms: f64, client: &str, access: Access, token: Option<u64>, ok: bool) {
+        let (request, reply) = match access {
+            Access::Read { version } => ("read".to_owned(), format!("v{version}")),
+            Access::Write { based_on, .. } => {
+                let reply = if ok { "done" } else { "refused" };
+                (format!("write over v{based_on}"), reply.to_owned())
+            }
+        };
+        self.exchange(at_ms, 1.5, (client, "resource"), [&request, &reply]);
+        let event = Event::Access {
+            client: client.into(),
+            grant: 1,
+            access,
+            token,
+            accepted: ok,
+        };
+        self.record(at_ms + 1.5, "resource", event);
+    }
+
+    fn end(mut self, at_ms: f64) -> History {
+        self.history.records.sort_by_key(|record| record.at_ns);
+        self.history.messages.sort_by_key(|message| message.sent_ns);
+        self.history.end_ns = ns(at_ms);
+        self.history
+    }
+}
+
+fn violation(at_ms: f64, until_ms: f64, clients: &[&str], what: &str) -> Violation {
+    Violation {
+        at_ns: ns(at_ms),
+        until_ns: ns(until_ms),
+        clients: clients.iter().map(|&client| client.into()).collect(),
+        what: what.to_owned(),
+    }
+}
+
+const READ_0: Access = Access::Read { version: 0 };
+const WRITE_1: Access = Access::Write {
+    based_on: 0,
+    version: 1,
+};
+
+/// The holder's garbage collector outlasts the lease.
+fn pause(fenced: bool) -> (History, Violation) {
+    let token = |number| fenced.then_some(number);
+    let mut story = Story::default();
+    story.invoke(9.0, "c1", Op::Acquire);
+    story.exchange(9.0, 1.5, ("c1", "n1"), ["SET lock 5f2e NX PX 1000", "OK"]);
+    story.complete(12.0, "c1", Op::Acquire, Outcome::Ok);
+    story.holds(12.0, "c1", Some(997.0), token(33));
+    story.access(12.2, "c1", READ_0, token(33), true);
+    story.record(
+        15.2,
+        "c1",
+        Event::Reached {
+            point: "checked".into(),
+        },
+    );
+    story.fault(15.2, "c1", "gc", "pause", Phase::Begins);
+    for attempt in 0..5 {
+        let at_ms = 13.5 + 200.0 * f64::from(attempt);
+        story.invoke(at_ms, "c2", Op::Acquire);
+        story.exchange(
+            at_ms,
+            1.4,
+            ("c2", "n1"),
+            ["SET lock 90ab NX PX 1000", "nil"],
+        );
+        story.complete(at_ms + 2.8, "c2", Op::Acquire, Outcome::Failed);
+    }
+    story.invoke(1013.5, "c2", Op::Acquire);
+    story.exchange(
+        1013.5,
+        1.5,
+        ("c2", "n1"),
+        ["SET lock 90ab NX PX 1000", "OK"],
+    );
+    story.complete(1016.5, "c2", Op::Acquire, Outcome::Ok);
+    story.holds(1016.5, "c2", Some(997.0), token(34));
+    story.access(1016.6, "c2", READ_0, token(34), true);
+    story.access(1020.0, "c2", WRITE_1, token(34), true);
+    story.fault(1515.2, "c1", "gc", "pause", Phase::Ends);
+    let stale = Access::Write {
+        based_on: 0,
+        version: if fenced { 1 } else { 2 },
+    };
+    story.access(1515.4, "c1", stale, token(33), !fenced);
+    story.releases(1519.0, "c1");
+    story.exchange(
+        1519.0,
+        1.3,
+        ("c1", "n1"),
+        ["EVAL if get == 5f2e then del", "0"],
+    );
+    story.releases(1623.0, "c2");
+    story.exchange(
+        1623.0,
+        1.6,
+        ("c2", "n1"),
+        ["EVAL if get == 90ab then del", "1"],
+    );
+    let what = "c1 wrote version 2 over version 0, after c2, who had been granted the lock \
+                later, had written version 1: c2's write is lost.";
+    (
+        story.end(30_000.0),
+        violation(1516.9, 1516.9, &["c1", "c2"], what),
+    )
+}
+
+/// Five nodes, two clients, a partition each, and one clock that jumps.
+fn jump() -> (History, Violation) {
+    let mut story = Story::default();
+    let nodes = ["n1", "n2", "n3", "n4", "n5"];
+    let flight = |client: usize, node: usize| 0.9 + 0.17 * ((node * 3 + client * 2) % 5) as f64;
+    for node in ["n4", "n5"] {
+        story.fault(0.0, node, "cut-1", "partition", Phase::Begins);
+        story.fault(60.0, node, "cut-1", "partition", Phase::Ends);
+    }
+    story.invoke(20.0, "c1", Op::Acquire);
+    for (index, node) in nodes.into_iter().enumerate() {
+        if index < 3 {
+            story.exchange(
+                20.0,
+                flight(0, index),
+                ("c1", node),
+                ["SET lock 5f2e NX PX 10000", "OK"],
+            );
+        } else {
+            story.message(20.0, None, ("c1", node), "SET lock 5f2e NX PX 10000");
+        }
+    }
+    story.complete(30.0, "c1", Op::Acquire, Outcome::Ok);
+    story.holds(30.0, "c1", Some(9889.0), None);
+    story.fault(45.0, "n3", "jump", "clock-step", Phase::Before);
+    story.ahead_ms.push(("n3", 11_000.0));
+    story.fault(45.0, "n3", "jump", "clock-step", Phase::Begins);
+    story.fault(45.0, "n3", "jump", "clock-step", Phase::Ends);
+    for node in ["n1", "n2"] {
+        story.fault(60.0, node, "cut-2", "partition", Phase::Begins);
+        story.fault(9_000.0, node, "cut-2", "partition", Phase::Ends);
+    }
+    for attempt in 0..4 {
+        let at_ms = 22.0 + 9.0 * f64::from(attempt);
+        story.invoke(at_ms, "c2", Op::Acquire);
+        for (index, node) in nodes.into_iter().enumerate() {
+            let reply = if index < 3 { "nil" } else { "OK" };
+            story.exchange(
+                at_ms,
+                flight(1, index),
+                ("c2", node),
+                ["SET lock 90ab NX PX 10000", reply],
+            );
+        }
+        story.complete(at_ms + 4.0, "c2", Op::Acquire, Outcome::Failed);
+    }
+    story.invoke(70.0, "c2", Op::Acquire);
+    for (index, node) in nodes.into_iter().enumerate() {
+        if index >= 2 {
+            story.exchange(
+                70.0,
+                flight(1, index),
+                ("c2", node),
+                ["SET lock 90ab NX PX 10000", "OK"],
+            );
+        } else {
+            story.message(70.0, None, ("c2", node), "SET lock 90ab NX PX 10000");
+        }
+    }
+    story.complete(80.0, "c2", Op::Acquire, Outcome::Ok);
+    story.holds(80.0, "c2", Some(9889.0), None);
+    story.releases(240.0, "c1");
+    story.releases(310.0, "c2");
+    let what = "c1 and c2 both held the lock within their leases for 160 ms: c1 by n1, n2, n3; \
+                c2 by n3, n4, n5.";
+    (
+        story.end(12_000.0),
+        violation(80.0, 240.0, &["c1", "c2"], what),
+    )
+}
+
+/// The replies wait for a client that is paused; it reads them when the keys are gone.
+fn late_replies() -> (History, Violation) {
+    let mut story = Story::default();
+    let nodes = ["n1", "n2", "n3", "n4", "n5"];
+    story.invoke(10.0, "c1", Op::Acquire);
+    story.fault(10.5, "c1", "gc", "pause", Phase::Begins);
+    for (index, node) in nodes.into_iter().enumerate() {
+        let flight_ms = 1.0 + 0.2 * index as f64;
+        story.exchange(
+            10.0,
+            flight_ms,
+            ("c1", node),
+            ["SET lock 5f2e NX PX 10000", "OK"],
+        );
+    }
+    story.invoke(10_030.0, "c2", Op::Acquire);
+    for (index, node) in nodes.into_iter().enumerate() {
+        let flight_ms = 1.1 + 0.15 * index as f64;
+        story.exchange(
+            10_030.0,
+            flight_ms,
+            ("c2", node),
+            ["SET lock 90ab NX PX 10000", "OK"],
+        );
+    }
+    story.complete(10_033.6, "c2", Op::Acquire, Outcome::Ok);
+    story.holds(10_033.6, "c2", Some(9_895.0), None);
+    story.access(10_034.0, "c2", READ_0, None, true);
+    story.fault(15_010.5, "c1", "gc", "pause", Phase::Ends);
+    story.complete(15_010.6, "c1", Op::Acquire, Outcome::Ok);
+    story.holds(15_010.6, "c1", None, None);
+    story.access(15_011.0, "c1", READ_0, None, true);
+    story.access(15_014.5, "c1", WRITE_1, None, true);
+    story.releases(15_018.0, "c1");
+    let what = "c2 and c1 both held the lock: c1 counted five replies that had waited for it \
+                for 15 s, and did not look at its clock.";
+    (
+        story.end(16_000.0),
+        violation(15_010.6, 15_018.0, &["c2", "c1"], what),
+    )
+}
+
+fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
+    let bytes = spacetime::draw(history, title, violation, Format::Svg);
+    String::from_utf8(bytes.expect("the history is not empty")).expect("SVG is text")
+}
+
+#[test]
+fn a_pause_longer_than_the_lease() {
+    let (history, violation) = pause(false);
+    insta::assert_snapshot!(svg(
+        &history,
+        "The holder is paused for longer than its lease",
+        Some(&violation)
+    ));
+}
+
+#[test]
+fn the_same_with_fencing() {
+    let (history, _) = pause(true);
+    insta::assert_snapshot!(svg(&history, "The same pause, with fencing", None));
+}
+
+#[test]
+fn a_clock_jumps() {
+    let (history, violation) = jump();
+    insta::assert_snapshot!(svg(
+        &history,
+        "Redlock: the clock of one node jumps forward",
+        Some(&violation)
+    ));
+}
+
+#[test]
+fn replies_that_waited() {
+    let (history, violation) = late_replies();
+    insta::assert_snapshot!(svg(
+        &history,
+        "Redlock without its time check: the replies wait for a paused client",
+        Some(&violation)
+    ));
+}
+
+/// Numbers that look random and are the same each time (Knuth's MMIX generator).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: u64) -> u64 {
+        let product = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = product.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// A history in which nothing fits together: any order, any clock, any name.
+fn nonsense(seed: u64) -> (History, Violation) {
+    let mut draws = Draws(seed);
+    let hosts = ["c1", "c2", "c10", "n1", "n2", "resource", "<&\"\u{1}>"];
+    let times = [
+        0,
+        1,
+        999,
+        1_000_000,
+        1_500_000_000,
+        90_000_000_000,
+        u64::MAX,
+    ];
+    let mut history = History::default();
+    for _ in 0..draws.below(40) {
+        let mut pick = |from: &[&'static str]| from[draws.below(from.len() as u64) as usize];
+        let (host, other) = (pick(&hosts), pick(&hosts));
+        let kind = pick(&["pause", "kill", "clock-step", "partition", "unheard-of"]);
+        let mut time = || times[draws.below(times.len() as u64) as usize];
+        let (at_ns, wall_ns, mono_ns, at) = (time(), time(), time(), time());
+        let (grant, version) = (draws.below(2) as u32, draws.below(3));
+        let token = (version > 0).then_some(version);
+        let deadline = Deadline {
+            clock: ClockKind::Wall,
+            at_ns: at,
+        };
+        let fault = |phase| Event::Fault {
+            fault: "fault".into(),
+            kind: kind.into(),
+            phase,
+        };
+        let op = Op::Acquire;
+        let event = match draws.below(9) {
+            0 => Event::Invoke { call: grant, op },
+            1 => Event::Complete {
+                call: grant,
+                op,
+                outcome: Outcome::Failed,
+                detail: String::new(),
+            },
+            2 => Event::BeliefBegins {
+                grant,
+                deadline: Some(deadline),
+                token,
+            },
+            3 => Event::BeliefEnds { grant },
+            4 => Event::Access {
+                client: other.into(),
+                grant,
+                access: Access::Read { version },
+                token,
+                accepted: version == 1,
+            },
+            5 => fault(Phase::Before),
+            6 => fault(Phase::Begins),
+            7 => fault(Phase::Ends),
+            _ => Event::Reached { point: host.into() },
+        };
+        history.records.push(Record {
+            at_ns,
+            host: host.into(),
+            wall_ns,
+            mono_ns,
+            event,
+        });
+        history.messages.push(Message {
+            sent_ns: at,
+            arrived_ns: (version > 0).then_some(wall_ns),
+            from: host.into(),
+            to: other.into(),
+            label: "SET lock <x> NX PX 1000 and more than fits".to_owned(),
+        });
+    }
+    history.end_ns = times[draws.below(times.len() as u64) as usize];
+    let until_ns = times[draws.below(times.len() as u64) as usize];
+    let at_ns = times[draws.below(times.len() as u64) as usize];
+    let violation = Violation {
+        at_ns,
+        until_ns,
+        clients: vec!["c1".into(), "c2".into()],
+        what: "any".to_owned(),
+    };
+    (history, violation)
+}
+
+#[test]
+fn any_history_makes_a_well_formed_picture() {
+    for seed in 0..300 {
+        let (history, violation) = nonsense(seed);
+        let violation = (seed % 2 == 0).then_some(&violation);
+        match spacetime::draw(&history, "Nonsense", violation, Format::Svg) {
+            Ok(bytes) => {
+                let text = String::from_utf8(bytes).expect("SVG is text");
+                assert!(
+                    !text.contains("NaN") && !text.contains("inf"),
+                    "seed {seed}"
+                );
+                let tree = Tree::from_str(&text, &Options::default());
+                tree.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            }
+            Err(error) => assert!(history.records.is_empty(), "seed {seed}: {error}"),
+        }
+    }
+}
+
+/// A watchdog that renews every 10 s for minutes: many bursts, many idle gaps.
+#[test]
+fn a_long_run_without_a_violation_still_fits_the_page() {
+    let mut story = Story::default();
+    story.holds(3.0, "c1", None, None);
+    for renewal in 0..200 {
+        let at_ms = 10_000.0 * f64::from(renewal + 1);
+        story.exchange(
+            at_ms,
+            1.0,
+            ("c1", "n1"),
+            ["EVAL if get == 5f2e then pexpire", "1"],
+        );
+    }
+    let drawn = svg(&story.end(3e6), "A watchdog renews", None);
+    let shown = drawn.matches("<polyline").count();
+    assert!((100..=130).contains(&shown), "{shown} arrow heads");
+    assert!(drawn.contains("of a run of 3000 s"), "{drawn}");
+}
+
+#[test]
+fn an_empty_history_is_an_error() {
+    let drawn = spacetime::draw(&History::default(), "Nothing", None, Format::Svg);
+    assert!(matches!(drawn, Err(Error::EmptyHistory)));
+}
