@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::SYNTAX;
-use super::expire::Time;
+use super::expire::{Base, Time, Unit};
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -54,6 +54,26 @@ pub(in crate::redis) fn setnx(call: &mut Call<'_>) -> Answer {
     };
     call.state.db.set(call.args[1], entry);
     Ok(Reply::Integer(1))
+}
+
+/// `SETEX key seconds value`.
+pub(in crate::redis) fn setex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "setex", Unit::Seconds)
+}
+
+/// `PSETEX key milliseconds value`.
+pub(in crate::redis) fn psetex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "psetex", Unit::Milliseconds)
+}
+
+fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
+    let time = Time::new(call.args[2], unit, Base::Now);
+    let entry = Entry {
+        expires_at_ms: Some(time.positive_unix_ms(call.now_ms(), name)?),
+        value: Bytes::copy_from_slice(call.args[3]),
+    };
+    call.state.db.set(call.args[1], entry);
+    Ok(Reply::OK)
 }
 
 struct Options<'a> {
