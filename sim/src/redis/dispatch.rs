@@ -20,10 +20,7 @@ pub(super) fn process(
     let command = match check(args) {
         Ok(command) => command,
         Err(error) => {
-            if let Some(transaction) = &mut session.transaction {
-                transaction.refused = true;
-            }
-            return error.into();
+            return reject(state, session, args, error);
         }
     };
     if let Some(transaction) = &mut session.transaction
@@ -40,6 +37,22 @@ pub(super) fn process(
         wall_us,
     };
     run(command, &mut call)
+}
+
+/// `rejectCommand`: a refused command spoils the transaction that it was meant for,
+/// and a refused EXEC ends it.
+fn reject(state: &mut State, session: &mut Session, args: &[&[u8]], error: Error) -> Reply {
+    if args[0].eq_ignore_ascii_case(b"exec") {
+        session.transaction = None;
+        session.unwatch(&mut state.db);
+        let why = error.text().strip_prefix(b"ERR ").unwrap_or(error.text());
+        let text = [b"EXECABORT Transaction discarded because of: ", why].concat();
+        return Error::new(text).into();
+    }
+    if let Some(transaction) = &mut session.transaction {
+        transaction.refused = true;
+    }
+    error.into()
 }
 
 /// Calls a command that was checked when it was queued.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::db::Db;
-use super::script::Sha;
+use super::script::{Rand48, Sha};
 
 /// The Redis that the node is like in whatever can be seen of it.
 pub(super) const VERSION: &str = "7.0.15";
@@ -15,6 +15,8 @@ pub(super) struct State {
     pub(super) db: Db,
     /// The scripts that EVALSHA finds here.
     pub(super) scripts: BTreeMap<Sha, Bytes>,
+    /// Where the scripts' `math.random` is in its sequence.
+    pub(super) random: Rand48,
     /// 40 hexadecimal digits that name this start of the server.
     pub(super) run_id: String,
     pub(super) connected_clients: usize,
@@ -27,6 +29,7 @@ impl State {
         State {
             db: Db::default(),
             scripts: BTreeMap::new(),
+            random: Rand48::default(),
             run_id: run_id(run_id_seed),
             connected_clients: 0,
             commands_processed: 0,

@@ -92,7 +92,7 @@ pub(in crate::redis) fn command_info(call: &mut Call<'_>) -> Answer {
         names => Ok(Reply::Array(
             names
                 .iter()
-                .map(|name| find(&[name]).map_or(Reply::NilArray, describe))
+                .map(|name| find(&[name]).map_or(Reply::Nil, describe))
                 .collect(),
         )),
     }

@@ -98,6 +98,17 @@ enum Expiry<'a> {
     At(Time<'a>),
 }
 
+impl Expiry<'_> {
+    /// The same option may be there twice, and the last one counts.
+    fn may_become(&self, new: &Time<'_>) -> bool {
+        match self {
+            Expiry::None => true,
+            Expiry::Keep => false,
+            Expiry::At(time) => time.has_form_of(new),
+        }
+    }
+}
+
 impl<'a> Options<'a> {
     /// `parseExtendedStringArgumentsOrReply`. The first option that contradicts an
     /// earlier one is a syntax error.
@@ -110,7 +121,6 @@ impl<'a> Options<'a> {
         while let [option, rest @ ..] = args {
             args = rest;
             let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
-            let no_expiry_yet = matches!(options.expiry, Expiry::None);
             if is("nx") && options.condition != Condition::Present {
                 options.condition = Condition::Absent;
             } else if is("xx") && options.condition != Condition::Absent {
@@ -119,8 +129,9 @@ impl<'a> Options<'a> {
                 options.get = true;
             } else if is("keepttl") && !matches!(options.expiry, Expiry::At(_)) {
                 options.expiry = Expiry::Keep;
-            } else if let (true, [number, rest @ ..]) = (no_expiry_yet, args)
+            } else if let [number, rest @ ..] = args
                 && let Some(time) = Time::option(option, number)
+                && options.expiry.may_become(&time)
             {
                 args = rest;
                 options.expiry = Expiry::At(time);

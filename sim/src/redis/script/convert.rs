@@ -9,6 +9,9 @@ use crate::redis::reply::{Error, Reply};
 /// a limit, of some thousand.)
 const MAX_DEPTH: usize = 500;
 
+/// The first integer for which `%.17g` needs an exponent.
+const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
+
 /// The arguments of `redis.call`.
 pub(super) struct Arguments<'a>(Vec<Argument<'a>>);
 
@@ -27,7 +30,10 @@ impl<'a> Arguments<'a> {
         for value in values {
             arguments.push(match value {
                 Value::String(text) => Argument::String(text.as_bytes()),
-                Value::Integer(number) => Argument::Number(number.to_string().into_bytes()),
+                Value::Integer(number) if number.unsigned_abs() < WITHOUT_EXPONENT => {
+                    Argument::Number(number.to_string().into_bytes())
+                }
+                Value::Integer(number) => Argument::Number(shortest_17(lua, *number as f64)?),
                 Value::Number(number) => Argument::Number(shortest_17(lua, *number)?),
                 _ => {
                     return Ok(Err(Error::of(

@@ -1,17 +1,18 @@
 //! One Lua interpreter, its sandbox, and the scripts compiled in it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mlua::{ChunkMode, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value};
 
+use super::api;
 use super::convert::{self, Arguments};
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Sha};
 use crate::redis::dispatch;
-use crate::redis::reply::{Answer, Error};
+use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Session;
 use crate::redis::table::Call;
 
@@ -26,6 +27,7 @@ pub(super) struct Engine {
     /// Runs a compiled script: `run` of `sandbox.lua`.
     run: Function,
     scripts: BTreeMap<Sha, Script>,
+    /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
 }
 
@@ -43,10 +45,7 @@ impl Engine {
         // Plain `pcall`: our functions do not panic, and `xpcall` has to run its
         // handler where the error is.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
-        let random = Rc::new(Cell::new(Rand48::seeded(0)));
-        let sha1hex = lua.create_function(|lua, text: mlua::String| {
-            lua.create_string(super::sha(&text.as_bytes()))
-        })?;
+        let random = Rc::new(Cell::new(Rand48::default()));
         let stream = Rc::clone(&random);
         let random_unit = lua.create_function(move |_, ()| {
             let mut generator = stream.get();
@@ -59,10 +58,12 @@ impl Engine {
             stream.set(Rand48::seeded(seed as i32));
             Ok(())
         })?;
+        let raised =
+            lua.create_function(|lua, error| lua.create_string(api::raised_text(error)))?;
         let (environment, globals, run) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
-            .call((sha1hex, random_unit, seed_random))?;
+            .call((api::functions(&lua)?, random_unit, seed_random, raised))?;
         Ok(Engine {
             lua,
             environment,
@@ -79,7 +80,7 @@ impl Engine {
             return Ok(script.clone());
         }
         let Shebang { access, len } = shebang::parse(body)?;
-        let function = self.compile(sha, &body[len..])?;
+        let function = self.compile(&body[len..])?;
         if self.scripts.len() >= MAX_SCRIPTS {
             self.scripts.clear();
         }
@@ -88,37 +89,20 @@ impl Engine {
         Ok(script)
     }
 
-    /// `luaCreateFunction`: the script is the body of a function, which shows in
-    /// what Lua says of its mistakes.
-    fn compile(&self, sha: &Sha, body: &[u8]) -> Result<Function, Error> {
-        let name = format!("f_{}", String::from_utf8_lossy(sha));
-        let source = [b"function ", name.as_bytes(), b"() ", body, b"\nend"].concat();
-        let broken = |what: &str, error: mlua::Error| {
-            let text = match &error {
-                mlua::Error::SyntaxError { message, .. } => message.clone(),
-                other => other.to_string(),
-            };
-            Error::new(format!("ERR Error {what} script (new function): {text}"))
-        };
-        let defined_in = self
-            .lua
-            .create_table()
-            .map_err(|error| broken("compiling", error))?;
-        let definition = self
-            .lua
-            .load(source)
+    fn compile(&self, body: &[u8]) -> Result<Function, Error> {
+        self.lua
+            .load(body)
             .set_name("@user_script")
             .set_mode(ChunkMode::Text)
-            .set_environment(defined_in.clone())
+            .set_environment(self.environment.clone())
             .into_function()
-            .map_err(|error| broken("compiling", error))?;
-        let define = || {
-            definition.call::<()>(())?;
-            let function: Function = defined_in.get(name)?;
-            function.set_environment(self.environment.clone())?;
-            Ok(function)
-        };
-        define().map_err(|error| broken("running", error))
+            .map_err(|error| {
+                let text = match &error {
+                    mlua::Error::SyntaxError { message, .. } => message.clone(),
+                    other => other.to_string(),
+                };
+                Error::new(format!("ERR Error compiling script (new function): {text}"))
+            })
     }
 
     /// Runs a script and turns its value into a reply.
@@ -129,30 +113,22 @@ impl Engine {
             Access::ReadOnly => Access::ReadOnly,
         };
         let interpreter = |error: mlua::Error| Error::new(format!("ERR Lua: {error}"));
-        self.random.set(Rand48::seeded(0));
         self.set_global("KEYS", invocation.keys)
             .and_then(|()| self.set_global("ARGV", invocation.argv))
             .map_err(interpreter)?;
-        let (ok, value, line) = self
-            .call(call, &script.function, access)
-            .map_err(interpreter)?;
+        self.random.set(call.state.random);
+        let outcome = self.call(call, &script.function, access);
+        call.state.random = self.random.get();
+        let (ok, value, position) = outcome.map_err(interpreter)?;
         if ok {
             return Ok(convert::to_reply(&value));
         }
-        let sha = String::from_utf8_lossy(invocation.sha);
-        let text = convert::text(&value);
-        Err(Error::new(match line {
-            Some(line) => {
-                let suffix = format!(" script: {sha}, on @user_script:{line}.");
-                [text.as_slice(), suffix.as_bytes()].concat()
-            }
-            // Lua ran out of something as it handled an error.
-            None if value.is_string() && !text.contains(&b' ') => text,
-            None => {
-                let prefix = format!("ERR Error running script {sha}, ");
-                [prefix.as_bytes(), &text[..text.len().min(100)]].concat()
-            }
-        }))
+        let mut text = convert::text(&value);
+        if let Some(position) = position {
+            let sha = String::from_utf8_lossy(invocation.sha);
+            text.extend_from_slice(format!(" script: {sha}, on {position}.").as_bytes());
+        }
+        Err(Error::new(text))
     }
 
     fn set_global(&self, name: &str, values: &[&[u8]]) -> mlua::Result<()> {
@@ -171,23 +147,33 @@ impl Engine {
     ) -> mlua::Result<(bool, Value, Option<String>)> {
         // A script is a client of its own.
         let mut session = Session::default();
+        let state = RefCell::new((&mut *call.state, &mut session));
+        let reply_to = |lua: &Lua, values: &MultiValue| -> mlua::Result<Reply> {
+            let arguments = match Arguments::read(lua, values)? {
+                Ok(arguments) => arguments,
+                Err(error) => return Ok(Reply::Error(error)),
+            };
+            let (state, session) = &mut *state.borrow_mut();
+            let mut call = Call {
+                state,
+                session,
+                args: &arguments.as_slices(),
+                wall_us: call.wall_us,
+            };
+            Ok(dispatch::call_from_script(&mut call, access))
+        };
         self.lua.scope(|scope| {
-            let commands = scope.create_function_mut(|lua: &Lua, values: MultiValue| {
-                let reply = match Arguments::read(lua, &values)? {
-                    Err(error) => error.into(),
-                    Ok(arguments) => {
-                        let mut call = Call {
-                            state: &mut *call.state,
-                            session: &mut session,
-                            args: &arguments.as_slices(),
-                            wall_us: call.wall_us,
-                        };
-                        dispatch::call_from_script(&mut call, access)
+            let raising =
+                scope.create_function(|lua: &Lua, values: MultiValue| {
+                    match reply_to(lua, &values)? {
+                        Reply::Error(error) => Err(api::raise(error)),
+                        reply => convert::from_reply(lua, &reply),
                     }
-                };
-                convert::from_reply(lua, &reply)
+                })?;
+            let protected = scope.create_function(|lua: &Lua, values: MultiValue| {
+                convert::from_reply(lua, &reply_to(lua, &values)?)
             })?;
-            self.run.call((script.clone(), commands))
+            self.run.call((script.clone(), raising, protected))
         })
     }
 }

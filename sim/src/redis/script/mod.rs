@@ -3,10 +3,11 @@
 //! Real Lua 5.1, as in Redis. An interpreter takes a sixth of a millisecond to
 //! build, many times a run's share, so each thread keeps one and all its nodes
 //! use it, run after run. What that must not change: a script finds the globals
-//! read-only and the random sequence at its start, and whether a node *knows* a
-//! script (EVALSHA) is the node's own affair. Left out of Redis's libraries, for
+//! read-only, and the random numbers are the node's own sequence, as is the set of
+//! scripts that it *knows* (EVALSHA). Left out of Redis's libraries, for
 //! now: `cjson`, `cmsgpack`, `bit`, `struct`; and `redis.acl_check_cmd`.
 
+mod api;
 mod convert;
 mod engine;
 mod random;
@@ -17,6 +18,7 @@ use std::cell::RefCell;
 use super::reply::{Answer, Error};
 use super::table::Call;
 use engine::Engine;
+pub(super) use random::Rand48;
 
 /// The SHA-1 of a script, in lower-case hexadecimal digits.
 pub(super) type Sha = [u8; 40];

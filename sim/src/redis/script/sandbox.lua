@@ -5,10 +5,10 @@
 -- stand-in for each table that is to stay as it is; the stand-in reads through
 -- to the table and refuses writes.
 --
--- Called once with functions of the host; returns the environment of scripts, the
+-- Called once with what the host provides; returns the environment of scripts, the
 -- table to put KEYS and ARGV in, and the function that runs a script.
 
-local sha1hex, random_unit, seed_random = ...
+local native, random_unit, seed_random, raised = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -31,31 +31,15 @@ end
 
 local function unwrap(value) return value ~= nil and behind[value] or value end
 
--- An error as Redis raises its own: a table, which no position is added to.
-local function fail(text) error({ err = "ERR " .. text }) end
-
 ---------------------------------------------------------------------------
 -- redis.*
 
-local host -- carries out a command for the script that is running
-
-local redis = {
-  LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
-  REPL_NONE = 0, REPL_AOF = 1, REPL_SLAVE = 2, REPL_REPLICA = 2, REPL_ALL = 3,
-  REDIS_VERSION = "7.0.15", REDIS_VERSION_NUM = 0x0007000f,
-}
-
-function redis.call(...)
-  local reply = host(...)
-  if type(reply) == "table" and reply.err then
-    error(reply)
-  end
-  return reply
-end
-
-function redis.pcall(...)
-  return (host(...))
-end
+-- `call` and `pcall` come with each run, and what raises errors is native: for
+-- Lua forgets the line of a `return redis.call(…)` if it calls a Lua function.
+local redis = native
+redis.LOG_DEBUG, redis.LOG_VERBOSE, redis.LOG_NOTICE, redis.LOG_WARNING = 0, 1, 2, 3
+redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
+redis.REDIS_VERSION, redis.REDIS_VERSION_NUM = "7.0.15", 0x0007000f
 
 local function single_field(field, ...)
   local text = ...
@@ -75,37 +59,32 @@ function redis.error_reply(...)
   return reply
 end
 
-function redis.sha1hex(...)
-  if select("#", ...) ~= 1 then fail("wrong number of arguments") end
-  local text = ...
-  if type(text) ~= "string" and type(text) ~= "number" then text = "" end
-  return sha1hex(text)
-end
-
-function redis.log(...)
-  local level = ...
-  if select("#", ...) < 2 then fail("redis.log() requires two arguments or more.") end
-  if type(level) ~= "number" then fail("First argument must be a number (log level).") end
-  if level < 0 or level > 3 then fail("Invalid debug level.") end
-end
-
-function redis.set_repl(...)
-  local flags = ...
-  if select("#", ...) ~= 1 then fail("redis.set_repl() requires two arguments.") end
-  if type(flags) ~= "number" or flags < 0 or flags > 3 then
-    fail("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
-  end
-end
-
-function redis.setresp(...)
-  local version = ...
-  if select("#", ...) ~= 1 then fail("redis.setresp() requires one argument.") end
-  if version ~= 2 then fail("RESP version must be 2 or 3.") end
-end
-
 function redis.replicate_commands() return true end
 function redis.breakpoint() return false end
 function redis.debug() end
+
+---------------------------------------------------------------------------
+-- Errors
+
+-- The host's errors reach Lua as userdata; scripts see them as Redis's tables.
+local function visible(err)
+  if type(err) == "userdata" then return { err = raised(err) } end
+  return err
+end
+
+local function visible_result(ok, ...)
+  if ok then return ok, ... end
+  return ok, visible((...))
+end
+
+-- `luaRedisPcall`: of an error that is a table, `pcall` returns the text.
+local function text_result(ok, ...)
+  if ok then return ok, ... end
+  local err = visible((...))
+  local text = type(err) == "table" and err.err
+  if type(text) == "string" or type(text) == "number" then return ok, text end
+  return ok, err
+end
 
 ---------------------------------------------------------------------------
 -- Functions of Lua that would show the interpreter's history, or its memory
@@ -142,6 +121,7 @@ local function pick(from, names)
   return to
 end
 
+local coroutine = coroutine
 local strings = pick(string, [[byte char dump find format gfind gmatch gsub len lower match
   rep reverse sub upper]])
 local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge
@@ -149,13 +129,19 @@ local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor 
 maths.random = random
 maths.randomseed = function(seed) seed_random(seed) end
 
-local globals = pick(_G, [[_VERSION assert error ipairs load loadstring pcall
-  rawequal select tonumber type unpack xpcall]])
+local globals = pick(_G, [[_VERSION assert error ipairs load loadstring
+  rawequal select tonumber type unpack]])
+globals.pcall = function(...) return text_result(pcall(...)) end
+globals.xpcall = function(f, handler)
+  return xpcall(f, function(err) return handler(visible(err)) end)
+end
 globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
 globals.table = protect(pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]]))
-globals.coroutine = protect(pick(coroutine, [[create resume running status wrap yield]]))
+local coroutines = pick(coroutine, [[create running status wrap yield]])
+coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end
+globals.coroutine = protect(coroutines)
 globals.tostring = safe_tostring
 globals.collectgarbage = function() return 0 end
 globals.gcinfo = function() return 0 end
@@ -191,32 +177,38 @@ string_meta.__metatable = protect({ __index = globals.string })
 -- `__redis__err__handler`: adds the line that the error came from. Without the
 -- debug library `error` itself says what the line at a level is.
 local function on_error(err)
-  local line
+  local position
   for level = 3, 8 do
-    local _, position = pcall(error, "", level)
-    line = match(position, "^user_script:(%d+): $")
-    if line then break end
+    local _, where = pcall(error, "", level)
+    local chunk, line = match(where, "^(.*):(%d+): $")
+    if chunk and chunk ~= "redis" then
+      -- `load` names a chunk by its source.
+      local source = match(chunk, '^%[string "(.*)"%]$') or "@" .. chunk
+      position = source .. ":" .. line
+      break
+    end
   end
+  err = visible(err)
   if type(err) ~= "table" then
-    return { text = "ERR " .. safe_tostring(err), line = line }
+    return { text = "ERR " .. safe_tostring(err), position = position }
   end
   local text = rawget(err, "err")
   if type(text) ~= "string" and type(text) ~= "number" then
     -- Here 7.0.15 crashes; later versions say this.
     text = "ERR unknown error"
   end
-  return { text = text, line = line }
+  return { text = text, position = position }
 end
 
 -- Runs a script. Returns true and its value, or false, the error's text, and the
--- line that it came from.
-local function run(script, commands)
-  host = commands
+-- source and line that it came from.
+local function run(script, call, protected_call)
+  redis.call, redis.pcall = call, protected_call
   local ok, value = xpcall(script, on_error)
-  host = nil
   if ok then return true, value end
-  if type(value) ~= "table" then return false, value end
-  return false, value.text, value.line
+  -- Lua failed as it handled an error.
+  if type(value) ~= "table" then return false, "ERR Error running script, " .. tostring(value) end
+  return false, value.text, value.position
 end
 
 -- What `load` compiles lives in the global table of the interpreter.
