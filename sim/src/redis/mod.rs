@@ -18,6 +18,7 @@ pub mod node;
 mod number;
 mod reply;
 mod request;
+mod script;
 mod session;
 mod state;
 mod table;

@@ -52,30 +52,33 @@ impl Parser {
         match result {
             Ok(Some((args, len))) => Parsed::Request { args, len },
             Ok(None) => Parsed::Incomplete,
-            Err(message) => Parsed::Malformed(Error::new(format!("ERR Protocol error: {message}"))),
+            Err(message) => {
+                Parsed::Malformed(Error::new([b"ERR Protocol error: ", &*message].concat()))
+            }
         }
     }
 
-    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Request<'a>, Cow<'static, str>> {
-        let Some((count, mut at)) = header(input, 0, "too big mbulk count string")? else {
+    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Request<'a>, Refusal> {
+        let Some((count, mut at)) = header(input, 0, b"too big mbulk count string")? else {
             return Ok(None);
         };
         let count = parse_i64(count)
             .filter(|count| *count <= MAX_ARGS)
-            .ok_or("invalid multibulk length")?;
+            .ok_or(b"invalid multibulk length".as_slice())?;
         // A declared count costs the sender nothing, so it reserves little here.
         let mut args = Vec::with_capacity(count.clamp(0, 64) as usize);
         for _ in 0..count {
-            let Some((len, start)) = header(input, at, "too big bulk count string")? else {
+            let Some((len, start)) = header(input, at, b"too big bulk count string")? else {
                 return Ok(None);
             };
             if input[at] != b'$' {
-                let got = char::from(input[at]);
-                return Err(format!("expected '$', got '{got}'").into());
+                return Err([b"expected '$', got '", &input[at..=at], b"'"]
+                    .concat()
+                    .into());
             }
             let len = parse_i64(len)
                 .filter(|len| (0..=MAX_BULK_BYTES).contains(len))
-                .ok_or("invalid bulk length")? as usize;
+                .ok_or(b"invalid bulk length".as_slice())? as usize;
             at = start + len + 2;
             if input.len() < at {
                 self.needed = at;
@@ -87,6 +90,9 @@ impl Parser {
     }
 }
 
+/// Why bytes are no request.
+type Refusal = Cow<'static, [u8]>;
+
 type Request<'a> = Option<(Vec<Cow<'a, [u8]>>, usize)>;
 
 /// The header line at `at`: what stands between its type byte and `\r`, and where
@@ -94,8 +100,8 @@ type Request<'a> = Option<(Vec<Cow<'a, [u8]>>, usize)>;
 fn header<'a>(
     input: &'a [u8],
     at: usize,
-    too_long: &'static str,
-) -> Result<Option<(&'a [u8], usize)>, Cow<'static, str>> {
+    too_long: &'static [u8],
+) -> Result<Option<(&'a [u8], usize)>, Refusal> {
     let line = &input[at..];
     match line.iter().position(|b| *b == b'\r') {
         // The byte after `\r` has to be there, but Redis does not look at it.
@@ -106,17 +112,17 @@ fn header<'a>(
     }
 }
 
-fn inline(input: &[u8]) -> Result<Request<'_>, Cow<'static, str>> {
+fn inline(input: &[u8]) -> Result<Request<'_>, Refusal> {
     // Redis searches with `strchr`, which does not see past a NUL.
     let end = input.iter().position(|b| matches!(b, b'\n' | 0));
     let Some(end) = end.filter(|end| input[*end] == b'\n') else {
         if input.len() > MAX_LINE_BYTES {
-            return Err("too big inline request".into());
+            return Err(b"too big inline request".as_slice().into());
         }
         return Ok(None);
     };
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
-    let args = split_args(line).ok_or("unbalanced quotes in request")?;
+    let args = split_args(line).ok_or(b"unbalanced quotes in request".as_slice())?;
     Ok(Some((args.into_iter().map(Cow::Owned).collect(), end + 1)))
 }
 

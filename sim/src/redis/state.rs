@@ -1,14 +1,22 @@
 //! What all connections of one server share.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 
 use super::db::Db;
+use super::script::{Rand48, Sha};
+
+/// The Redis that the node is like in whatever can be seen of it.
+pub(super) const VERSION: &str = "7.0.15";
 
 /// The server without its connections.
 pub(super) struct State {
     pub(super) db: Db,
-    /// The SHA-1 (lower case hexadecimal) of each script that EVALSHA finds here.
-    pub(super) scripts: BTreeSet<[u8; 40]>,
+    /// The scripts that EVALSHA finds here.
+    pub(super) scripts: BTreeMap<Sha, Bytes>,
+    /// Where the scripts' `math.random` is in its sequence.
+    pub(super) random: Rand48,
     /// 40 hexadecimal digits that name this start of the server.
     pub(super) run_id: String,
     pub(super) connected_clients: usize,
@@ -20,7 +28,8 @@ impl State {
     pub(super) fn new(run_id_seed: u64) -> Self {
         State {
             db: Db::default(),
-            scripts: BTreeSet::new(),
+            scripts: BTreeMap::new(),
+            random: Rand48::default(),
             run_id: run_id(run_id_seed),
             connected_clients: 0,
             commands_processed: 0,

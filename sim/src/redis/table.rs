@@ -1,40 +1,22 @@
-//! The command table: name, arity, flags, function.
-//!
-//! Arity as in Redis: the number of words with the command's own; negative means
-//! at least that many.
+//! The command table: name, arity, flags, keys, function (`src/commands.c`).
 
-use super::cmd;
-use super::reply::Answer;
+use super::cmd::{connection, del, expire, get, incr, keys, multi, script, server, set};
+use super::reply::{Answer, Error};
 use super::session::Session;
 use super::state::State;
 
 /// A command that the server knows.
 pub(super) struct Command {
-    /// Lower case.
+    /// Lower case; a subcommand's is `client|setname`.
     pub(super) name: &'static str,
+    /// The number of words, the command's own included; negative: at least.
     pub(super) arity: i32,
-    pub(super) flags: Flags,
+    pub(super) flags: &'static [Flag],
     /// First key, last key (negative: from the end), step; zeros for none.
     pub(super) keys: (i32, i32, i32),
     pub(super) run: fn(&mut Call<'_>) -> Answer,
-}
-
-/// Flags of a command, as `COMMAND INFO` names them.
-pub(super) type Flags = &'static [Flag];
-
-/// One property of a command that something depends on.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Flag {
-    /// May change the keyspace.
-    Write,
-    /// Reads the keyspace.
-    ReadOnly,
-    /// Takes constant or logarithmic time.
-    Fast,
-    /// May not be called from a script.
-    NoScript,
-    /// May not be queued in a transaction.
-    NoMulti,
+    /// By name. If there are any, the second word has to be one of them.
+    pub(super) subcommands: &'static [Command],
 }
 
 /// One call of a command: whose it is, when, and with what.
@@ -55,29 +37,166 @@ impl Call<'_> {
     }
 }
 
-/// Finds a command by its name in any case.
-pub(super) fn find(name: &[u8]) -> Option<&'static Command> {
-    let order = |command: &Command| {
-        let name = name.iter().map(u8::to_ascii_lowercase);
-        command.name.bytes().cmp(name)
-    };
-    let at = COMMANDS.binary_search_by(order).ok()?;
-    Some(&COMMANDS[at])
+/// A property of a command.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Flag {
+    /// May change the keyspace.
+    Write,
+    /// Reads the keyspace.
+    ReadOnly,
+    /// May make the keyspace larger.
+    DenyOom,
+    /// Takes constant or logarithmic time.
+    Fast,
+    /// May not be called from a script.
+    NoScript,
+    /// Works while the data set is being loaded.
+    Loading,
+    /// Works on a replica without its master.
+    Stale,
+    /// Works before authentication.
+    NoAuth,
+    /// Works while a script is running for too long.
+    AllowBusy,
+    /// Its keys are not where `keys` says.
+    MovableKeys,
 }
 
-use Flag::*;
+impl Flag {
+    /// As `COMMAND INFO` names it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Flag::Write => "write",
+            Flag::ReadOnly => "readonly",
+            Flag::DenyOom => "denyoom",
+            Flag::Fast => "fast",
+            Flag::NoScript => "noscript",
+            Flag::Loading => "loading",
+            Flag::Stale => "stale",
+            Flag::NoAuth => "no_auth",
+            Flag::AllowBusy => "allow_busy",
+            Flag::MovableKeys => "movablekeys",
+        }
+    }
+}
+
+/// Finds the command, or the subcommand, that a request names.
+pub(super) fn find(args: &[&[u8]]) -> Option<&'static Command> {
+    let command = lookup(COMMANDS, "", args.first()?)?;
+    match args.get(1) {
+        Some(word) if !command.subcommands.is_empty() => {
+            lookup(command.subcommands, command.name, word)
+        }
+        _ => Some(command),
+    }
+}
+
+/// Whether a word names a command that has subcommands.
+pub(super) fn is_container(word: &[u8]) -> bool {
+    lookup(COMMANDS, "", word).is_some_and(|command| !command.subcommands.is_empty())
+}
+
+/// Finds a name, in any case, in a sorted table whose names start with
+/// `container` and a bar if they have one.
+fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'static Command> {
+    let skip = match container {
+        "" => 0,
+        name => name.len() + 1,
+    };
+    let order = |command: &Command| {
+        let name = command.name.bytes().skip(skip);
+        name.cmp(word.iter().map(u8::to_ascii_lowercase))
+    };
+    let at = table.binary_search_by(order).ok()?;
+    Some(&table[at])
+}
+
+use Flag::{
+    AllowBusy, DenyOom, Fast, Loading, MovableKeys, NoAuth, NoScript, ReadOnly, Stale, Write,
+};
+
+/// No keys.
+const NONE: (i32, i32, i32) = (0, 0, 0);
+/// The first argument.
+const ONE: (i32, i32, i32) = (1, 1, 1);
+/// Every argument.
+const ALL: (i32, i32, i32) = (1, -1, 1);
 
 /// Every command, by name.
+#[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
-    command("del", -2, &[Write], (1, -1, 1), cmd::del::del),
-    command("get", 2, &[ReadOnly, Fast], (1, 1, 1), cmd::get::get),
-    command("set", -3, &[Write], (1, 1, 1), cmd::set::set),
+    container("client", -2, CLIENT),
+    Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, server::command) },
+    command("dbsize", 1, &[ReadOnly, Fast], NONE, keys::dbsize),
+    command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
+    command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
+    command("del", -2, &[Write], ALL, del::del),
+    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::discard),
+    command("echo", 2, &[Loading, Stale, Fast], NONE, connection::echo),
+    command("eval", -3, &[NoScript, Stale, MovableKeys], NONE, script::eval),
+    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::eval_ro),
+    command("evalsha", -3, &[NoScript, Stale, MovableKeys], NONE, script::evalsha),
+    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::evalsha_ro),
+    command("exec", 1, &[NoScript, Loading, Stale], NONE, multi::exec),
+    command("exists", -2, &[ReadOnly, Fast], ALL, keys::exists),
+    command("expire", -3, &[Write, Fast], ONE, expire::expire),
+    command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
+    command("flushall", -1, &[Write], NONE, keys::flush),
+    command("flushdb", -1, &[Write], NONE, keys::flush),
+    command("get", 2, &[ReadOnly, Fast], ONE, get::get),
+    command("getdel", 2, &[Write, Fast], ONE, get::getdel),
+    command("getset", 3, &[Write, DenyOom, Fast], ONE, get::getset),
+    command("hello", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::hello),
+    command("incr", 2, &[Write, DenyOom, Fast], ONE, incr::incr),
+    command("incrby", 3, &[Write, DenyOom, Fast], ONE, incr::incrby),
+    command("info", -1, &[Loading, Stale], NONE, server::info),
+    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::multi),
+    command("persist", 2, &[Write, Fast], ONE, expire::persist),
+    command("pexpire", -3, &[Write, Fast], ONE, expire::pexpire),
+    command("pexpireat", -3, &[Write, Fast], ONE, expire::pexpireat),
+    command("ping", -1, &[Fast], NONE, connection::ping),
+    command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
+    command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
+    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::quit),
+    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::reset),
+    container("script", -2, SCRIPT),
+    command("select", 2, &[Loading, Stale, Fast], NONE, keys::select),
+    command("set", -3, &[Write, DenyOom], ONE, set::set),
+    command("setex", 4, &[Write, DenyOom], ONE, set::setex),
+    command("setnx", 3, &[Write, DenyOom, Fast], ONE, set::setnx),
+    command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
+    command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
+    command("unlink", -2, &[Write, Fast], ALL, del::del),
+    command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
+    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
+];
+
+#[rustfmt::skip]
+static CLIENT: &[Command] = &[
+    command("client|getname", 2, &[NoScript, Loading, Stale], NONE, connection::client_getname),
+    command("client|id", 2, &[NoScript, Loading, Stale], NONE, connection::client_id),
+    command("client|setname", 3, &[NoScript, Loading, Stale], NONE, connection::client_setname),
+];
+
+#[rustfmt::skip]
+static COMMAND: &[Command] = &[
+    command("command|count", 2, &[Loading, Stale], NONE, server::command_count),
+    command("command|docs", -2, &[Loading, Stale], NONE, server::command_docs),
+    command("command|info", -2, &[Loading, Stale], NONE, server::command_info),
+    command("command|list", -2, &[Loading, Stale], NONE, server::command_list),
+];
+
+static SCRIPT: &[Command] = &[
+    command("script|exists", -3, &[NoScript], NONE, script::exists),
+    command("script|flush", -2, &[NoScript], NONE, script::flush),
+    command("script|kill", 2, &[NoScript], NONE, script::kill),
+    command("script|load", 3, &[NoScript], NONE, script::load),
 ];
 
 const fn command(
     name: &'static str,
     arity: i32,
-    flags: Flags,
+    flags: &'static [Flag],
     keys: (i32, i32, i32),
     run: fn(&mut Call<'_>) -> Answer,
 ) -> Command {
@@ -87,5 +206,34 @@ const fn command(
         flags,
         keys,
         run,
+        subcommands: &[],
+    }
+}
+
+/// A command that is nothing without one of its subcommands. Its arity and
+/// [`find`] see to it that its function is never called.
+const fn container(name: &'static str, arity: i32, subcommands: &'static [Command]) -> Command {
+    Command {
+        subcommands,
+        ..command(name, arity, &[], NONE, |_| {
+            Err(Error::of("ERR unknown subcommand"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted_and_so_every_name_is_found() {
+        for table in [COMMANDS, CLIENT, COMMAND, SCRIPT] {
+            assert!(table.is_sorted_by(|a, b| a.name < b.name));
+            for command in table {
+                let words: Vec<&[u8]> = command.name.split('|').map(str::as_bytes).collect();
+                let found = find(&words).expect("every name in the table is found");
+                assert_eq!(found.name, command.name);
+            }
+        }
     }
 }

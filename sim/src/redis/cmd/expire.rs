@@ -90,13 +90,13 @@ pub(in crate::redis) struct Time<'a> {
     base: Base,
 }
 
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, PartialEq)]
 pub(in crate::redis) enum Unit {
     Seconds,
     Milliseconds,
 }
 
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, PartialEq)]
 pub(in crate::redis) enum Base {
     /// Relative to the node's wall clock.
     Now,
@@ -119,6 +119,11 @@ impl<'a> Time<'a> {
             _ => return None,
         };
         Some(Time { number, unit, base })
+    }
+
+    /// Whether two times have the same unit and base.
+    pub(in crate::redis) fn has_form_of(&self, other: &Time<'_>) -> bool {
+        (self.unit, self.base) == (other.unit, other.base)
     }
 
     /// The time in milliseconds since the Unix epoch, of any sign.

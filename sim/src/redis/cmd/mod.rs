@@ -1,8 +1,14 @@
 //! The commands, one file each where there is substance.
 
+pub(super) mod connection;
 pub(super) mod del;
 pub(super) mod expire;
 pub(super) mod get;
+pub(super) mod incr;
+pub(super) mod keys;
+pub(super) mod multi;
+pub(super) mod script;
+pub(super) mod server;
 pub(super) mod set;
 
 use super::number::parse_i64;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::SYNTAX;
-use super::expire::Time;
+use super::expire::{Base, Time, Unit};
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -56,6 +56,26 @@ pub(in crate::redis) fn setnx(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(1))
 }
 
+/// `SETEX key seconds value`.
+pub(in crate::redis) fn setex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "setex", Unit::Seconds)
+}
+
+/// `PSETEX key milliseconds value`.
+pub(in crate::redis) fn psetex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "psetex", Unit::Milliseconds)
+}
+
+fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
+    let time = Time::new(call.args[2], unit, Base::Now);
+    let entry = Entry {
+        expires_at_ms: Some(time.positive_unix_ms(call.now_ms(), name)?),
+        value: Bytes::copy_from_slice(call.args[3]),
+    };
+    call.state.db.set(call.args[1], entry);
+    Ok(Reply::OK)
+}
+
 struct Options<'a> {
     condition: Condition,
     expiry: Expiry<'a>,
@@ -78,6 +98,17 @@ enum Expiry<'a> {
     At(Time<'a>),
 }
 
+impl Expiry<'_> {
+    /// The same option may be there twice, and the last one counts.
+    fn may_become(&self, new: &Time<'_>) -> bool {
+        match self {
+            Expiry::None => true,
+            Expiry::Keep => false,
+            Expiry::At(time) => time.has_form_of(new),
+        }
+    }
+}
+
 impl<'a> Options<'a> {
     /// `parseExtendedStringArgumentsOrReply`. The first option that contradicts an
     /// earlier one is a syntax error.
@@ -90,7 +121,6 @@ impl<'a> Options<'a> {
         while let [option, rest @ ..] = args {
             args = rest;
             let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
-            let no_expiry_yet = matches!(options.expiry, Expiry::None);
             if is("nx") && options.condition != Condition::Present {
                 options.condition = Condition::Absent;
             } else if is("xx") && options.condition != Condition::Absent {
@@ -99,8 +129,9 @@ impl<'a> Options<'a> {
                 options.get = true;
             } else if is("keepttl") && !matches!(options.expiry, Expiry::At(_)) {
                 options.expiry = Expiry::Keep;
-            } else if let (true, [number, rest @ ..]) = (no_expiry_yet, args)
+            } else if let [number, rest @ ..] = args
                 && let Some(time) = Time::option(option, number)
+                && options.expiry.may_become(&time)
             {
                 args = rest;
                 options.expiry = Expiry::At(time);

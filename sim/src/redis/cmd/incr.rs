@@ -1,0 +1,64 @@
+//! INCR, DECR, INCRBY, DECRBY. They keep the key's time to live.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{NOT_AN_INTEGER, integer};
+use crate::redis::db::Entry;
+use crate::redis::number::{parse_i64, push_i64};
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::table::Call;
+
+/// `INCR key`.
+pub(in crate::redis) fn incr(call: &mut Call<'_>) -> Answer {
+    add(call, 1)
+}
+
+/// `DECR key`.
+pub(in crate::redis) fn decr(call: &mut Call<'_>) -> Answer {
+    add(call, -1)
+}
+
+/// `INCRBY key increment`.
+pub(in crate::redis) fn incrby(call: &mut Call<'_>) -> Answer {
+    let increment = integer(call.args[2])?;
+    add(call, increment)
+}
+
+/// `DECRBY key decrement`.
+pub(in crate::redis) fn decrby(call: &mut Call<'_>) -> Answer {
+    let increment = integer(call.args[2])?
+        .checked_neg()
+        .ok_or(Error::of("ERR decrement would overflow"))?;
+    add(call, increment)
+}
+
+fn add(call: &mut Call<'_>, increment: i64) -> Answer {
+    let now_ms = call.now_ms();
+    let key = call.args[1];
+    let db = &mut call.state.db;
+    let (old, expires_at_ms) = match db.get(key, now_ms) {
+        Some(entry) => {
+            let number = parse_i64(&entry.value).ok_or(NOT_AN_INTEGER)?;
+            (number, entry.expires_at_ms)
+        }
+        None => (0, None),
+    };
+    let new = old
+        .checked_add(increment)
+        .ok_or(Error::of("ERR increment or decrement would overflow"))?;
+    let value = decimal(new);
+    db.set(
+        key,
+        Entry {
+            value,
+            expires_at_ms,
+        },
+    );
+    Ok(Reply::Integer(new))
+}
+
+fn decimal(number: i64) -> Bytes {
+    let mut text = BytesMut::with_capacity(20);
+    push_i64(&mut text, number);
+    text.freeze()
+}

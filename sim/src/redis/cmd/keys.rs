@@ -1,0 +1,53 @@
+//! Commands about keys, whatever their values: EXISTS, DBSIZE, FLUSHALL.
+
+use super::SYNTAX;
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::table::Call;
+
+/// `EXISTS key [key …]`: how many are there; a key named twice counts twice.
+pub(in crate::redis) fn exists(call: &mut Call<'_>) -> Answer {
+    let now_ms = call.now_ms();
+    let found = call.args[1..]
+        .iter()
+        .filter(|key| call.state.db.get(key, now_ms).is_some())
+        .count();
+    Ok(Reply::Integer(found as i64))
+}
+
+/// `DBSIZE`: keys that expired, and that nobody has looked at since, count.
+pub(in crate::redis) fn dbsize(call: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(call.state.db.len() as i64))
+}
+
+/// `FLUSHALL [SYNC | ASYNC]`, and FLUSHDB: with one database they are the same.
+pub(in crate::redis) fn flush(call: &mut Call<'_>) -> Answer {
+    if !is_flush_mode(&call.args[1..]) {
+        return Err(SYNTAX);
+    }
+    call.state.db.flush();
+    Ok(Reply::OK)
+}
+
+/// Whether these are the options of a command that flushes something: when it is
+/// done in the background, nobody can tell by the replies.
+pub(in crate::redis) fn is_flush_mode(options: &[&[u8]]) -> bool {
+    match options {
+        [] => true,
+        [mode] => mode.eq_ignore_ascii_case(b"sync") || mode.eq_ignore_ascii_case(b"async"),
+        _ => false,
+    }
+}
+
+/// `SELECT index`: only database 0 exists.
+pub(in crate::redis) fn select(call: &mut Call<'_>) -> Answer {
+    let index = super::integer(call.args[1])?;
+    if i32::try_from(index).is_err() {
+        return Err(Error::of(
+            "ERR value is out of range, value must between -2147483648 and 2147483647",
+        ));
+    }
+    match index {
+        0 => Ok(Reply::OK),
+        _ => Err(Error::of("ERR DB index is out of range")),
+    }
+}

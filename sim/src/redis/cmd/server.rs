@@ -1,0 +1,126 @@
+//! Commands about the server: TIME, INFO, COMMAND.
+
+use std::fmt::Write as _;
+
+use crate::redis::reply::{Answer, Reply};
+use crate::redis::state::{State, VERSION};
+use crate::redis::table::{COMMANDS, Call, Command, find};
+
+/// `TIME`: the node's wall clock in seconds, and the microseconds of the second.
+pub(in crate::redis) fn time(call: &mut Call<'_>) -> Answer {
+    let part = |number: u64| Reply::bulk(number.to_string());
+    Ok(Reply::Array(vec![
+        part(call.wall_us / 1_000_000),
+        part(call.wall_us % 1_000_000),
+    ]))
+}
+
+/// `INFO [section …]`: the sections and fields that are true of a fake node.
+pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
+    let wanted = &call.args[1..];
+    let named = |name: &str| {
+        let is = |word: &&[u8]| word.eq_ignore_ascii_case(name.as_bytes());
+        wanted.iter().any(is)
+    };
+    let every = wanted.is_empty() || named("all") || named("default") || named("everything");
+    let mut text = String::new();
+    for (name, body) in SECTIONS {
+        if every || named(name) {
+            if !text.is_empty() {
+                text.push_str("\r\n");
+            }
+            text.push_str("# ");
+            text.push_str(name);
+            text.push_str("\r\n");
+            text.push_str(&body(call.state));
+        }
+    }
+    Ok(Reply::bulk(text))
+}
+
+type Section = (&'static str, fn(&State) -> String);
+
+const SECTIONS: [Section; 5] = [
+    ("Server", |state| {
+        format!(
+            "redis_version:{VERSION}\r\nredis_mode:standalone\r\nrun_id:{}\r\n",
+            state.run_id
+        )
+    }),
+    ("Clients", |state| {
+        format!("connected_clients:{}\r\n", state.connected_clients)
+    }),
+    ("Stats", |state| {
+        format!(
+            "total_commands_processed:{}\r\nexpired_keys:{}\r\n",
+            state.commands_processed, state.db.expired_keys
+        )
+    }),
+    ("Replication", |_| {
+        "role:master\r\nconnected_slaves:0\r\n".to_owned()
+    }),
+    ("Keyspace", |state| {
+        let mut text = String::new();
+        if state.db.len() > 0 {
+            let (keys, expires) = (state.db.len(), state.db.volatile_len());
+            let _ = write!(text, "db0:keys={keys},expires={expires},avg_ttl=0\r\n");
+        }
+        text
+    }),
+];
+
+/// `COMMAND`: what the table says of every command.
+pub(in crate::redis) fn command(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::Array(COMMANDS.iter().map(describe).collect()))
+}
+
+/// `COMMAND COUNT`.
+pub(in crate::redis) fn command_count(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(COMMANDS.len() as i64))
+}
+
+/// `COMMAND LIST`.
+pub(in crate::redis) fn command_list(_: &mut Call<'_>) -> Answer {
+    let names = COMMANDS.iter().map(|command| Reply::bulk(command.name));
+    Ok(Reply::Array(names.collect()))
+}
+
+/// `COMMAND INFO [name …]`.
+pub(in crate::redis) fn command_info(call: &mut Call<'_>) -> Answer {
+    match &call.args[2..] {
+        [] => command(call),
+        names => Ok(Reply::Array(
+            names
+                .iter()
+                .map(|name| find(&[name]).map_or(Reply::Nil, describe))
+                .collect(),
+        )),
+    }
+}
+
+/// `COMMAND DOCS`, which `redis-cli` asks for hints: there are none.
+pub(in crate::redis) fn command_docs(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::Array(Vec::new()))
+}
+
+/// The ten fields of Redis 7. ACL categories, tips and key specifications stay
+/// empty.
+fn describe(command: &Command) -> Reply {
+    let flags = command
+        .flags
+        .iter()
+        .map(|flag| Reply::Status(flag.name().into()));
+    let (first, last, step) = command.keys;
+    Reply::Array(vec![
+        Reply::bulk(command.name),
+        Reply::Integer(command.arity.into()),
+        Reply::Array(flags.collect()),
+        Reply::Integer(first.into()),
+        Reply::Integer(last.into()),
+        Reply::Integer(step.into()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(command.subcommands.iter().map(describe).collect()),
+    ])
+}

@@ -1,0 +1,106 @@
+//! Functions of the `redis` table that can fail, and how their errors travel.
+//!
+//! They raise errors through mlua, which shows them to Lua as userdata; the
+//! sandbox turns these into the tables that Redis raises.
+
+use std::fmt;
+
+use mlua::{Lua, MultiValue, Table, Value};
+
+use super::convert;
+use crate::redis::reply::Error;
+
+/// The part of the `redis` table that does not change from run to run.
+pub(super) fn functions(lua: &Lua) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("sha1hex", lua.create_function(sha1hex)?)?;
+    table.set("log", lua.create_function(log)?)?;
+    table.set("set_repl", lua.create_function(set_repl)?)?;
+    table.set("setresp", lua.create_function(setresp)?)?;
+    Ok(table)
+}
+
+fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::String> {
+    let (Some(value), 1) = (arguments.front(), arguments.len()) else {
+        return Err(raise(Error::of("ERR wrong number of arguments")));
+    };
+    let text = match value {
+        Value::String(_) | Value::Integer(_) | Value::Number(_) => convert::text(value),
+        _ => Vec::new(),
+    };
+    lua.create_string(super::sha(&text))
+}
+
+/// `redis.log(level, message, …)`: nobody reads the log of a fake node.
+fn log(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+    if arguments.len() < 2 {
+        return Err(raise(Error::of(
+            "ERR redis.log() requires two arguments or more.",
+        )));
+    }
+    match number(&arguments) {
+        None => Err(raise(Error::of(
+            "ERR First argument must be a number (log level).",
+        ))),
+        Some(0.0..=3.0) => Ok(()),
+        Some(_) => Err(raise(Error::of("ERR Invalid debug level."))),
+    }
+}
+
+/// `redis.set_repl(flags)`: nothing is replicated.
+fn set_repl(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+    match number(&arguments) {
+        _ if arguments.len() != 1 => Err(raise(Error::of(
+            "ERR redis.set_repl() requires two arguments.",
+        ))),
+        Some(0.0..=3.0) => Ok(()),
+        _ => Err(raise(Error::of(
+            "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
+        ))),
+    }
+}
+
+/// `redis.setresp(2)`. There is no RESP3 yet.
+fn setresp(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+    match number(&arguments) {
+        _ if arguments.len() != 1 => Err(raise(Error::of(
+            "ERR redis.setresp() requires one argument.",
+        ))),
+        Some(2.0) => Ok(()),
+        _ => Err(raise(Error::of("ERR RESP version must be 2 or 3."))),
+    }
+}
+
+fn number(arguments: &MultiValue) -> Option<f64> {
+    arguments.front().and_then(Value::as_number).or_else(|| {
+        let integer = arguments.front().and_then(Value::as_integer);
+        integer.map(|integer| integer as f64)
+    })
+}
+
+/// Raises an error reply in Lua.
+pub(super) fn raise(error: Error) -> mlua::Error {
+    mlua::Error::external(Raised(error))
+}
+
+/// The text of an error that was raised by [`raise`], or by mlua itself.
+pub(super) fn raised_text(error: mlua::Error) -> Vec<u8> {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => raised_text((*cause).clone()),
+        error => match error.downcast_ref::<Raised>() {
+            Some(Raised(error)) => error.text().to_vec(),
+            None => format!("ERR {error}").into_bytes(),
+        },
+    }
+}
+
+#[derive(Debug)]
+struct Raised(Error);
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.0.text()))
+    }
+}
+
+impl std::error::Error for Raised {}

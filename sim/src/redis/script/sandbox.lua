@@ -1,0 +1,217 @@
+-- What a script can see: the globals of Redis 7.0.15's Lua, and nothing that one
+-- run could leave to the next.
+--
+-- Redis marks tables read-only in a patched Lua. Here a script gets an empty
+-- stand-in for each table that is to stay as it is; the stand-in reads through
+-- to the table and refuses writes.
+--
+-- Called once with what the host provides; returns the environment of scripts, the
+-- table to put KEYS and ARGV in, and the function that runs a script.
+
+local native, random_unit, seed_random, raised = ...
+
+local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
+  error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
+local floor, format, match, select = math.floor, string.format, string.match, select
+
+local READONLY = "Attempt to modify a readonly table"
+
+-- Stand-in to table.
+local behind = {}
+
+local function protect(real)
+  local stand_in = setmetatable({}, {
+    __index = real,
+    __newindex = function() error(READONLY, 2) end,
+    __metatable = false,
+  })
+  behind[stand_in] = real
+  return stand_in
+end
+
+local function unwrap(value) return value ~= nil and behind[value] or value end
+
+---------------------------------------------------------------------------
+-- redis.*
+
+-- `call` and `pcall` come with each run, and what raises errors is native: for
+-- Lua forgets the line of a `return redis.call(…)` if it calls a Lua function.
+local redis = native
+redis.LOG_DEBUG, redis.LOG_VERBOSE, redis.LOG_NOTICE, redis.LOG_WARNING = 0, 1, 2, 3
+redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
+redis.REDIS_VERSION, redis.REDIS_VERSION_NUM = "7.0.15", 0x0007000f
+
+local function single_field(field, ...)
+  local text = ...
+  if select("#", ...) ~= 1 or type(text) ~= "string" then
+    return { err = "ERR wrong number or type of arguments" }
+  end
+  return { [field] = text }
+end
+
+function redis.status_reply(...) return single_field("ok", ...) end
+
+function redis.error_reply(...)
+  local reply = single_field("err", ...)
+  local text = match(reply.err, "^%-?(.*)$")
+  -- Without a code, the code is ERR.
+  reply.err = match(text, " ") and text or "ERR " .. text
+  return reply
+end
+
+function redis.replicate_commands() return true end
+function redis.breakpoint() return false end
+function redis.debug() end
+
+---------------------------------------------------------------------------
+-- Errors
+
+-- The host's errors reach Lua as userdata; scripts see them as Redis's tables.
+local function visible(err)
+  if type(err) == "userdata" then return { err = raised(err) } end
+  return err
+end
+
+local function visible_result(ok, ...)
+  if ok then return ok, ... end
+  return ok, visible((...))
+end
+
+-- `luaRedisPcall`: of an error that is a table, `pcall` returns the text.
+local function text_result(ok, ...)
+  if ok then return ok, ... end
+  local err = visible((...))
+  local text = type(err) == "table" and err.err
+  if type(text) == "string" or type(text) == "number" then return ok, text end
+  return ok, err
+end
+
+---------------------------------------------------------------------------
+-- Functions of Lua that would show the interpreter's history, or its memory
+
+local function safe_tostring(...)
+  local text = tostring(...)
+  -- No addresses: they differ from run to run.
+  local kind = match(text, "^(%a+): 0x%x+$")
+  if kind and kind == type((...)) then return kind .. ": 0x000000000000" end
+  return text
+end
+
+local function random(...)
+  local count, low, high = select("#", ...), 1, nil
+  local r = random_unit()
+  if count == 0 then return r end
+  if count == 1 then
+    high = ...
+  elseif count == 2 then
+    low, high = ...
+  else
+    error("wrong number of arguments", 2)
+  end
+  if low > high then
+    error(format("bad argument #%d to 'random' (interval is empty)", count), 2)
+  end
+  low, high = floor(low), floor(high)
+  return floor(r * (high - low + 1)) + low
+end
+
+local function pick(from, names)
+  local to = {}
+  for name in string.gmatch(names, "%S+") do to[name] = from[name] end
+  return to
+end
+
+local coroutine = coroutine
+local strings = pick(string, [[byte char dump find format gfind gmatch gsub len lower match
+  rep reverse sub upper]])
+local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge
+  ldexp log log10 max min mod modf pi pow rad sin sinh sqrt tan tanh]])
+maths.random = random
+maths.randomseed = function(seed) seed_random(seed) end
+
+local globals = pick(_G, [[_VERSION assert error ipairs load loadstring
+  rawequal select tonumber type unpack]])
+globals.pcall = function(...) return text_result(pcall(...)) end
+globals.xpcall = function(f, handler)
+  return xpcall(f, function(err) return handler(visible(err)) end)
+end
+globals.redis = protect(redis)
+globals.string = protect(strings)
+globals.math = protect(maths)
+globals.table = protect(pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]]))
+local coroutines = pick(coroutine, [[create running status wrap yield]])
+coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end
+globals.coroutine = protect(coroutines)
+globals.tostring = safe_tostring
+globals.collectgarbage = function() return 0 end
+globals.gcinfo = function() return 0 end
+globals.getmetatable = getmetatable
+globals.rawget = function(t, key) return rawget(unwrap(t), key) end
+globals.next = function(t, key) return next(unwrap(t), key) end
+globals.pairs = function(t) return next, unwrap(t), nil end
+globals.rawset = function(t, key, value)
+  if t ~= nil and behind[t] then error(READONLY, 0) end
+  return rawset(t, key, value)
+end
+globals.setmetatable = function(t, meta)
+  if t ~= nil and behind[t] then error(READONLY, 0) end
+  return setmetatable(t, meta)
+end
+
+setmetatable(globals, {
+  __index = function(_, name)
+    error("Script attempted to access nonexistent global variable '" .. safe_tostring(name) .. "'", 2)
+  end,
+})
+local environment = protect(globals)
+globals._G = environment
+
+-- Methods of strings are looked up in the metatable that all strings share.
+local string_meta = getmetatable("")
+string_meta.__index = strings
+string_meta.__metatable = protect({ __index = globals.string })
+
+---------------------------------------------------------------------------
+-- Running
+
+-- `__redis__err__handler`: adds the line that the error came from. Without the
+-- debug library `error` itself says what the line at a level is.
+local function on_error(err)
+  local position
+  for level = 3, 8 do
+    local _, where = pcall(error, "", level)
+    local chunk, line = match(where, "^(.*):(%d+): $")
+    if chunk and chunk ~= "redis" then
+      -- `load` names a chunk by its source.
+      local source = match(chunk, '^%[string "(.*)"%]$') or "@" .. chunk
+      position = source .. ":" .. line
+      break
+    end
+  end
+  err = visible(err)
+  if type(err) ~= "table" then
+    return { text = "ERR " .. safe_tostring(err), position = position }
+  end
+  local text = rawget(err, "err")
+  if type(text) ~= "string" and type(text) ~= "number" then
+    -- Here 7.0.15 crashes; later versions say this.
+    text = "ERR unknown error"
+  end
+  return { text = text, position = position }
+end
+
+-- Runs a script. Returns true and its value, or false, the error's text, and the
+-- source and line that it came from.
+local function run(script, call, protected_call)
+  redis.call, redis.pcall = call, protected_call
+  local ok, value = xpcall(script, on_error)
+  if ok then return true, value end
+  -- Lua failed as it handled an error.
+  if type(value) ~= "table" then return false, "ERR Error running script, " .. tostring(value) end
+  return false, value.text, value.position
+end
+
+-- What `load` compiles lives in the global table of the interpreter.
+setfenv(0, environment)
+
+return environment, globals, run

@@ -1,0 +1,12 @@
+//! The fake node against a real `redis-server`: the same requests, the same
+//! replies, byte for byte.
+//!
+//! Each test starts a server of its own on a free port of the loopback and stops
+//! it at the end. The fake's clock is set by asking the real server for its time.
+
+mod cases;
+mod pair;
+mod random;
+mod real;
+mod scripts;
+mod wire;

@@ -1,0 +1,101 @@
+//! A real `redis-server` for the time of a test.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use redis_protocol::resp2::decode::decode;
+
+const HOW_TO_GET_IT: &str =
+    "redis-server is not installed; get it with: apt-get install -y redis-server";
+
+/// A server process; dropping this kills it.
+pub struct RealServer {
+    process: Child,
+    port: u16,
+}
+
+/// A connection to it.
+pub struct RealClient {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl RealServer {
+    /// Starts a server without persistence, with one database, and waits until it
+    /// answers.
+    pub fn start() -> Self {
+        // The port is free again when this returns; should another process take
+        // it at once, the server does not start and the test says so.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|listener| listener.local_addr())
+            .expect("the loopback has a free port")
+            .port();
+        let process = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+            .args(["--save", "", "--appendonly", "no", "--databases", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect(HOW_TO_GET_IT);
+        let server = RealServer { process, port };
+        for _ in 0..500 {
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return server;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("redis-server did not answer on port {port} within 5 s");
+    }
+
+    pub fn connect(&self) -> RealClient {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
+            .expect("redis-server accepts connections");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .and_then(|()| stream.set_nodelay(true))
+            .expect("a connected socket takes options");
+        RealClient {
+            stream,
+            unread: Vec::new(),
+        }
+    }
+}
+
+impl Drop for RealServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl RealClient {
+    /// Sends one request; returns the bytes of its one reply.
+    pub fn request(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.stream
+            .write_all(bytes)
+            .expect("redis-server reads requests");
+        loop {
+            if let Some((_, len)) = decode(&self.unread).expect("replies are RESP2") {
+                return self.unread.drain(..len).collect();
+            }
+            let mut chunk = [0; 16 * 1024];
+            match self.stream.read(&mut chunk) {
+                Ok(0) | Err(_) => panic!("no reply to {}", bytes.escape_ascii()),
+                Ok(len) => self.unread.extend_from_slice(&chunk[..len]),
+            }
+        }
+    }
+
+    /// Sends bytes, whatever they are, then the end of the stream; returns all
+    /// that the server answers until it closes.
+    pub fn finish(mut self, bytes: &[u8]) -> Vec<u8> {
+        // A server that refuses what it has read may close before the rest.
+        let _ = self.stream.write_all(bytes);
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = self.stream.read_to_end(&mut answer);
+        answer
+    }
+}

@@ -1,0 +1,59 @@
+//! Requests as bytes, and what of two replies has to be the same.
+
+use redis_protocol::resp2::decode::decode;
+use redis_protocol::resp2::types::OwnedFrame;
+
+/// A request as clients send it.
+pub fn multibulk<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        let word = word.as_ref();
+        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        bytes.extend_from_slice(word);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+/// How close two replies have to be.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Likeness {
+    /// The same bytes.
+    Bytes,
+    /// Integers no further apart than this; anything else the same bytes.
+    Within(i64),
+    /// The same types, and arrays of the same length.
+    Shape,
+}
+
+pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
+    let read = |bytes: &[u8]| decode(bytes).ok().flatten().map(|(frame, _)| frame);
+    one == other
+        || match (likeness, read(one), read(other)) {
+            (Likeness::Within(most), Some(one), Some(other)) => near(&one, &other, most),
+            (Likeness::Shape, Some(one), Some(other)) => same_shape(&one, &other),
+            _ => false,
+        }
+}
+
+fn near(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
+    match (one, other) {
+        // -1 and -2 have meanings of their own.
+        (OwnedFrame::Integer(a), OwnedFrame::Integer(b)) => {
+            *a > 0 && *b > 0 && a.abs_diff(*b) <= most.unsigned_abs()
+        }
+        (OwnedFrame::Array(a), OwnedFrame::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || near(a, b, most))
+        }
+        _ => one == other,
+    }
+}
+
+fn same_shape(one: &OwnedFrame, other: &OwnedFrame) -> bool {
+    match (one, other) {
+        (OwnedFrame::Array(a), OwnedFrame::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_shape(a, b))
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
