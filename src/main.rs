@@ -1,2 +1,7 @@
-//! The command line, thin.
-fn main() {}
+//! The command line, thin: see [`locklab::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    locklab::cli::main()
+}

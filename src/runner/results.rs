@@ -24,6 +24,20 @@ impl Tally {
     pub fn judged(&self) -> u64 {
         self.holds + self.violated
     }
+
+    /// What the runs say together.
+    pub fn finding(&self) -> Finding {
+        match (self.violated, self.holds) {
+            (0, 0) => Finding::Inconclusive,
+            (0, _) => Finding::Holds,
+            _ => Finding::Violated,
+        }
+    }
+
+    /// The rate of violations among the judged runs, with its interval, for a person.
+    pub fn rate(&self) -> String {
+        crate::stats::rate(self.violated, self.judged())
+    }
 }
 
 /// The runs of one scenario with one set of parameters.
@@ -36,6 +50,21 @@ pub struct Cell {
     pub tallies: BTreeMap<Property, Tally>,
     /// Per violated property, the violating run that shows it soonest.
     pub shortest: BTreeMap<Property, Shortest>,
+    /// Stands for every event of every run: equal for equal runs, in whatever order and
+    /// on however many threads they ran.
+    pub fingerprint: u64,
+}
+
+/// What many runs of one scenario say of a property together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// No judged run violated it.
+    Holds,
+    /// Some run did.
+    Violated,
+    /// No run could show it either way.
+    Inconclusive,
 }
 
 /// The violating run with the smallest true time at its violation; ties by seed.

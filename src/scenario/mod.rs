@@ -73,6 +73,10 @@ pub struct Scenario {
     /// What goes wrong: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
+    /// The property that the scenario is about: its rate and its shortest violation
+    /// are what a demonstration shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Property>,
     /// The verdict that is expected of each property, over all runs together.
     #[serde(default)]
     pub expect: BTreeMap<Property, Expected>,

@@ -1,0 +1,176 @@
+//! The command line. One file per subcommand; what they share stands beside them.
+//!
+//! People's text goes to standard error, data to standard output.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::CompleteEnv;
+
+mod completions;
+mod demo;
+mod list;
+mod pictures;
+mod progress;
+mod replay;
+mod report;
+mod run;
+mod store;
+mod sweep;
+mod twice;
+
+use crate::scenario::SHIPPED;
+
+/// A laboratory for distributed locks on Redis.
+///
+/// Without a command it plays the demonstration: five claims of the public debate on
+/// Redis locks, each with its prediction and what a thousand simulated runs say.
+#[derive(Parser)]
+#[command(
+    name = "locklab",
+    version,
+    after_help = EXAMPLES,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    demo: demo::Options,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab                                       the demonstration
+  locklab list scenarios                        what can be run
+  locklab run kleppmann/k1                      break a lock in 100 simulated runs
+  locklab run kleppmann/k1 --on redis           the same on a real redis-server
+  locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
+  locklab sweep kleppmann/k1                    its violation rate against the pause
+  locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
+
+Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
+violation that nobody predicted; 3 inconclusive; 70 a bug in Locklab.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Play the demonstration (also what no command does)
+    Demo(demo::Options),
+    /// Run scenarios and judge what happened
+    Run(run::Options),
+    /// Run a scenario over a grid of parameters and chart its violation rates
+    Sweep(sweep::Options),
+    /// Do a recorded run again and compare it byte for byte
+    Replay(replay::Options),
+    /// List what there is: locks, faults, properties, scenarios
+    List(list::Options),
+    /// Print the completion script of a shell: source <(locklab completions bash)
+    Completions(completions::Options),
+    /// A process of a run on real Redis; started by Locklab itself
+    #[command(hide = true)]
+    Process,
+}
+
+/// Where results go.
+#[derive(Args, Clone)]
+struct Out {
+    /// Folder for everything that is written
+    #[arg(long, value_name = "DIR", default_value = "target/locklab")]
+    out: PathBuf,
+}
+
+/// How many threads run.
+#[derive(Args, Clone)]
+struct Jobs {
+    /// Threads to run on; by default one for each core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    fn threads(&self) -> usize {
+        self.jobs.map(usize::from).unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        })
+    }
+}
+
+/// How the program ends. The numbers are part of its interface: the README has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Exit {
+    /// Verdicts as predicted, and no violation where nothing is predicted.
+    AsPredicted = 0,
+    /// Asked for something that cannot be done.
+    Usage = 1,
+    /// Some run was inconclusive where a verdict was predicted.
+    Inconclusive = 3,
+    /// A verdict differs from its prediction, or a violation was found.
+    Differs = 2,
+    /// A bug in Locklab (`EX_SOFTWARE` of sysexits.h).
+    Bug = 70,
+    /// Ended by Ctrl-C, as shells report it.
+    Interrupted = 130,
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    CompleteEnv::with_factory(Cli::command).complete();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let wanted = error.exit_code() == 0;
+            // If it cannot be printed there is nobody to tell.
+            let _ = error.print();
+            return code(if wanted { Exit::AsPredicted } else { Exit::Usage });
+        }
+    };
+    let result = std::panic::catch_unwind(|| dispatch(cli));
+    match result {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(error)) => {
+            eprintln!("{} {error:#}", console::style("error:").for_stderr().red().bold());
+            code(Exit::Usage)
+        }
+        Err(_) => {
+            eprintln!("This is a bug in Locklab. Please report it with the message above.");
+            code(Exit::Bug)
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
+    let exit = match cli.command {
+        None => demo::demo(&cli.demo)?,
+        Some(Command::Demo(options)) => demo::demo(&options)?,
+        Some(Command::Run(options)) => run::run(&options)?,
+        Some(Command::Sweep(options)) => sweep::sweep(&options)?,
+        Some(Command::Replay(options)) => replay::replay(&options)?,
+        Some(Command::List(options)) => list::list(&options)?,
+        Some(Command::Completions(options)) => completions::print(&options)?,
+        Some(Command::Process) => return Ok(crate::confirm::process::main()),
+    };
+    Ok(code(exit))
+}
+
+fn code(exit: Exit) -> ExitCode {
+    ExitCode::from(exit as u8)
+}
+
+/// The names of the shipped scenarios, for a shell to complete.
+fn scenario_candidates() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        SHIPPED.iter().map(|(name, _)| CompletionCandidate::new(*name)).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,118 @@
+//! `locklab` without arguments: five claims, predicted and observed.
+
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use console::style;
+
+use super::pictures;
+use super::progress::Progress;
+use super::store::Store;
+use super::{Exit, Jobs, Out, report};
+use crate::history::file::Environment;
+use crate::runner::batch::{self, Conduct, Job};
+use crate::runner::judged;
+use crate::runner::prediction::compare;
+use crate::runner::results::Cell;
+use crate::runner::simulate::Keep;
+use crate::scenario::{self, Scenario};
+
+/// Claims K1, K5, K10, K13 and R5, the last two with what they are to be compared with.
+const SCENARIOS: [&str; 8] = [
+    "kleppmann/k1",
+    "kleppmann/k5",
+    "kleppmann/k10",
+    "kleppmann/k13",
+    "kleppmann/k13-unchecked",
+    "kleppmann/k13-frozen",
+    "redis-docs/r5",
+    "redis-docs/r5-compared",
+];
+
+/// Runs of each: a rate of zero is then below 0.4 %.
+const SEEDS: u64 = 1000;
+
+#[derive(Args, Clone)]
+pub(super) struct Options {
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
+    let store = Store::open(&options.out.out)?;
+    let scenarios: Vec<Scenario> = SCENARIOS
+        .iter()
+        .map(|name| scenario::load(name, &[]))
+        .collect::<Result<_, _>>()?;
+    eprintln!(
+        "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
+         network of real lock clients and in-process Redis nodes.\n"
+    );
+    let cells = run_all(&scenarios, options.jobs.threads());
+    let mut exit = Exit::AsPredicted;
+    let mut data = Vec::new();
+    for (scenario, cell) in scenarios.iter().zip(&cells) {
+        let comparisons = compare(scenario, cell);
+        eprintln!("{}", report::heading(scenario));
+        eprintln!("{}", report::table(&comparisons));
+        picture(scenario, cell, &store)?;
+        eprintln!();
+        exit = report::worse(exit, report::exit(&comparisons));
+        data.push(report::json(scenario, "world", SEEDS, cell, &comparisons));
+    }
+    match exit {
+        Exit::AsPredicted => eprintln!("Everything came out as predicted."),
+        _ => eprintln!("{}", style("Not everything came out as predicted.").for_stderr().red()),
+    }
+    eprintln!(
+        "\nThe first of them on a real redis-server (about three seconds):\n  {} run {} --on redis",
+        pictures::program(),
+        SCENARIOS[0],
+    );
+    if options.json {
+        report::print_json(&data)?;
+    }
+    Ok(exit)
+}
+
+fn run_all(scenarios: &[Scenario], threads: usize) -> Vec<Cell> {
+    let job = |scenario: &Scenario| Job {
+        scenario: scenario.clone(),
+        parameters: vec![],
+        seeds: 0..SEEDS,
+    };
+    let jobs: Vec<Job> = scenarios.iter().map(job).collect();
+    let progress = Progress::new("running", jobs.len() as u64 * SEEDS);
+    let conduct = Conduct {
+        threads,
+        stop: &AtomicBool::new(false),
+        progress: &|runs| progress.add(runs),
+        finished: &|_, _| {},
+    };
+    let cells = batch::run(&jobs, &conduct).into_iter().flatten().collect();
+    progress.clear();
+    cells
+}
+
+/// Draws the shortest run that violates the headline; the first run where none does.
+fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()> {
+    let headline = scenario.headline();
+    let shortest = cell.shortest.get(&headline);
+    let seed = shortest.map_or(0, |shortest| shortest.seed);
+    let run = judged::run(scenario, seed, Keep { messages: true, trace: false });
+    let recording = judged::recording(scenario, seed, run, Environment::World);
+    let store = store.of_scenario(&scenario.name)?;
+    let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
+    match shortest {
+        Some(_) => eprintln!("  shortest run that violates {headline}: seed {seed}"),
+        None => eprintln!("  a run in which {headline} holds: seed {seed}"),
+    }
+    eprintln!("    picture  {}", kept.picture.display());
+    eprintln!("    replay   {} replay {}", pictures::program(), kept.recording.display());
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! `locklab list`: what there is.
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::Exit;
+use super::report::print_json;
+use crate::check::Property;
+use crate::fault::{KINDS, POINTS};
+use crate::locks::CATALOGUE;
+use crate::scenario::{self, SHIPPED};
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// What to list
+    #[arg(value_enum)]
+    what: What,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// The locks and their parameters
+    Locks,
+    /// The faults, and the points of a client's program where they can be placed
+    Faults,
+    /// The properties that a run is judged by
+    Properties,
+    /// The scenarios that ship
+    Scenarios,
+}
+
+pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
+    let (text, data) = match options.what {
+        What::Locks => locks(),
+        What::Faults => faults(),
+        What::Properties => properties(),
+        What::Scenarios => scenarios()?,
+    };
+    if options.json {
+        print_json(&data)?;
+    } else {
+        println!("{}", text.trim_end());
+    }
+    Ok(Exit::AsPredicted)
+}
+
+fn locks() -> (String, Value) {
+    let mut text = String::new();
+    for lock in CATALOGUE {
+        text += &format!("{}: {}\n", lock.name, lock.summary);
+        for (name, default, meaning) in lock.parameters {
+            text += &format!("    {name:<20} {default:<12} {meaning}\n");
+        }
+        text += "\n";
+    }
+    (text, json!(CATALOGUE))
+}
+
+fn faults() -> (String, Value) {
+    let mut text = String::from("Kinds of faults, in a table [fault.NAME]:\n");
+    for (name, keys, meaning) in KINDS {
+        text += &format!("    {name:<12} {keys:<34} {meaning}\n");
+    }
+    text += "\nPoints of a client's program, for after = \"c1 acquired\":\n";
+    for (name, meaning) in POINTS {
+        text += &format!("    {name:<12} {meaning}\n");
+    }
+    (text, json!({ "kinds": KINDS, "points": POINTS }))
+}
+
+fn properties() -> (String, Value) {
+    let mut text = String::new();
+    let mut data = Vec::new();
+    for property in Property::ALL {
+        let (name, what, source) = (property.name(), property.describes(), property.source());
+        text += &format!("{name}\n    {what}\n    {source}\n\n");
+        data.push(json!({ "name": name, "describes": what, "source": source }));
+    }
+    (text, json!(data))
+}
+
+fn scenarios() -> anyhow::Result<(String, Value)> {
+    let mut text = String::new();
+    let mut data = Vec::new();
+    for (name, _) in SHIPPED {
+        let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
+        let claim = scenario.claim.as_deref().unwrap_or("");
+        text += &format!("{name:<30} {claim:<5} {}\n", scenario.title);
+        data.push(json!({
+            "name": name,
+            "claim": scenario.claim,
+            "title": scenario.title,
+            "source": scenario.source,
+            "about": scenario.about,
+            "expect": scenario.expect,
+        }));
+    }
+    Ok((text, json!(data)))
+}

@@ -1,0 +1,57 @@
+//! Progress of long work: a bar on a terminal, now and then a line elsewhere.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+
+/// Counts runs.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    what: String,
+    /// Without a terminal: the tenths of the work that have been announced.
+    announced: Option<Mutex<u64>>,
+}
+
+impl Progress {
+    /// Expects `runs` of something.
+    pub(super) fn new(what: &str, runs: u64) -> Self {
+        let bar = ProgressBar::new(runs);
+        let style = "{msg} {wide_bar} {human_pos} of {human_len} runs, {per_sec}, {eta} to go";
+        bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+        bar.set_message(what.to_owned());
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        let announced = bar.is_hidden().then(|| Mutex::new(0));
+        Self { bar, what: what.to_owned(), announced }
+    }
+
+    /// Counts `runs` more.
+    pub(super) fn add(&self, runs: u64) {
+        self.bar.inc(runs);
+        if let Some(announced) = &self.announced {
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0).max(1));
+            let mut announced = announced.lock().unwrap_or_else(|e| e.into_inner());
+            // Short work needs no announcement but its result.
+            if all >= LONG && done * 10 / all > *announced {
+                *announced = done * 10 / all;
+                let (done, all) = (HumanCount(done), HumanCount(all));
+                eprintln!("{}: {done} of {all} runs", self.what);
+            }
+        }
+    }
+
+    /// Says something above the bar.
+    pub(super) fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    /// Removes the bar.
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// From how many runs on lines are printed where there is no terminal: a few seconds.
+const LONG: u64 = 20_000;

@@ -1,0 +1,112 @@
+//! `locklab replay`: a recorded run, done again and compared byte for byte.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::json;
+
+use super::pictures;
+use super::store::Store;
+use super::{Exit, Out, report};
+use crate::check::{Verdict, judge};
+use crate::history::file::{self, Environment, Recording};
+use crate::runner::judged;
+use crate::runner::simulate::Keep;
+use crate::scenario::Scenario;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab replay target/locklab/kleppmann-k1/resource-seed-0.jsonl
+
+A recording from real Redis cannot be done again; its history is judged again.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// The recording: a .jsonl file that `locklab run` wrote
+    #[arg(value_name = "FILE")]
+    recording: PathBuf,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+}
+
+pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
+    let path = &options.recording;
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let recorded = file::read(&bytes, path)?;
+    let scenario = judged::recorded_scenario(&recorded)
+        .with_context(|| format!("{}:1: the scenario in it", path.display()))?;
+    let again = again(&recorded, &scenario);
+    let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
+    eprintln!("{}", report::heading(&scenario));
+    for (property, verdict) in &again.footer.verdicts {
+        if let Verdict::Violated(violation) = verdict {
+            eprintln!("  {property}: {}", violation.what);
+        }
+    }
+    let stem = format!("replay-seed-{}", again.header.seed);
+    let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
+    eprintln!("  picture  {}", kept.picture.display());
+    let rewritten = file::write(&again);
+    let difference = first_difference(&bytes, &rewritten);
+    eprintln!("  {}", conclusion(&recorded, difference, path, &kept.recording));
+    if options.json {
+        report::print_json(&json!({
+            "scenario": scenario.name,
+            "seed": again.header.seed,
+            "identical": difference.is_none(),
+            "first_different_line": difference,
+            "verdicts": again.footer.verdicts,
+        }))?;
+    }
+    Ok(if difference.is_none() { Exit::AsPredicted } else { Exit::Differs })
+}
+
+/// The run once more; of a run on real Redis its judgement once more.
+fn again(recorded: &Recording, scenario: &Scenario) -> Recording {
+    let header = &recorded.header;
+    match header.environment {
+        Environment::World => {
+            let keep = Keep { messages: true, trace: false };
+            let run =
+                judged::run_schedule(scenario, header.seed, header.schedule.clone(), keep);
+            judged::recording(scenario, header.seed, run, Environment::World)
+        }
+        Environment::Redis => {
+            let mut again = recorded.clone();
+            again.footer.verdicts = judge(&recorded.history, &judged::bounds(scenario));
+            again
+        }
+    }
+}
+
+/// The number of the first line that is not the same, counted from 1.
+fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    if one == other {
+        return None;
+    }
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    Some(one[..same].iter().filter(|byte| **byte == b'\n').count() + 1)
+}
+
+fn conclusion(
+    recorded: &Recording,
+    difference: Option<usize>,
+    path: &std::path::Path,
+    again: &std::path::Path,
+) -> String {
+    match (recorded.header.environment, difference) {
+        (Environment::World, None) => "the same run, byte for byte".into(),
+        (Environment::Redis, None) => "recorded on real Redis: judged again, the same".into(),
+        (_, Some(line)) => format!(
+            "NOT the same: line {line} of {} differs; the run as it is now: {}",
+            path.display(),
+            again.display(),
+        ),
+    }
+}

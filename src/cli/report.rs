@@ -1,0 +1,121 @@
+//! What a person reads about runs, and what a program reads about them.
+
+use console::{StyledObject, style};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::runner::prediction::{Comparison, Judgement, worst};
+use crate::runner::results::{Cell, Finding};
+use crate::scenario::{Expected, Scenario};
+use crate::stats;
+
+use super::Exit;
+
+/// The heading of a scenario: its name, title and source.
+pub(super) fn heading(scenario: &Scenario) -> String {
+    let name = style(&scenario.name).for_stderr().bold();
+    match &scenario.claim {
+        Some(claim) => format!("{name}  {claim}: {}", scenario.title),
+        None => format!("{name}  {}", scenario.title),
+    }
+}
+
+/// One line for each property that was predicted or violated.
+pub(super) fn table(comparisons: &[Comparison]) -> String {
+    let mut lines = vec![format!(
+        "  {:<17}{:<11}{:<14}{}",
+        "property", "predicted", "observed", "violated"
+    )];
+    let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
+    for comparison in comparisons.iter().filter(told) {
+        let predicted = match comparison.predicted {
+            Some(Expected::Holds) => "holds",
+            Some(Expected::Violated) => "violated",
+            None => "–",
+        };
+        let inconclusive = match comparison.tally.inconclusive {
+            0 => String::new(),
+            n => format!("; {} inconclusive", stats::thousands(n)),
+        };
+        lines.push(format!(
+            "  {:<17}{:<11}{} {}{}",
+            comparison.property.name(),
+            predicted,
+            observed(comparison),
+            comparison.tally.rate(),
+            inconclusive,
+        ));
+    }
+    lines.join("\n")
+}
+
+/// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
+fn observed(comparison: &Comparison) -> StyledObject<String> {
+    let word = match comparison.observed {
+        Finding::Holds => "holds",
+        Finding::Violated => "violated",
+        Finding::Inconclusive => "inconclusive",
+    };
+    let text = |mark| style(format!("{:<13}", format!("{word} {mark}"))).for_stderr();
+    match comparison.judgement {
+        Judgement::AsPredicted => text("✓").green(),
+        Judgement::Differs => text("✗").red().bold(),
+        Judgement::Inconclusive => text("?").yellow(),
+        Judgement::Unpredicted => text(""),
+    }
+}
+
+/// How a program should end after these comparisons.
+pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
+    match worst(comparisons) {
+        Judgement::AsPredicted | Judgement::Unpredicted => Exit::AsPredicted,
+        Judgement::Inconclusive => Exit::Inconclusive,
+        Judgement::Differs => Exit::Differs,
+    }
+}
+
+/// The worse of two endings: a difference outweighs what could not be judged.
+pub(super) fn worse(one: Exit, other: Exit) -> Exit {
+    one.max(other)
+}
+
+/// A scenario's results for a program.
+pub(super) fn json(
+    scenario: &Scenario,
+    environment: &str,
+    runs: u64,
+    cell: &Cell,
+    comparisons: &[Comparison],
+) -> Value {
+    let property = |comparison: &Comparison| {
+        let interval = stats::wilson(comparison.tally.violated, comparison.tally.judged());
+        json!({
+            "property": comparison.property,
+            "predicted": comparison.predicted,
+            "observed": comparison.observed,
+            "judgement": comparison.judgement,
+            "holds": comparison.tally.holds,
+            "violated": comparison.tally.violated,
+            "inconclusive": comparison.tally.inconclusive,
+            "rate_low": interval.low,
+            "rate_high": interval.high,
+            "shortest": cell.shortest.get(&comparison.property),
+        })
+    };
+    json!({
+        "scenario": scenario.name,
+        "claim": scenario.claim,
+        "title": scenario.title,
+        "environment": environment,
+        "runs": runs,
+        "fingerprint": format!("{:016x}", cell.fingerprint),
+        "judgement": worst(comparisons),
+        "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
+    })
+}
+
+/// Prints data for a program on standard output.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}

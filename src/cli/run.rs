@@ -1,0 +1,251 @@
+//! `locklab run`: scenarios with some seeds, judged.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use console::style;
+use serde_json::Value;
+
+use super::pictures::{self, Evidence};
+use super::progress::Progress;
+use super::report;
+use super::store::Store;
+use super::{Exit, Jobs, Out, scenario_candidates, twice};
+use crate::check::Property;
+use crate::confirm;
+use crate::fault;
+use crate::history::file::{Environment, Recording};
+use crate::runner::batch::{self, Conduct, Job};
+use crate::runner::judged::{self, JudgedRun};
+use crate::runner::prediction::{Comparison, compare};
+use crate::runner::results::Cell;
+use crate::runner::simulate::Keep;
+use crate::scenario::{self, SHIPPED, Scenario};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab run kleppmann/k1
+  locklab run kleppmann/k1 my/own.toml --seeds 0..1000
+  locklab run redis-docs/r5 --set lock.release=compare-del --set workload.hold_ms=500
+  locklab run kleppmann/k1 --on redis
+  locklab run --all --twice --seeds 0..20";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Scenarios: names of shipped ones, or files
+    #[arg(value_name = "SCENARIO", required_unless_present = "all", add = scenario_candidates())]
+    scenarios: Vec<String>,
+    /// Run every shipped scenario
+    #[arg(long, conflicts_with = "scenarios")]
+    all: bool,
+    /// The one seed to run with
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// The seeds to run with, the end excluded; 0..100 in the world, 0..1 on real Redis
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// Override a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = On::World)]
+    on: On,
+    /// Run everything two times and compare every event
+    #[arg(long, conflicts_with = "on")]
+    twice: bool,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// The simulated world, any number of runs in virtual time
+    World,
+    /// redis-servers of its own on this machine, in real time
+    Redis,
+}
+
+/// A range of seeds as an option takes it: `0..100`.
+#[derive(Debug, Clone)]
+pub(super) struct Seeds(pub(super) Range<u64>);
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let usage = || format!("`{text}` is no range of seeds; write 0..100");
+        let (start, end) = text.split_once("..").ok_or_else(usage)?;
+        let range = start.parse().map_err(|_| usage())?..end.parse().map_err(|_| usage())?;
+        if range.is_empty() {
+            return Err(format!("`{text}` holds no seed: the end is excluded"));
+        }
+        Ok(Seeds(range))
+    }
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
+    let seeds = match (options.seed, &options.seeds) {
+        (Some(seed), _) => seed..seed.checked_add(1).context("the last seed is 2^64 - 2")?,
+        (None, Some(Seeds(seeds))) => seeds.clone(),
+        (None, None) if options.on == On::Redis => 0..1,
+        (None, None) => 0..100,
+    };
+    let scenarios = load(options)?;
+    if options.twice {
+        return twice::compare(&scenarios, &seeds, options.jobs.threads(), options.json);
+    }
+    let store = Store::open(&options.out.out)?;
+    let mut exit = Exit::AsPredicted;
+    let mut data = Vec::new();
+    let cells = match options.on {
+        On::World => in_world(&scenarios, &seeds, options.jobs.threads()),
+        On::Redis => vec![],
+    };
+    for (place, scenario) in scenarios.iter().enumerate() {
+        let (cell, mut recordings) = match cells.get(place) {
+            Some(cell) => (cell.clone(), BTreeMap::new()),
+            None => on_redis(scenario, &seeds)?,
+        };
+        let comparisons = compare(scenario, &cell);
+        eprintln!("{}", report::heading(scenario));
+        eprintln!("{}", report::table(&comparisons));
+        let evidence = gather(scenario, &cell, &comparisons, &mut recordings, &store)?;
+        for (property, evidence) in &evidence {
+            tell(*property, evidence);
+        }
+        eprintln!();
+        exit = report::worse(exit, report::exit(&comparisons));
+        data.push(result(options.on, scenario, &seeds, &cell, &comparisons, &evidence));
+    }
+    if options.json {
+        report::print_json(&data)?;
+    }
+    Ok(exit)
+}
+
+fn load(options: &Options) -> anyhow::Result<Vec<Scenario>> {
+    let names: Vec<&str> = if options.all {
+        SHIPPED.iter().map(|(name, _)| *name).collect()
+    } else {
+        options.scenarios.iter().map(String::as_str).collect()
+    };
+    let load = |name: &str| Ok(scenario::load(name, &options.sets)?);
+    names.into_iter().map(load).collect()
+}
+
+/// One cell for each scenario.
+fn in_world(scenarios: &[Scenario], seeds: &Range<u64>, threads: usize) -> Vec<Cell> {
+    let job = |scenario: &Scenario| Job {
+        scenario: scenario.clone(),
+        parameters: vec![],
+        seeds: seeds.clone(),
+    };
+    let jobs: Vec<Job> = scenarios.iter().map(job).collect();
+    let progress = Progress::new("running", jobs.len() as u64 * (seeds.end - seeds.start));
+    let conduct = Conduct {
+        threads,
+        stop: &AtomicBool::new(false),
+        progress: &|runs| progress.add(runs),
+        finished: &|_, _| {},
+    };
+    let cells = batch::run(&jobs, &conduct).into_iter().flatten().collect();
+    progress.clear();
+    cells
+}
+
+/// Runs of one scenario on real Redis, and their recordings by seed: no two of them are
+/// alike, so they cannot be recorded later.
+fn on_redis(
+    scenario: &Scenario,
+    seeds: &Range<u64>,
+) -> anyhow::Result<(Cell, BTreeMap<u64, Recording>)> {
+    let mut cell = Cell::default();
+    let mut recordings = BTreeMap::new();
+    for seed in seeds.clone() {
+        let schedule = fault::expand(&scenario.fault, seed);
+        let doing = format!("{} on real Redis, seed {seed}", scenario.name);
+        eprintln!("{doing} …");
+        let run = confirm::run(scenario, seed, &schedule).with_context(|| doing)?;
+        for note in &run.notes {
+            eprintln!("note: {note}");
+        }
+        if seed == seeds.start {
+            eprintln!("redis-server {}", run.redis_version);
+        }
+        let run = JudgedRun {
+            verdicts: crate::check::judge(&run.history, &judged::bounds(scenario)),
+            schedule,
+            history: run.history,
+            trace_hash: 0,
+            trace: vec![],
+        };
+        cell.add(seed, 0, &run.verdicts);
+        recordings.insert(seed, judged::recording(scenario, seed, run, Environment::Redis));
+    }
+    Ok((cell, recordings))
+}
+
+/// Writes down the shortest violating run of each violated property.
+fn gather(
+    scenario: &Scenario,
+    cell: &Cell,
+    comparisons: &[Comparison],
+    recordings: &mut BTreeMap<u64, Recording>,
+    store: &Store,
+) -> anyhow::Result<Vec<(Property, Evidence)>> {
+    let store = store.of_scenario(&scenario.name)?;
+    let mut evidence = Vec::new();
+    for comparison in comparisons {
+        let Some(shortest) = cell.shortest.get(&comparison.property) else {
+            continue;
+        };
+        let recording = recordings.entry(shortest.seed).or_insert_with(|| {
+            let keep = Keep { messages: true, trace: false };
+            let run = judged::run(scenario, shortest.seed, keep);
+            judged::recording(scenario, shortest.seed, run, Environment::World)
+        });
+        let stem = format!("{}-seed-{}", comparison.property, shortest.seed);
+        let kept = pictures::keep(&store, &stem, scenario, recording, comparison.property)?;
+        evidence.push((comparison.property, kept));
+    }
+    Ok(evidence)
+}
+
+fn tell(property: Property, evidence: &Evidence) {
+    if let Some(violation) = &evidence.violation {
+        eprintln!("\n  {}: {}", style(property.name()).for_stderr().red(), violation.what);
+        eprintln!("    picture  {}", evidence.picture.display());
+        eprintln!("    replay   {} replay {}", pictures::program(), evidence.recording.display());
+    }
+}
+
+fn result(
+    on: On,
+    scenario: &Scenario,
+    seeds: &Range<u64>,
+    cell: &Cell,
+    comparisons: &[Comparison],
+    evidence: &[(Property, Evidence)],
+) -> Value {
+    let environment = match on {
+        On::World => "world",
+        On::Redis => "redis",
+    };
+    let mut value =
+        report::json(scenario, environment, seeds.end - seeds.start, cell, comparisons);
+    let recordings = evidence.iter().map(|(property, evidence)| {
+        (property.name().to_owned(), Value::from(evidence.recording.display().to_string()))
+    });
+    value["recordings"] = Value::Object(recordings.collect());
+    value
+}

@@ -1,0 +1,190 @@
+//! Many runs in parallel.
+//!
+//! Workers take chunks of seeds from a counter, so that no thread waits for another;
+//! what a cell adds up to does not depend on who ran what.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use super::judged;
+use super::results::{Cell, Shortest};
+use super::simulate::Keep;
+use crate::check::Verdict;
+use crate::scenario::Scenario;
+
+/// How many seeds a worker takes at a time: a few milliseconds of work.
+const CHUNK: u64 = 32;
+
+/// One scenario to run with many seeds: one cell of a grid.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The scenario, all overrides applied.
+    pub scenario: Scenario,
+    /// The cell's parameters, for its result.
+    pub parameters: Vec<(String, String)>,
+    /// The seeds to run it with.
+    pub seeds: Range<u64>,
+}
+
+/// How a batch is run, and who hears of it.
+pub struct Conduct<'a> {
+    /// How many threads.
+    pub threads: usize,
+    /// Set by whoever wants the batch to end early.
+    pub stop: &'a AtomicBool,
+    /// Called with the number of runs just done, from any thread.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+    /// Called with each finished job's place and result, one at a time, in the order
+    /// in which they finish.
+    pub finished: &'a (dyn Fn(usize, &Cell) + Sync),
+}
+
+/// Runs all jobs; the result of a job that did not finish is `None`.
+pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Vec<Option<Cell>> {
+    let chunks = chunks(jobs);
+    let next = AtomicUsize::new(0);
+    let open: Vec<Mutex<Open>> = jobs.iter().map(Open::new).collect();
+    let announce = Mutex::new(());
+    let work = || {
+        while !conduct.stop.load(Ordering::Relaxed)
+            && let Some((place, seeds)) = chunks.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            let part = run_seeds(&jobs[*place].scenario, seeds.clone());
+            (conduct.progress)(seeds.end - seeds.start);
+            let finished = lock(&open[*place]).add(part, seeds.end - seeds.start);
+            if let Some(cell) = finished {
+                let _one_at_a_time = lock(&announce);
+                (conduct.finished)(*place, &cell);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..conduct.threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    open.into_iter()
+        .map(|open| into_inner(open).finished())
+        .collect()
+}
+
+/// Runs one scenario with these seeds, on this thread.
+pub fn run_seeds(scenario: &Scenario, seeds: Range<u64>) -> Cell {
+    let mut cell = Cell::default();
+    for seed in seeds {
+        let run = judged::run(scenario, seed, Keep::default());
+        cell.add(seed, run.trace_hash, &run.verdicts);
+    }
+    cell
+}
+
+/// A job's result while it grows.
+struct Open {
+    cell: Cell,
+    missing: u64,
+}
+
+impl Open {
+    fn new(job: &Job) -> Mutex<Self> {
+        let cell = Cell {
+            parameters: job.parameters.clone(),
+            ..Cell::default()
+        };
+        Mutex::new(Self {
+            cell,
+            missing: job.seeds.end.saturating_sub(job.seeds.start),
+        })
+    }
+
+    /// Adds a part; the whole, if that was the last.
+    fn add(&mut self, part: Cell, runs: u64) -> Option<Cell> {
+        self.cell.merge(part);
+        self.missing -= runs;
+        (self.missing == 0).then(|| self.cell.clone())
+    }
+
+    fn finished(self) -> Option<Cell> {
+        (self.missing == 0).then_some(self.cell)
+    }
+}
+
+fn chunks(jobs: &[Job]) -> Vec<(usize, Range<u64>)> {
+    let mut chunks = Vec::new();
+    for (place, job) in jobs.iter().enumerate() {
+        let mut start = job.seeds.start;
+        while start < job.seeds.end {
+            let end = job.seeds.end.min(start + CHUNK);
+            chunks.push((place, start..end));
+            start = end;
+        }
+    }
+    chunks
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Cell {
+    /// Counts one run.
+    pub fn add(
+        &mut self,
+        seed: u64,
+        trace_hash: u64,
+        verdicts: &BTreeMap<crate::check::Property, Verdict>,
+    ) {
+        self.fingerprint = self.fingerprint.wrapping_add(mix(seed, trace_hash));
+        for (property, verdict) in verdicts {
+            let tally = self.tallies.entry(*property).or_default();
+            match verdict {
+                Verdict::Holds => tally.holds += 1,
+                Verdict::Inconclusive { .. } => tally.inconclusive += 1,
+                Verdict::Violated(violation) => {
+                    tally.violated += 1;
+                    let this = Shortest {
+                        at_ns: violation.at_ns,
+                        seed,
+                    };
+                    let shortest = self.shortest.entry(*property).or_insert(this);
+                    *shortest = this.min(*shortest);
+                }
+            }
+        }
+    }
+
+    /// Adds what another part of the same cell counted.
+    pub fn merge(&mut self, part: Cell) {
+        self.fingerprint = self.fingerprint.wrapping_add(part.fingerprint);
+        for (property, tally) in part.tallies {
+            let sum = self.tallies.entry(property).or_default();
+            sum.holds += tally.holds;
+            sum.violated += tally.violated;
+            sum.inconclusive += tally.inconclusive;
+        }
+        for (property, other) in part.shortest {
+            let shortest = self.shortest.entry(property).or_insert(other);
+            *shortest = other.min(*shortest);
+        }
+    }
+}
+
+/// A number for a run that depends on its seed and its trace; summed over the runs of a
+/// cell, in any order, it is the cell's fingerprint. (The finaliser of SplitMix64.)
+fn mix(seed: u64, trace_hash: u64) -> u64 {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ trace_hash;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

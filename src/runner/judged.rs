@@ -1,0 +1,114 @@
+//! One run, judged, with all that is needed to do it again.
+
+use std::collections::BTreeMap;
+
+use locklab_sim::world::TraceEvent;
+
+use super::simulate::{Keep, simulate};
+use crate::check::{Bounds, Property, Verdict, judge};
+use crate::fault::{Schedule, expand};
+use crate::history::History;
+use crate::history::file::{Environment, Header, Recording, VERSION};
+use crate::locks::LockSpec;
+use crate::scenario::Scenario;
+
+/// A run and its verdicts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedRun {
+    /// The faults that were drawn for it.
+    pub schedule: Schedule,
+    /// What happened.
+    pub history: History,
+    /// How it was judged.
+    pub verdicts: BTreeMap<Property, Verdict>,
+    /// The hash of every event of the world; 0 on real Redis, where no two runs agree.
+    pub trace_hash: u64,
+    /// The events of the world, if they were kept.
+    pub trace: Vec<TraceEvent>,
+}
+
+/// Runs `scenario` with `seed` in the world, and judges it.
+pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> JudgedRun {
+    run_schedule(scenario, seed, expand(&scenario.fault, seed), keep)
+}
+
+/// Runs `scenario` with `seed` and the faults of `schedule` in the world.
+pub fn run_schedule(scenario: &Scenario, seed: u64, schedule: Schedule, keep: Keep) -> JudgedRun {
+    let run = simulate(scenario, seed, &schedule, keep);
+    JudgedRun {
+        verdicts: judge(&run.history, &bounds(scenario)),
+        schedule,
+        history: run.history,
+        trace_hash: run.trace_hash,
+        trace: run.trace,
+    }
+}
+
+/// The run as a recording.
+pub fn recording(
+    scenario: &Scenario,
+    seed: u64,
+    run: JudgedRun,
+    environment: Environment,
+) -> Recording {
+    let scenario = serde_json::to_value(Named {
+        name: &scenario.name,
+        scenario,
+    })
+    .expect("a scenario has no value that JSON cannot say");
+    let header = Header {
+        locklab: VERSION.into(),
+        scenario,
+        seed,
+        schedule: run.schedule,
+        environment,
+    };
+    Recording::new(
+        header,
+        run.history,
+        format!("{:016x}", run.trace_hash),
+        run.verdicts,
+    )
+}
+
+/// The scenario of a recording.
+pub fn recorded_scenario(recording: &Recording) -> Result<Scenario, serde_json::Error> {
+    let mut value = recording.header.scenario.clone();
+    let name = value.as_object_mut().and_then(|table| table.remove("name"));
+    let mut scenario: Scenario = serde_json::from_value(value)?;
+    scenario.name = name
+        .and_then(|name| name.as_str().map(String::from))
+        .unwrap_or_default();
+    Ok(scenario)
+}
+
+/// A scenario with its name, which its file does not say.
+#[derive(serde::Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    scenario: &'a Scenario,
+}
+
+/// What the checks must be told about `scenario`.
+pub fn bounds(scenario: &Scenario) -> Bounds {
+    let (retry_ms, attempt_ms) = match &scenario.lock {
+        LockSpec::SetNxPx(lock) => (
+            lock.retry_delay_ms + lock.retry_jitter_ms,
+            lock.timeout_ms.unwrap_or(PATIENCE_MS),
+        ),
+        LockSpec::Redlock(lock) => {
+            // Asked in turn, and released in turn after a failure.
+            let asking_ms = lock.node_timeout_ms * 2 * u64::from(scenario.topology.nodes);
+            (lock.retry_delay_ms + lock.retry_jitter_ms, asking_ms)
+        }
+    };
+    Bounds {
+        deadlock_ns: (scenario.lock.ttl_ms() + retry_ms + attempt_ms) * 1_000_000,
+        nodes: scenario.topology.nodes,
+    }
+}
+
+/// For a lock that waits for its node without limit: the time in which a node that is
+/// there has answered, one retransmission included.
+const PATIENCE_MS: u64 = 1_000;
