@@ -11,6 +11,7 @@
 //! the code that judges a simulated one.
 
 pub mod check;
+pub mod confirm;
 pub mod env;
 pub mod fault;
 pub mod history;
