@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 
+mod cells;
 mod completions;
 mod demo;
 mod list;
@@ -123,14 +124,21 @@ pub fn main() -> ExitCode {
             let wanted = error.exit_code() == 0;
             // If it cannot be printed there is nobody to tell.
             let _ = error.print();
-            return code(if wanted { Exit::AsPredicted } else { Exit::Usage });
+            return code(if wanted {
+                Exit::AsPredicted
+            } else {
+                Exit::Usage
+            });
         }
     };
     let result = std::panic::catch_unwind(|| dispatch(cli));
     match result {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
-            eprintln!("{} {error:#}", console::style("error:").for_stderr().red().bold());
+            eprintln!(
+                "{} {error:#}",
+                console::style("error:").for_stderr().red().bold()
+            );
             code(Exit::Usage)
         }
         Err(_) => {
@@ -161,7 +169,10 @@ fn code(exit: Exit) -> ExitCode {
 /// The names of the shipped scenarios, for a shell to complete.
 fn scenario_candidates() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        SHIPPED.iter().map(|(name, _)| CompletionCandidate::new(*name)).collect()
+        SHIPPED
+            .iter()
+            .map(|(name, _)| CompletionCandidate::new(*name))
+            .collect()
     })
 }
 

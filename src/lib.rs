@@ -11,6 +11,8 @@
 //! the code that judges a simulated one.
 
 pub mod check;
+pub mod cli;
+pub mod confirm;
 pub mod env;
 pub mod fault;
 pub mod history;

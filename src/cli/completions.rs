@@ -20,6 +20,12 @@ pub(super) fn print(options: &Options) -> anyhow::Result<Exit> {
     let shells = Shells::builtins();
     let shell = shells.completer(&options.shell).context("no such shell")?;
     let program = std::env::args().next().unwrap_or_else(|| "locklab".into());
-    shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut io::stdout())?;
+    shell.write_registration(
+        "COMPLETE",
+        "locklab",
+        "locklab",
+        &program,
+        &mut io::stdout(),
+    )?;
     Ok(Exit::AsPredicted)
 }

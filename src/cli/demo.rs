@@ -1,16 +1,12 @@
 //! `locklab` without arguments: five claims, predicted and observed.
 
-use std::sync::atomic::AtomicBool;
-
 use clap::Args;
 use console::style;
 
 use super::pictures;
-use super::progress::Progress;
 use super::store::Store;
-use super::{Exit, Jobs, Out, report};
+use super::{Exit, Jobs, Out, cells, report};
 use crate::history::file::Environment;
-use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::judged;
 use crate::runner::prediction::compare;
 use crate::runner::results::Cell;
@@ -53,7 +49,7 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
          network of real lock clients and in-process Redis nodes.\n"
     );
-    let cells = run_all(&scenarios, options.jobs.threads());
+    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads());
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     for (scenario, cell) in scenarios.iter().zip(&cells) {
@@ -67,7 +63,12 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
     }
     match exit {
         Exit::AsPredicted => eprintln!("Everything came out as predicted."),
-        _ => eprintln!("{}", style("Not everything came out as predicted.").for_stderr().red()),
+        _ => eprintln!(
+            "{}",
+            style("Not everything came out as predicted.")
+                .for_stderr()
+                .red()
+        ),
     }
     eprintln!(
         "\nThe first of them on a real redis-server (about three seconds):\n  {} run {} --on redis",
@@ -80,31 +81,19 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn run_all(scenarios: &[Scenario], threads: usize) -> Vec<Cell> {
-    let job = |scenario: &Scenario| Job {
-        scenario: scenario.clone(),
-        parameters: vec![],
-        seeds: 0..SEEDS,
-    };
-    let jobs: Vec<Job> = scenarios.iter().map(job).collect();
-    let progress = Progress::new("running", jobs.len() as u64 * SEEDS);
-    let conduct = Conduct {
-        threads,
-        stop: &AtomicBool::new(false),
-        progress: &|runs| progress.add(runs),
-        finished: &|_, _| {},
-    };
-    let cells = batch::run(&jobs, &conduct).into_iter().flatten().collect();
-    progress.clear();
-    cells
-}
-
 /// Draws the shortest run that violates the headline; the first run where none does.
 fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()> {
     let headline = scenario.headline();
     let shortest = cell.shortest.get(&headline);
     let seed = shortest.map_or(0, |shortest| shortest.seed);
-    let run = judged::run(scenario, seed, Keep { messages: true, trace: false });
+    let run = judged::run(
+        scenario,
+        seed,
+        Keep {
+            messages: true,
+            trace: false,
+        },
+    );
     let recording = judged::recording(scenario, seed, run, Environment::World);
     let store = store.of_scenario(&scenario.name)?;
     let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
@@ -113,6 +102,10 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
         None => eprintln!("  a run in which {headline} holds: seed {seed}"),
     }
     eprintln!("    picture  {}", kept.picture.display());
-    eprintln!("    replay   {} replay {}", pictures::program(), kept.recording.display());
+    eprintln!(
+        "    replay   {} replay {}",
+        pictures::program(),
+        kept.recording.display()
+    );
     Ok(())
 }

@@ -34,7 +34,11 @@ pub(super) fn keep(
     let draw = |format| spacetime::draw(&recording.history, &title, violation.as_ref(), format);
     store.write(&format!("{stem}.svg"), &draw(Format::Svg)?)?;
     let picture = store.write(&format!("{stem}.png"), &draw(Format::Png)?)?;
-    Ok(Evidence { recording: path, picture, violation })
+    Ok(Evidence {
+        recording: path,
+        picture,
+        violation,
+    })
 }
 
 fn violation_of(recording: &Recording, property: Property) -> Option<Violation> {

@@ -24,7 +24,11 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         let announced = bar.is_hidden().then(|| Mutex::new(0));
-        Self { bar, what: what.to_owned(), announced }
+        Self {
+            bar,
+            what: what.to_owned(),
+            announced,
+        }
     }
 
     /// Counts `runs` more.

@@ -54,7 +54,10 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     eprintln!("  picture  {}", kept.picture.display());
     let rewritten = file::write(&again);
     let difference = first_difference(&bytes, &rewritten);
-    eprintln!("  {}", conclusion(&recorded, difference, path, &kept.recording));
+    eprintln!(
+        "  {}",
+        conclusion(&recorded, difference, path, &kept.recording)
+    );
     if options.json {
         report::print_json(&json!({
             "scenario": scenario.name,
@@ -64,7 +67,11 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
             "verdicts": again.footer.verdicts,
         }))?;
     }
-    Ok(if difference.is_none() { Exit::AsPredicted } else { Exit::Differs })
+    Ok(if difference.is_none() {
+        Exit::AsPredicted
+    } else {
+        Exit::Differs
+    })
 }
 
 /// The run once more; of a run on real Redis its judgement once more.
@@ -72,9 +79,11 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Recording {
     let header = &recorded.header;
     match header.environment {
         Environment::World => {
-            let keep = Keep { messages: true, trace: false };
-            let run =
-                judged::run_schedule(scenario, header.seed, header.schedule.clone(), keep);
+            let keep = Keep {
+                messages: true,
+                trace: false,
+            };
+            let run = judged::run_schedule(scenario, header.seed, header.schedule.clone(), keep);
             judged::recording(scenario, header.seed, run, Environment::World)
         }
         Environment::Redis => {

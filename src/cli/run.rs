@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::str::FromStr;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -11,15 +10,13 @@ use console::style;
 use serde_json::Value;
 
 use super::pictures::{self, Evidence};
-use super::progress::Progress;
 use super::report;
 use super::store::Store;
-use super::{Exit, Jobs, Out, scenario_candidates, twice};
+use super::{Exit, Jobs, Out, cells, scenario_candidates, twice};
 use crate::check::Property;
 use crate::confirm;
 use crate::fault;
 use crate::history::file::{Environment, Recording};
-use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::results::Cell;
@@ -108,7 +105,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     let cells = match options.on {
-        On::World => in_world(&scenarios, &seeds, options.jobs.threads()),
+        On::World => cells::run(&scenarios, &seeds, options.jobs.threads()),
         On::Redis => vec![],
     };
     for (place, scenario) in scenarios.iter().enumerate() {
@@ -125,7 +122,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         }
         eprintln!();
         exit = report::worse(exit, report::exit(&comparisons));
-        data.push(result(options.on, scenario, &seeds, &cell, &comparisons, &evidence));
+        data.push(result(
+            options.on,
+            scenario,
+            &seeds,
+            &cell,
+            &comparisons,
+            &evidence,
+        ));
     }
     if options.json {
         report::print_json(&data)?;
@@ -141,26 +145,6 @@ fn load(options: &Options) -> anyhow::Result<Vec<Scenario>> {
     };
     let load = |name: &str| Ok(scenario::load(name, &options.sets)?);
     names.into_iter().map(load).collect()
-}
-
-/// One cell for each scenario.
-fn in_world(scenarios: &[Scenario], seeds: &Range<u64>, threads: usize) -> Vec<Cell> {
-    let job = |scenario: &Scenario| Job {
-        scenario: scenario.clone(),
-        parameters: vec![],
-        seeds: seeds.clone(),
-    };
-    let jobs: Vec<Job> = scenarios.iter().map(job).collect();
-    let progress = Progress::new("running", jobs.len() as u64 * (seeds.end - seeds.start));
-    let conduct = Conduct {
-        threads,
-        stop: &AtomicBool::new(false),
-        progress: &|runs| progress.add(runs),
-        finished: &|_, _| {},
-    };
-    let cells = batch::run(&jobs, &conduct).into_iter().flatten().collect();
-    progress.clear();
-    cells
 }
 
 /// Runs of one scenario on real Redis, and their recordings by seed: no two of them are
@@ -190,7 +174,10 @@ fn on_redis(
             trace: vec![],
         };
         cell.add(seed, 0, &run.verdicts);
-        recordings.insert(seed, judged::recording(scenario, seed, run, Environment::Redis));
+        recordings.insert(
+            seed,
+            judged::recording(scenario, seed, run, Environment::Redis),
+        );
     }
     Ok((cell, recordings))
 }
@@ -210,7 +197,10 @@ fn gather(
             continue;
         };
         let recording = recordings.entry(shortest.seed).or_insert_with(|| {
-            let keep = Keep { messages: true, trace: false };
+            let keep = Keep {
+                messages: true,
+                trace: false,
+            };
             let run = judged::run(scenario, shortest.seed, keep);
             judged::recording(scenario, shortest.seed, run, Environment::World)
         });
@@ -223,9 +213,17 @@ fn gather(
 
 fn tell(property: Property, evidence: &Evidence) {
     if let Some(violation) = &evidence.violation {
-        eprintln!("\n  {}: {}", style(property.name()).for_stderr().red(), violation.what);
+        eprintln!(
+            "\n  {}: {}",
+            style(property.name()).for_stderr().red(),
+            violation.what
+        );
         eprintln!("    picture  {}", evidence.picture.display());
-        eprintln!("    replay   {} replay {}", pictures::program(), evidence.recording.display());
+        eprintln!(
+            "    replay   {} replay {}",
+            pictures::program(),
+            evidence.recording.display()
+        );
     }
 }
 
@@ -241,10 +239,18 @@ fn result(
         On::World => "world",
         On::Redis => "redis",
     };
-    let mut value =
-        report::json(scenario, environment, seeds.end - seeds.start, cell, comparisons);
+    let mut value = report::json(
+        scenario,
+        environment,
+        seeds.end - seeds.start,
+        cell,
+        comparisons,
+    );
     let recordings = evidence.iter().map(|(property, evidence)| {
-        (property.name().to_owned(), Value::from(evidence.recording.display().to_string()))
+        (
+            property.name().to_owned(),
+            Value::from(evidence.recording.display().to_string()),
+        )
     });
     value["recordings"] = Value::Object(recordings.collect());
     value

@@ -16,19 +16,34 @@ impl Store {
     /// any work is done for it.
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let advice = || {
-            format!("cannot write to the folder {}; choose another with --out", folder.display())
+            format!(
+                "cannot write to the folder {}; choose another with --out",
+                folder.display()
+            )
         };
         fs::create_dir_all(folder).with_context(advice)?;
         let probe = folder.join(".locklab-writes-here");
         fs::write(&probe, "").with_context(advice)?;
         fs::remove_file(&probe).with_context(advice)?;
-        Ok(Self { folder: folder.to_owned() })
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
     }
 
     /// The folder of a scenario in this one: `kleppmann/k1` in `kleppmann-k1`.
     pub(super) fn of_scenario(&self, name: &str) -> anyhow::Result<Self> {
-        let plain = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
-        Store::open(&self.folder.join(name.chars().map(plain).collect::<String>()))
+        let plain = |c: char| {
+            if c.is_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        };
+        Store::open(
+            &self
+                .folder
+                .join(name.chars().map(plain).collect::<String>()),
+        )
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

@@ -61,15 +61,27 @@ pub(super) fn compare(
         }
     );
     if as_json {
-        report::print_json(&json!({ "runs": scenarios.len() * count, "differences": differences }))?;
+        report::print_json(
+            &json!({ "runs": scenarios.len() * count, "differences": differences }),
+        )?;
     }
-    Ok(if differences.is_empty() { Exit::AsPredicted } else { Exit::Bug })
+    Ok(if differences.is_empty() {
+        Exit::AsPredicted
+    } else {
+        Exit::Bug
+    })
 }
 
 /// Where two runs of one seed part, if they do.
 fn difference(scenario: &Scenario, seed: u64) -> Option<String> {
-    let keep = Keep { messages: true, trace: true };
-    describe(&judged::run(scenario, seed, keep), &judged::run(scenario, seed, keep))
+    let keep = Keep {
+        messages: true,
+        trace: true,
+    };
+    describe(
+        &judged::run(scenario, seed, keep),
+        &judged::run(scenario, seed, keep),
+    )
 }
 
 /// Where two runs part, if they do: at which event of the world, or else in what.
@@ -80,7 +92,9 @@ fn describe(one: &JudgedRun, other: &JudgedRun) -> Option<String> {
             None => "the end of the run".to_owned(),
         };
         let (one, other) = (event(one), event(other));
-        return Some(format!("the runs part at event {place}: {one}, and {other}"));
+        return Some(format!(
+            "the runs part at event {place}: {one}, and {other}"
+        ));
     }
     if one.history != other.history {
         return Some("the same events, but other histories".into());
@@ -96,10 +110,16 @@ mod tests {
     #[test]
     fn two_runs_of_one_seed_are_alike_and_of_two_seeds_part_at_an_event() {
         let scenario = load("kleppmann/k1", &[]).expect("it ships");
-        let keep = Keep { messages: true, trace: true };
+        let keep = Keep {
+            messages: true,
+            trace: true,
+        };
         let run = |seed| judged::run(&scenario, seed, keep);
         assert_eq!(describe(&run(1), &run(1)), None);
         let difference = describe(&run(1), &run(2)).expect("other latencies");
-        assert!(difference.starts_with("the runs part at event "), "{difference}");
+        assert!(
+            difference.starts_with("the runs part at event "),
+            "{difference}"
+        );
     }
 }

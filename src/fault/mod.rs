@@ -172,3 +172,48 @@ impl FaultKind {
         one.iter().chain(other)
     }
 }
+
+/// Every kind of fault: its name, its own keys in a scenario, and what it does.
+pub const KINDS: &[(&str, &str, &str)] = &[
+    (
+        "pause",
+        "on",
+        "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
+    ),
+    (
+        "suspend",
+        "on",
+        "the machine stands still, its monotonic clock too (a virtual machine)",
+    ),
+    (
+        "kill",
+        "on",
+        "the process ends; it starts again after duration_ms, if there is one",
+    ),
+    (
+        "crash",
+        "on",
+        "power loss: silence, then memory is gone; starts again after duration_ms",
+    ),
+    ("partition", "from, to, direction", "nothing gets through"),
+    (
+        "slow-link",
+        "from, to, direction, extra_ms",
+        "everything takes longer",
+    ),
+    (
+        "loss",
+        "from, to, direction, probability",
+        "transmissions are lost and repeated",
+    ),
+    (
+        "clock-step",
+        "on, step_ms",
+        "the wall clock jumps, back if negative",
+    ),
+    (
+        "clock-rate",
+        "on, drift_ppm",
+        "both clocks run wrong by this rate",
+    ),
+];

@@ -3,6 +3,8 @@
 pub mod batch;
 pub mod judged;
 mod lab;
+pub mod ledger;
 mod nemesis;
+pub mod prediction;
 pub mod results;
 pub mod simulate;

@@ -48,7 +48,13 @@ pub fn compare(scenario: &Scenario, cell: &Cell) -> Vec<Comparison> {
             (None, Finding::Violated) if !is_implied(property, scenario) => Judgement::Differs,
             (None, _) => Judgement::Unpredicted,
         };
-        Comparison { property, predicted, observed, tally, judgement }
+        Comparison {
+            property,
+            predicted,
+            observed,
+            tally,
+            judgement,
+        }
     };
     cell.tallies.iter().map(judge).collect()
 }
@@ -74,8 +80,11 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
     }
 }
 
-const PARTS_OF_RESOURCE: [Property; 3] =
-    [Property::StaleWrite, Property::LostUpdate, Property::TokenRegression];
+const PARTS_OF_RESOURCE: [Property; 3] = [
+    Property::StaleWrite,
+    Property::LostUpdate,
+    Property::TokenRegression,
+];
 
 impl Scenario {
     /// The property that the scenario is about: its headline, or else the first that it
@@ -109,9 +118,16 @@ mod tests {
         let mut cell = Cell::default();
         for property in Property::ALL {
             let tally = if violated.contains(property) {
-                Tally { violated: 1, holds: 9, ..Tally::default() }
+                Tally {
+                    violated: 1,
+                    holds: 9,
+                    ..Tally::default()
+                }
             } else {
-                Tally { holds: 10, ..Tally::default() }
+                Tally {
+                    holds: 10,
+                    ..Tally::default()
+                }
             };
             cell.tallies.insert(*property, tally);
         }

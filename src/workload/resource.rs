@@ -11,6 +11,7 @@ use std::rc::Rc;
 use bytes::BytesMut;
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::Observer;
@@ -23,7 +24,7 @@ use crate::scenario::Fencing;
 pub const HOST: &str = "resource";
 
 /// The resource itself.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Register {
     fencing: Fencing,
     version: u64,

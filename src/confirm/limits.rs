@@ -1,0 +1,43 @@
+//! What real Redis cannot honour of a scenario: refused, or noted where the run is
+//! still worth having.
+
+use super::ConfirmError;
+use crate::fault::{FaultKind, Schedule};
+use crate::scenario::{HostClock, Network, Scenario};
+
+/// Refuses what a real run cannot do; returns notes on what it leaves out.
+pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {
+    let hosts = scenario.topology.hosts();
+    for fault in &schedule.faults {
+        match fault.kind {
+            FaultKind::Pause { .. } | FaultKind::Kill { .. } => {}
+            _ => {
+                return Err(ConfirmError::FaultKind {
+                    fault: fault.name.clone(),
+                    kind: fault.kind.name(),
+                });
+            }
+        }
+        for host in fault.kind.hosts() {
+            if !hosts.iter().any(|name| **name == **host) {
+                return Err(ConfirmError::UnknownHost {
+                    fault: fault.name.clone(),
+                    host: host.clone(),
+                });
+            }
+        }
+    }
+    let mut clocks = scenario.clocks.host.iter();
+    if let Some((host, _)) = clocks.find(|(_, clock)| **clock != HostClock::default()) {
+        return Err(ConfirmError::Clocks { host: host.clone() });
+    }
+    let mut notes = Vec::new();
+    if scenario.network != Network::default() {
+        notes.push(
+            "`network` describes the simulated network; on real Redis the loopback interface \
+             carries everything, with its own latency and without loss"
+                .into(),
+        );
+    }
+    Ok(notes)
+}

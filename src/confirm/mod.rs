@@ -1,0 +1,146 @@
+//! The same scenario on real Redis.
+//!
+//! Every node is a `redis-server` of its own on the loopback interface, every client and
+//! the resource a process of its own that runs the *same* code as in the world, and
+//! faults are signals: SIGSTOP and SIGCONT, SIGKILL and a new start. What happened comes
+//! back as a [`History`], so real runs are judged by the checks that judge simulated
+//! ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes share.
+//!
+//! Nothing outlives the bench. Whatever way it ends, by itself, by Ctrl-C or by SIGKILL,
+//! the kernel kills its processes, stopped ones too: each has asked for that
+//! (`PR_SET_PDEATHSIG`) before it began its work. Only Linux has this request, so real
+//! runs need Linux.
+
+use std::env;
+use std::path::PathBuf;
+
+use crate::fault::Schedule;
+use crate::history::History;
+use crate::scenario::Scenario;
+
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
+mod conductor;
+mod error;
+mod limits;
+#[cfg(target_os = "linux")]
+mod ports;
+#[cfg(target_os = "linux")]
+pub mod process;
+#[cfg(target_os = "linux")]
+mod stamp;
+#[cfg(target_os = "linux")]
+mod wire;
+
+pub use error::ConfirmError;
+
+/// A finished run on real Redis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfirmedRun {
+    /// What happened.
+    pub history: History,
+    /// What a reader should know of this run beside its history, in sentences.
+    pub notes: Vec<String>,
+    /// What Redis it was: `7.0.15`.
+    pub redis_version: String,
+}
+
+/// The programs that a real run starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// Locklab itself; it is called with the hidden subcommand `process`.
+    pub locklab: PathBuf,
+    /// The Redis server; a name without `/` is looked for on the `PATH`.
+    pub redis_server: PathBuf,
+}
+
+impl Programs {
+    /// This very program, and `redis-server`, or what `LOCKLAB_REDIS_SERVER` names.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not say where this program lies.
+    pub fn find() -> Result<Self, ConfirmError> {
+        let locklab = env::current_exe().map_err(ConfirmError::OwnProgram)?;
+        let redis_server = env::var_os("LOCKLAB_REDIS_SERVER")
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "redis-server".into());
+        Ok(Self {
+            locklab,
+            redis_server: redis_server.into(),
+        })
+    }
+}
+
+/// Runs `scenario` on real Redis with the programs that [`Programs::find`] finds; see
+/// [`run_with`].
+///
+/// # Errors
+///
+/// See [`ConfirmError`].
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    schedule: &Schedule,
+) -> Result<ConfirmedRun, ConfirmError> {
+    run_with(&Programs::find()?, scenario, seed, schedule)
+}
+
+/// Runs `scenario` on real Redis. Blocks the calling thread until the run is over: its
+/// processes live no longer than that thread.
+///
+/// The seed settles what the programs draw (waits, lock values, workload), not how the
+/// machine schedules them: two runs differ.
+///
+/// # Errors
+///
+/// What real Redis cannot show is refused before anything is started; see
+/// [`ConfirmError`].
+#[cfg(target_os = "linux")]
+pub fn run_with(
+    programs: &Programs,
+    scenario: &Scenario,
+    seed: u64,
+    schedule: &Schedule,
+) -> Result<ConfirmedRun, ConfirmError> {
+    let notes = limits::check(scenario, schedule)?;
+    let redis_version = bench::redis_version(&programs.redis_server)?;
+    let bench = bench::Bench::start(programs, scenario, seed, schedule)?;
+    let history = conductor::conduct(bench, scenario, schedule)?;
+    Ok(ConfirmedRun {
+        history,
+        notes,
+        redis_version,
+    })
+}
+
+/// Refuses: only Linux can run a scenario on real Redis.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn run_with(
+    _programs: &Programs,
+    scenario: &Scenario,
+    _seed: u64,
+    schedule: &Schedule,
+) -> Result<ConfirmedRun, ConfirmError> {
+    limits::check(scenario, schedule)?;
+    Err(ConfirmError::NotLinux)
+}
+
+/// What the hidden subcommand `process` does on Linux; nothing here starts it elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub mod process {
+    use std::process::ExitCode;
+
+    /// Refuses.
+    pub fn main() -> ExitCode {
+        eprintln!("{}", super::ConfirmError::NotLinux);
+        ExitCode::FAILURE
+    }
+}

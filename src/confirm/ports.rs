@@ -1,0 +1,48 @@
+//! Ports for the servers of a run.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process;
+
+use locklab_sim::world::random::Stream;
+
+use crate::env::machine::read_clock;
+use crate::history::ClockKind;
+
+/// Below the 32768 from which Linux takes the ports of outgoing connections. Above it a
+/// client that tries a dead node again and again would one day get that node's port as
+/// its own, be connected with itself, and keep the node from starting again.
+const RANGE: std::ops::Range<u16> = 10_000..32_000;
+
+/// Ports that nobody used a moment ago, all different; fewer than `count` if the range
+/// is crowded. Another program may take one before it is used.
+pub(super) fn free(count: usize) -> Vec<SocketAddr> {
+    let seed = read_clock(ClockKind::Monotonic) ^ u64::from(process::id());
+    let mut stream = Stream::new(seed, "ports");
+    let mut held = Vec::new();
+    for _ in 0..100 * count {
+        if held.len() == count {
+            break;
+        }
+        let port = RANGE.start + stream.below(u64::from(RANGE.end - RANGE.start)) as u16;
+        held.extend(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
+    }
+    held.iter()
+        .filter_map(|listener| listener.local_addr().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_free_and_different() {
+        let ports = free(20);
+        let held: Vec<_> = ports.iter().map(TcpListener::bind).collect();
+        assert_eq!(held.len(), 20);
+        // Bound all at once, so no port came twice. Another test run may have been
+        // quicker with one of them.
+        assert!(held.iter().filter(|listener| listener.is_ok()).count() >= 18);
+        assert!(ports.iter().all(|address| address.ip().is_loopback()));
+    }
+}

@@ -1,0 +1,175 @@
+//! The processes of a real run: what the hidden subcommand `process` does.
+//!
+//! A process reads its job from its standard input and says what happens on its
+//! standard output. It ends with the bench that started it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::io::{self, BufRead, Write};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_sim::world::random::Stream;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::task::{LocalSet, spawn_local};
+
+use super::stamp;
+use super::wire::{ClientJob, Job, Role, Said, Told};
+use crate::env::machine::{Machine, read_clock};
+use crate::history::{ClockKind, Event, Name};
+use crate::workload::Observer;
+use crate::workload::client::LabClient;
+use crate::workload::resource::{self, Register};
+
+/// Does the job that stands on standard input.
+pub fn main() -> ExitCode {
+    match work() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If the bench is gone, nobody wants to know.
+            let _ = say(&Said::Failed(error.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work() -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    let job: Job = hear()?;
+    // A bench that ended before the request above would not end this process.
+    if getppid().as_raw().cast_unsigned() != job.bench {
+        return Err(io::Error::other("the bench is gone"));
+    }
+    match job.role {
+        Role::Client(job) => block_on(client(*job)),
+        Role::Resource { address, register } => block_on(serve(address, register)),
+        // The request outlives this: whatever runs in this process ends with the bench.
+        Role::Guard { program, arguments } => Err(Command::new(program).args(arguments).exec()),
+    }
+}
+
+/// One thread: a stopped process stands still as a whole, and locks need not be `Send`.
+fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, work)
+}
+
+async fn client(job: ClientJob) -> io::Result<()> {
+    let stream = match job.earlier_starts {
+        0 => job.name.to_string(),
+        starts => format!("{}#{}", job.name, starts + 1),
+    };
+    let env = Machine::new(job.addresses, job.seed, &stream);
+    let mut lock = job.lock.build(env.clone(), &job.nodes);
+    // Now, so that processes that begin together also attempt together.
+    lock.connect().await;
+    let reporter = Reporter {
+        name: job.name.clone(),
+        watched: Rc::new(job.watched),
+        calls: Rc::new(Cell::new(job.calls)),
+        grants: Rc::new(Cell::new(job.grants)),
+    };
+    say(&Said::Ready)?;
+    if let Told::Begin { at_ns } = hear()? {
+        let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
+        std::thread::sleep(Duration::from_nanos(left_ns));
+    }
+    let client = LabClient {
+        name: job.name,
+        env,
+        observer: reporter,
+        lock,
+        workload: job.workload,
+        random: Stream::new(job.seed, &format!("workload/{stream}")),
+    };
+    client.run().await;
+    say(&Said::Finished)
+}
+
+async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
+    let listener = TcpListener::bind(address).await?;
+    let register = Rc::new(RefCell::new(register));
+    let reporter = Reporter {
+        name: resource::HOST.into(),
+        watched: Rc::default(),
+        calls: Rc::default(),
+        grants: Rc::default(),
+    };
+    say(&Said::Ready)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        spawn_local(resource::serve(stream, register.clone(), reporter.clone()));
+    }
+}
+
+/// Reports what a process does to the bench.
+#[derive(Clone)]
+struct Reporter {
+    name: Name,
+    watched: Rc<BTreeSet<Name>>,
+    calls: Rc<Cell<u32>>,
+    grants: Rc<Cell<u32>>,
+}
+
+impl Observer for Reporter {
+    fn record(&self, event: Event) {
+        say_or_end(&Said::Record(stamp::record(&self.name, event)));
+    }
+
+    /// Blocks the whole process at a watched point: whatever strikes, strikes here.
+    async fn reach(&self, point: &'static str) {
+        if self.watched.contains(point) {
+            say_or_end(&Said::Reached(point.into()));
+            if hear::<Told>().is_err() {
+                std::process::exit(1);
+            }
+        }
+    }
+
+    fn next_call(&self) -> u32 {
+        increment(&self.calls)
+    }
+
+    fn next_grant(&self) -> u32 {
+        increment(&self.grants)
+    }
+}
+
+fn increment(number: &Cell<u32>) -> u32 {
+    number.set(number.get() + 1);
+    number.get()
+}
+
+/// Says it at once: what was said is known even if the process dies now.
+fn say(said: &Said) -> io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// A process that nobody listens to any more has nothing left to do.
+fn say_or_end(said: &Said) {
+    if say(said).is_err() {
+        std::process::exit(1);
+    }
+}
+
+fn hear<T: DeserializeOwned>() -> io::Result<T> {
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(serde_json::from_str(&line)?)
+}

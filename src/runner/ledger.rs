@@ -1,0 +1,145 @@
+//! The results of a sweep as they come in: a file of JSON lines, one for each finished
+//! cell, from which an interrupted sweep goes on.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::results::Cell;
+use crate::history::file::VERSION;
+use crate::scenario::Scenario;
+
+/// What makes two sweeps the same: the scenario, its overrides, the grid, the seeds, and
+/// the version of Locklab.
+#[derive(Debug, Serialize)]
+pub struct Plan<'a> {
+    /// The scenario with its overrides.
+    pub sweep: &'a Scenario,
+    /// The overrides, as given.
+    pub sets: &'a [String],
+    /// The axes of the grid, as given.
+    pub axes: &'a [String],
+    /// The runs of each cell.
+    pub seeds: u64,
+}
+
+impl Plan<'_> {
+    /// Eight hexadecimal digits that stand for the plan.
+    pub fn id(&self) -> String {
+        format!("{:08x}", xxh3_64(self.line().as_bytes()) as u32)
+    }
+
+    fn line(&self) -> String {
+        let line = serde_json::json!({ "locklab": VERSION, "plan": self });
+        line.to_string()
+    }
+}
+
+/// An open results file.
+#[derive(Debug)]
+pub struct Ledger {
+    file: File,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    place: usize,
+    cell: Cell,
+}
+
+impl Ledger {
+    /// Opens the results of `plan`, and returns the cells that are there already. A file
+    /// of another plan, a damaged line and what follows it are dropped; so is
+    /// everything if `fresh`.
+    pub fn open(
+        path: &Path,
+        plan: &Plan<'_>,
+        fresh: bool,
+    ) -> io::Result<(Self, BTreeMap<usize, Cell>)> {
+        let header = plan.line();
+        let done = if fresh {
+            BTreeMap::new()
+        } else {
+            read(path, &header)?
+        };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .open(path)?;
+        writeln!(file, "{header}")?;
+        let mut ledger = Self { file };
+        for (place, cell) in &done {
+            ledger.add(*place, cell)?;
+        }
+        Ok((ledger, done))
+    }
+
+    /// Writes down a finished cell.
+    pub fn add(&mut self, place: usize, cell: &Cell) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Entry {
+            place,
+            cell: cell.clone(),
+        })?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        self.file.flush()
+    }
+}
+
+fn read(path: &Path, header: &str) -> io::Result<BTreeMap<usize, Cell>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    let mut lines = BufReader::new(file).lines();
+    if !matches!(lines.next(), Some(Ok(line)) if line == header) {
+        return Ok(BTreeMap::new());
+    }
+    let entries = lines.map_while(|line| serde_json::from_str::<Entry>(&line.ok()?).ok());
+    Ok(entries.map(|entry| (entry.place, entry.cell)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load;
+
+    #[test]
+    fn an_interrupted_sweep_goes_on_and_another_begins_anew() {
+        let folder = std::env::temp_dir().join(format!("locklab-ledger-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let path = folder.join("sweep.jsonl");
+        let scenario = load("kleppmann/k1", &[]).expect("it ships");
+        let axes = ["lock.ttl_ms=1,2".to_string()];
+        let plan = |seeds| Plan {
+            sweep: &scenario,
+            sets: &[],
+            axes: &axes,
+            seeds,
+        };
+        let cell = Cell {
+            fingerprint: 7,
+            ..Cell::default()
+        };
+
+        let (mut ledger, done) = Ledger::open(&path, &plan(10), false).expect("opens");
+        assert_eq!(done.len(), 0);
+        ledger.add(1, &cell).expect("writes");
+        ledger.add(0, &cell).expect("writes");
+        // Killed while it wrote the second line.
+        let text = std::fs::read_to_string(&path).expect("is there");
+        std::fs::write(&path, &text[..text.len() - 5]).expect("writes");
+
+        let (_, done) = Ledger::open(&path, &plan(10), false).expect("opens");
+        assert_eq!(done, BTreeMap::from([(1, cell)]));
+        let (_, done) = Ledger::open(&path, &plan(11), false).expect("opens");
+        assert_eq!(done.len(), 0);
+        std::fs::remove_dir_all(&folder).expect("is ours");
+    }
+}

@@ -1,0 +1,380 @@
+//! Scenarios on real Redis: real servers, real processes, real signals, real time.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locklab::confirm::{ConfirmError, ConfirmedRun, Programs, run_with};
+use locklab::fault::expand;
+use locklab::history::{Access, Event, History, Phase};
+use locklab::scenario::Scenario;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Claim K1, ten times as fast as a typical lease: the holder is paused for twice its
+/// lease between reading and writing.
+const K1: &str = r#"
+    title = "the holder is paused for longer than its lease"
+    horizon_ms = 3000
+
+    [lock]
+    name = "set-nx-px"
+    ttl_ms = 300
+    retry_delay_ms = 50
+    retry_jitter_ms = 0
+
+    [workload]
+    hold_ms = 20
+    client.c2.start_ms = 50
+
+    [fault.gc]
+    kind = "pause"
+    on = "c1"
+    after = "c1 read"
+    duration_ms = 600
+"#;
+
+#[test]
+fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
+    let run = confirm(K1).unwrap();
+    assert_eq!(
+        writes(&run.history),
+        [("c2", 0, Accepted(1)), ("c1", 0, Accepted(2))]
+    );
+    // The pause struck at its place, and nothing of c1 happened while it lasted.
+    let [begins_ns, ends_ns] = [Phase::Begins, Phase::Ends].map(|phase| at_ns(&run, "gc", phase));
+    assert!(ends_ns - begins_ns >= 600_000_000);
+    let c1 = run.history.records.iter().filter(|r| *r.host == *"c1");
+    let (before, after): (Vec<_>, Vec<_>) = c1
+        .filter(|r| !matches!(r.event, Event::Fault { .. }))
+        .inspect(|r| assert!(r.at_ns < begins_ns || r.at_ns > ends_ns))
+        .partition(|r| r.at_ns < begins_ns);
+    assert_eq!(before.len(), 5, "acquire, belief, read");
+    assert_eq!(after.len(), 6, "write, belief, release");
+    assert!(run.redis_version.split('.').count() >= 3);
+    assert_eq!(run.notes, [""; 0]);
+}
+
+#[test]
+fn a_fenced_resource_refuses_the_stale_write() {
+    let fenced = K1.replace("ttl_ms = 300", "ttl_ms = 300\nfencing_token = true")
+        + "[resource]\nfencing = \"writes\"\n[network]\nlatency_ms = 7\n";
+    let run = confirm(&fenced).unwrap();
+    assert_eq!(
+        writes(&run.history),
+        [("c2", 0, Accepted(1)), ("c1", 0, Refused)]
+    );
+    assert_eq!(run.notes.len(), 1, "on the latency: {:?}", run.notes);
+}
+
+#[test]
+fn a_killed_holder_leaves_its_lock_and_goes_on_counting_when_it_is_back() {
+    let run = confirm(
+        r#"
+        title = "the holder dies and comes back"
+        horizon_ms = 3000
+        topology.clients = 1
+        lock = { name = "set-nx-px", ttl_ms = 300, retry_delay_ms = 50 }
+        [fault.oom]
+        kind = "kill"
+        on = ["c1", "resource"]
+        after = "c1 wrote"
+        duration_ms = 100
+        [fault.never]
+        kind = "pause"
+        on = "n1"
+        after = "c1 acquired #9"
+        "#,
+    )
+    .unwrap();
+    let records = &run.history.records;
+    // Back after 100 ms, it waits for its own former lease of 300 ms: it draws new lock
+    // values and does not take the old one for its own.
+    let grants = records.iter().filter_map(|r| match r.event {
+        Event::BeliefBegins { grant, .. } => Some((grant, r.at_ns)),
+        _ => None,
+    });
+    let grants: Vec<_> = grants.collect();
+    let [(1, first_ns), (2, second_ns)] = grants[..] else {
+        panic!("two grants expected: {grants:?}");
+    };
+    assert!(second_ns - first_ns >= 299_000_000);
+    let calls = records.iter().filter_map(|r| match r.event {
+        Event::Invoke { call, .. } => Some(call),
+        _ => None,
+    });
+    let calls: Vec<u32> = calls.collect();
+    assert!(
+        calls.iter().copied().eq(1..=calls.len() as u32),
+        "{calls:?}"
+    );
+    // The resource died too, and remembers its version.
+    assert_eq!(
+        writes(&run.history),
+        [("c1", 0, Accepted(1)), ("c1", 1, Accepted(2))]
+    );
+    assert!(at_ns(&run, "oom", Phase::Ends) - at_ns(&run, "oom", Phase::Begins) >= 100_000_000);
+    assert!(at_ns(&run, "never", Phase::Missed) <= run.history.end_ns);
+}
+
+#[test]
+fn a_node_that_starts_again_has_forgotten_the_lock() {
+    let run = confirm(
+        r#"
+        title = "a node without a disk dies under a long lease"
+        horizon_ms = 3000
+        lock = { name = "set-nx-px", ttl_ms = 60000, retry_delay_ms = 20 }
+        [workload]
+        hold_ms = 1000
+        client.c2 = { start_ms = 20, hold_ms = 0 }
+        [fault.oom]
+        kind = "kill"
+        on = "n1"
+        after = "c1 read"
+        delay_ms = 40
+        duration_ms = 50
+        [fault.swap]
+        kind = "pause"
+        on = "n1"
+        at_ms = 400
+        duration_ms = 50
+        "#,
+    )
+    .unwrap();
+    assert_eq!(
+        writes(&run.history),
+        [("c2", 0, Accepted(1)), ("c1", 0, Accepted(2))]
+    );
+    let restart_ns = at_ns(&run, "oom", Phase::Ends);
+    let belief = run
+        .history
+        .records
+        .iter()
+        .find(|r| *r.host == *"c2" && matches!(r.event, Event::BeliefBegins { .. }));
+    assert!(belief.unwrap().at_ns > restart_ns);
+    assert!(at_ns(&run, "swap", Phase::Ends) - at_ns(&run, "swap", Phase::Begins) >= 50_000_000);
+}
+
+#[test]
+fn the_horizon_ends_a_run_and_the_processes_that_stand_still() {
+    let short = K1
+        .replace("horizon_ms = 3000", "horizon_ms = 200")
+        .replace("duration_ms = 600", "");
+    let run = confirm(&short).unwrap();
+    let end_ms = run.history.end_ns / 1_000_000;
+    assert!((200..400).contains(&end_ms), "{end_ms} ms");
+    assert_eq!(writes(&run.history), []);
+}
+
+#[test]
+fn what_real_redis_cannot_show_is_refused_by_name() {
+    let cut = K1.replace(
+        "kind = \"pause\"\n    on = \"c1\"",
+        "kind = \"partition\"\n    from = \"c1\"\n    to = \"n1\"",
+    );
+    let error = confirm(&cut).unwrap_err().to_string();
+    for words in ["`gc`", "`partition`", "`pause` and `kill`", "--on world"] {
+        assert!(error.contains(words), "{words} in: {error}");
+    }
+    let skewed = format!("{K1}[clocks.host.n1]\ndrift_ppm = 1000\n");
+    assert!(matches!(confirm(&skewed), Err(ConfirmError::Clocks { host }) if host == "n1"));
+}
+
+#[test]
+fn programs_that_are_missing_or_wrong_are_named() {
+    let scenario = parse(K1);
+    let schedule = expand(&scenario.fault, 0);
+    let run = |programs| run_with(&programs, &scenario, 0, &schedule).unwrap_err();
+    let error = run(Programs {
+        redis_server: "/nowhere/redis-server".into(),
+        ..programs()
+    });
+    assert!(matches!(error, ConfirmError::NoRedis { .. }), "{error:?}");
+    assert!(error.to_string().contains("apt-get install redis-server"));
+    let error = run(Programs {
+        redis_server: "/bin/cat".into(),
+        ..programs()
+    });
+    assert!(matches!(error, ConfirmError::NotRedis { .. }), "{error:?}");
+    let error = run(Programs {
+        locklab: "/nowhere/locklab".into(),
+        ..programs()
+    });
+    assert!(matches!(error, ConfirmError::Start { .. }), "{error:?}");
+    let error = run(Programs {
+        locklab: "/bin/echo".into(),
+        ..programs()
+    });
+    assert!(matches!(error, ConfirmError::Died { .. }), "{error:?}");
+}
+
+#[test]
+fn nothing_is_left_after_a_run() {
+    let mut bench = Bench::start("over", 300);
+    let family = bench.await_pause();
+    assert!(bench.process.wait().unwrap().success());
+    assert_eq!(survivors(&family), []);
+}
+
+#[test]
+fn nothing_is_left_after_a_bench_that_was_killed() {
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        let mut bench = Bench::start("killed", 60_000);
+        let family = bench.await_pause();
+        kill(Pid::from_raw(bench.process.id() as i32), signal).unwrap();
+        bench.process.wait().unwrap();
+        // The kernel kills them at once; this much for a machine under heavy load.
+        let patience = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < patience && !survivors(&family).is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(survivors(&family), [], "after {signal}");
+    }
+}
+
+fn confirm(scenario: &str) -> Result<ConfirmedRun, ConfirmError> {
+    let scenario = parse(scenario);
+    let schedule = expand(&scenario.fault, 1);
+    run_with(&programs(), &scenario, 1, &schedule)
+}
+
+fn parse(scenario: &str) -> Scenario {
+    toml::from_str(scenario).unwrap()
+}
+
+fn programs() -> Programs {
+    Programs {
+        locklab: env!("CARGO_BIN_EXE_locklab").into(),
+        redis_server: "redis-server".into(),
+    }
+}
+
+/// What the resource did with a write.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Accepted(u64),
+    Refused,
+}
+use Answer::{Accepted, Refused};
+
+/// The writes that came to the resource: who, computed from which version, the answer.
+fn writes(history: &History) -> Vec<(&str, u64, Answer)> {
+    let write = |event| match event {
+        &Event::Access {
+            ref client,
+            access: Access::Write { based_on, version },
+            accepted,
+            ..
+        } => {
+            let answer = if accepted { Accepted(version) } else { Refused };
+            Some((&**client, based_on, answer))
+        }
+        _ => None,
+    };
+    history
+        .records
+        .iter()
+        .filter_map(|r| write(&r.event))
+        .collect()
+}
+
+/// When a fault came to this phase, in nanoseconds since the run began.
+fn at_ns(run: &ConfirmedRun, name: &str, wanted: Phase) -> u64 {
+    let here = |event: &Event| matches!(event, Event::Fault { fault, phase, .. } if **fault == *name && *phase == wanted);
+    let record = run.history.records.iter().find(|r| here(&r.event));
+    record
+        .unwrap_or_else(|| panic!("{name} never came to {wanted:?}"))
+        .at_ns
+}
+
+/// `locklab run` as a process of its own, at a scenario that only its horizon ends: c1
+/// is stopped and never goes on.
+struct Bench {
+    process: Child,
+    file: PathBuf,
+}
+
+impl Bench {
+    fn start(name: &str, horizon_ms: u64) -> Self {
+        let horizon = format!("horizon_ms = {horizon_ms}");
+        let scenario = K1
+            .replace("horizon_ms = 3000", &horizon)
+            .replace("duration_ms = 600", "");
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+        fs::write(&file, scenario).unwrap();
+        let process = Command::new(env!("CARGO_BIN_EXE_locklab"))
+            .args(["run".as_ref(), file.as_os_str()])
+            .args(["--on", "redis"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { process, file }
+    }
+
+    /// Waits until the run is in its midst, for c1 stands still; its processes.
+    fn await_pause(&self) -> Vec<Process> {
+        let patience = Instant::now() + Duration::from_secs(5);
+        loop {
+            let mut family = processes();
+            family.retain(|process| process.parent == self.process.id());
+            if family.iter().any(|process| process.state == "T") {
+                assert_eq!(family.len(), 4, "c1, c2, n1, resource");
+                return family;
+            }
+            assert!(Instant::now() < patience, "the fault never struck");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// A process of this machine. Its id may be given to another one, its id and start time
+/// may not.
+#[derive(Debug, PartialEq, Eq)]
+struct Process {
+    id: u32,
+    parent: u32,
+    state: String,
+    /// In clock ticks since the machine was started.
+    started: u64,
+}
+
+/// Those of these processes that are still alive.
+fn survivors(family: &[Process]) -> Vec<Process> {
+    let mut alive = processes();
+    alive.retain(|process| {
+        let same = |one: &Process| one.id == process.id && one.started == process.started;
+        process.state != "Z" && family.iter().any(same)
+    });
+    alive
+}
+
+fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    // A process may be gone before it is looked at.
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    stats.filter_map(|stat| process(&stat)).collect()
+}
+
+/// Reads `/proc/ID/stat`: `ID (name) state parent …`, the start time is the 22nd.
+fn process(stat: &str) -> Option<Process> {
+    let (id, _) = stat.split_once(' ')?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    Some(Process {
+        id: id.parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
+        state: fields[0].into(),
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
