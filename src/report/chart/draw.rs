@@ -116,7 +116,8 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
         .x_desc(&plot.x.label)
         .y_desc(&plot.y_label)
         .axis_desc_style(style(16.0, palette::INK))
-        .label_style(style(14.0, palette::INK))
+        .x_label_style(style(tick_size(&plot.x), palette::INK))
+        .y_label_style(style(14.0, palette::INK))
         .x_labels(plot.x.ticks.len())
         .y_labels(6)
         .y_label_formatter(&|percent| format!("{percent:.decimals$}"))
@@ -124,6 +125,14 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
         .map_err(failed)?;
     let area = chart.plotting_area().clone();
     Ok(move |x, y| area.map_coordinate(&(x, y)))
+}
+
+/// The size of the x axis's labels: 14, or less where words would meet.
+fn tick_size(axis: &XAxis) -> f64 {
+    let room = f64::from(WIDTH as i32 - LEFT - RIGHT) / axis.ticks.len().max(1) as f64;
+    let widths = axis.ticks.iter().map(|(_, text)| font::width(text, 14.0));
+    let widest = widths.fold(1.0, f64::max);
+    (14.0 * (room - 8.0) / widest).clamp(8.0, 14.0)
 }
 
 /// Interval as a light band with whiskers at the measured points; then the line.

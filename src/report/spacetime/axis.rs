@@ -11,6 +11,8 @@ use super::{
 
 /// The size of all text on the axis.
 const SIZE: f64 = 11.0;
+/// In a column narrower than this the axis is interrupted and bears no mark.
+const NARROW: f64 = 20.0;
 /// Ticks stand at least this far apart.
 const TICK_SPACING: f64 = 64.0;
 
@@ -93,7 +95,10 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
 fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
     let y = page.lanes.bottom;
     let middle = (gap.left + gap.right) / 2.0;
-    let half = ((gap.right - gap.left) / 2.0 - 1.0).min(5.0);
+    if gap.right - gap.left < NARROW {
+        return;
+    }
+    let half = 5.0;
     page.svg.line((gap.left, y), (middle - half, y), stroke);
     page.svg.line((middle + half, y), (gap.right, y), stroke);
     for x in [middle - half, middle + half] {
