@@ -317,6 +317,61 @@ fn late_replies() -> (History, Violation) {
     )
 }
 
+/// The write, not the writer, is held up: an arrow of 90 s beside bursts of 10 ms.
+fn late_write() -> (History, Violation) {
+    let mut story = Story::default();
+    story.invoke(9.0, "c1", Op::Acquire);
+    story.exchange(9.0, 1.5, ("c1", "n1"), ["SET lock 5f2e NX PX 30000", "OK"]);
+    story.complete(12.0, "c1", Op::Acquire, Outcome::Ok);
+    story.holds(12.0, "c1", Some(29_900.0), None);
+    story.access(12.3, "c1", READ_0, None, true);
+    story.fault(15.5, "c1", "backbone", "slow-link", Phase::Begins);
+    story.fault(60_000.0, "c1", "backbone", "slow-link", Phase::Ends);
+    let way = ("c1", "resource");
+    story.message(16.0, Some(90_016.0), way, "write over v0");
+    let write = Event::Access {
+        client: "c1".into(),
+        grant: 1,
+        access: Access::Write {
+            based_on: 0,
+            version: 2,
+        },
+        token: None,
+        accepted: true,
+    };
+    story.record(90_016.0, "resource", write);
+    story.releases(29_000.0, "c1");
+    for attempt in 0..140 {
+        let at_ms = 20.0 + 200.0 * f64::from(attempt);
+        story.invoke(at_ms, "c2", Op::Acquire);
+        story.exchange(
+            at_ms,
+            1.4,
+            ("c2", "n1"),
+            ["SET lock 90ab NX PX 30000", "nil"],
+        );
+        story.complete(at_ms + 2.8, "c2", Op::Acquire, Outcome::Failed);
+    }
+    story.invoke(30_010.0, "c2", Op::Acquire);
+    story.exchange(
+        30_010.0,
+        1.5,
+        ("c2", "n1"),
+        ["SET lock 90ab NX PX 30000", "OK"],
+    );
+    story.complete(30_013.0, "c2", Op::Acquire, Outcome::Ok);
+    story.holds(30_013.0, "c2", Some(29_900.0), None);
+    story.access(30_013.5, "c2", READ_0, None, true);
+    story.access(30_017.0, "c2", WRITE_1, None, true);
+    story.releases(30_021.0, "c2");
+    let what = "c1's write over version 0 arrived 90 s late, after c2, the later holder, had \
+                written version 1.";
+    (
+        story.end(100_000.0),
+        violation(90_016.0, 90_016.0, &["c1", "c2"], what),
+    )
+}
+
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
     let bytes = spacetime::draw(history, title, violation, Format::Svg);
     String::from_utf8(bytes.expect("the history is not empty")).expect("SVG is text")
@@ -344,6 +399,16 @@ fn a_clock_jumps() {
     insta::assert_snapshot!(svg(
         &history,
         "Redlock: the clock of one node jumps forward",
+        Some(&violation)
+    ));
+}
+
+#[test]
+fn a_write_that_is_held_up() {
+    let (history, violation) = late_write();
+    insta::assert_snapshot!(svg(
+        &history,
+        "The write is held up in the network",
         Some(&violation)
     ));
 }

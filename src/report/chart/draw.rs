@@ -11,7 +11,8 @@ use super::series::{Plot, Point, Series};
 use super::x_axis::{Kind, XAxis};
 
 const WIDTH: u32 = 1200;
-const HEIGHT: u32 = 680;
+/// The height of what stands below title and legend.
+const BODY: u32 = 560;
 /// From the left edge to the y axis, and from the axis's end to the right edge.
 const LEFT: i32 = 92;
 const RIGHT: i32 = 36;
@@ -28,12 +29,14 @@ type Pixel = (i32, i32);
 pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     register_font(font::FAMILY, FontStyle::Normal, font::BYTES)
         .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
+    let header = Header::new(plot);
+    let size = (WIDTH, header.bottom as u32 + BODY);
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
-        let top = header(&root, plot)?;
-        let (_, body) = root.split_vertically(top);
+        header.draw(&root, plot)?;
+        let (_, body) = root.split_vertically(header.bottom);
         let at = axes(&body, plot)?;
         for (number, series) in plot.series.iter().enumerate() {
             match plot.x.kind {
@@ -50,33 +53,62 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     Ok(svg)
 }
 
-/// Title, subtitle and legend; gives the height that they take.
-fn header(root: &Area, plot: &Plot) -> Result<i32, Error> {
-    let mut y = 22;
-    for line in font::wrap(&plot.title, 22.0, f64::from(WIDTH as i32 - LEFT - RIGHT)) {
-        text(root, (LEFT, y), &line, 22.0, palette::INK)?;
-        y += 28;
-    }
-    text(root, (LEFT, y + 2), &plot.subtitle, 14.0, palette::MUTED)?;
-    y += 36;
+/// Title, subtitle and legend, each text with its place.
+struct Header {
+    title: Vec<(Pixel, String)>,
+    subtitle: Pixel,
+    /// Of the series, and last of the reference curve.
+    legend: Vec<(Pixel, String)>,
+    bottom: i32,
+}
 
-    let reference = plot.reference.iter().map(|curve| curve.label.as_str());
-    let labels = plot.series.iter().map(|series| series.label.as_str());
-    let mut x = LEFT;
-    for (number, label) in labels.chain(reference).enumerate() {
-        let width = 36 + font::width(label, 14.0).ceil() as i32;
-        if x > LEFT && x + width > WIDTH as i32 - RIGHT {
-            x = LEFT;
-            y += 24;
+impl Header {
+    fn new(plot: &Plot) -> Self {
+        let right = WIDTH as i32 - RIGHT;
+        let mut y = 22;
+        let title = font::wrap(&plot.title, 22.0, f64::from(right - LEFT));
+        let title = title.into_iter().map(|line| {
+            y += 28;
+            ((LEFT, y - 28), line)
+        });
+        let title = title.collect();
+        let subtitle = (LEFT, y + 2);
+        y += 36;
+
+        let series = plot.series.iter().map(|series| &series.label);
+        let reference = plot.reference.iter().map(|curve| &curve.label);
+        let mut x = LEFT;
+        let legend = series.chain(reference).map(|label| {
+            let width = 36 + font::width(label, 14.0).ceil() as i32;
+            if x > LEFT && x + width > right {
+                x = LEFT;
+                y += 24;
+            }
+            x += width + 28;
+            ((x - width - 28, y), label.clone())
+        });
+        Header {
+            title,
+            subtitle,
+            legend: legend.collect(),
+            bottom: y + 34,
         }
-        match plot.series.get(number) {
-            Some(_) => key(root, (x, y + 8), number, plot.x.kind)?,
-            None => dashes(root, vec![(x, y + 8), (x + 28, y + 8)])?,
-        }
-        text(root, (x + 36, y), label, 14.0, palette::INK)?;
-        x += width + 28;
     }
-    Ok(y + 34)
+
+    fn draw(&self, root: &Area, plot: &Plot) -> Result<(), Error> {
+        for (at, line) in &self.title {
+            text(root, *at, line, 22.0, palette::INK)?;
+        }
+        text(root, self.subtitle, &plot.subtitle, 14.0, palette::MUTED)?;
+        for (number, &((x, y), ref label)) in self.legend.iter().enumerate() {
+            match plot.series.get(number) {
+                Some(_) => key(root, (x, y + 8), number, plot.x.kind)?,
+                None => dashes(root, vec![(x, y + 8), (x + 28, y + 8)])?,
+            }
+            text(root, (x + 36, y), label, 14.0, palette::INK)?;
+        }
+        Ok(())
+    }
 }
 
 /// The sign of a series in the legend.

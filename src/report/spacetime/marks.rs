@@ -41,7 +41,8 @@ pub(super) fn accesses(page: &mut Page, scene: &Scene) {
         let colour = palette::series(asker.client);
         if !scene.messages.iter().any(|m| m.to == record.host) {
             let look = format!(r#"stroke="{colour}" stroke-width="1" stroke-dasharray="2 2""#);
-            page.svg.line((at.0, asker.y), at, &look);
+            let start = asker.y + asker.host.role.reach();
+            page.svg.line((at.0, start), at, &look);
         }
         access_mark(page, at, Mark::of(*access, *accepted), colour);
         page.labels.reserve(around(at, 7.0));
