@@ -1,5 +1,7 @@
 //! The rate chart, from sweeps made by hand.
 
+use resvg::usvg::{Options, Tree};
+
 use locklab::{
     check::Property,
     report::{
@@ -175,10 +177,12 @@ fn forty_series_leave_room_for_the_chart() {
 #[test]
 fn a_sweep_over_nothing_still_has_its_chart() {
     let single = sweep(
-        "One cell",
+        "One <cell> & \"no\" \u{1}parameter",
         vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
     );
     let drawn = svg(&single, &ChartOptions::default());
+    let well_formed = Tree::from_str(&drawn, &Options::default());
+    assert!(well_formed.is_ok(), "{well_formed:?}");
     assert!(drawn.contains("no deadlock"), "{drawn}");
     assert!(drawn.contains("1 of 10 verdicts inconclusive"), "{drawn}");
 }

@@ -5,8 +5,9 @@ use plotters::coord::{Shift, types::RangedCoordf64};
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::register_font;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::{Error, font, palette};
+use super::super::{Error, font, palette, svg::printable};
 use super::series::{Plot, Point, Series};
 use super::x_axis::{Kind, XAxis};
 
@@ -38,6 +39,7 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
         header.draw(&root, plot)?;
         let (_, body) = root.split_vertically(header.bottom);
         let at = axes(&body, plot)?;
+        x_labels(&root, &at, &plot.x)?;
         for (number, series) in plot.series.iter().enumerate() {
             match plot.x.kind {
                 Kind::Words => bars(&root, &at, series, number, plot.series.len())?,
@@ -145,11 +147,10 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
         .light_line_style(TRANSPARENT)
         .axis_style(colour(palette::MUTED))
         .set_all_tick_mark_size(5)
-        .x_desc(&plot.x.label)
+        .x_desc(printable(&plot.x.label))
         .y_desc(&plot.y_label)
         .axis_desc_style(style(16.0, palette::INK))
-        .x_label_style(style(tick_size(&plot.x), palette::INK))
-        .y_label_style(style(14.0, palette::INK))
+        .label_style(style(14.0, palette::INK))
         .x_labels(plot.x.ticks.len())
         .y_labels(6)
         .y_label_formatter(&|percent| format!("{percent:.decimals$}"))
@@ -159,12 +160,25 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
     Ok(move |x, y| area.map_coordinate(&(x, y)))
 }
 
-/// The size of the x axis's labels: 14, or less where words would meet.
-fn tick_size(axis: &XAxis) -> f64 {
+/// The labels of the x axis, which `plotters` would let meet: they are smaller where
+/// room is short, and in two rows where that does not help.
+fn x_labels(root: &Area, at: &impl Fn(f64, f64) -> Pixel, axis: &XAxis) -> Result<(), Error> {
     let room = f64::from(WIDTH as i32 - LEFT - RIGHT) / axis.ticks.len().max(1) as f64;
     let widths = axis.ticks.iter().map(|(_, text)| font::width(text, 14.0));
     let widest = widths.fold(1.0, f64::max);
-    (14.0 * (room - 8.0) / widest).clamp(8.0, 14.0)
+    let fitting = |room: f64| (14.0 * (room - 8.0) / widest).min(14.0);
+    let (size, rows) = match fitting(room) {
+        size if size >= 10.0 => (size, 1),
+        _ => (fitting(2.0 * room).clamp(8.0, 11.0), 2),
+    };
+    let centred = style(size, palette::INK).pos(Pos::new(HPos::Center, VPos::Top));
+    for (number, (tick, label)) in axis.ticks.iter().enumerate() {
+        let (x, y) = at(*tick, 0.0);
+        let place = (x, y + 10 + 16 * (number as i32 % rows));
+        let text = Text::new(printable(label), place, centred.clone());
+        root.draw(&text).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Interval as a light band with whiskers at the measured points; then the line.
@@ -260,7 +274,7 @@ fn marker(root: &Area, (x, y): Pixel, number: usize) -> Result<(), Error> {
 }
 
 fn text(root: &Area, at: Pixel, text: &str, size: f64, ink: &str) -> Result<(), Error> {
-    root.draw(&Text::new(text.to_owned(), at, style(size, ink)))
+    root.draw(&Text::new(printable(text), at, style(size, ink)))
         .map_err(failed)
 }
 
@@ -286,14 +300,14 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// The x axis with ticks where it says, not where `plotters` would put them.
 #[derive(Clone)]
 struct Ticked {
-    axis: XAxis,
+    ticks: Vec<f64>,
     scale: RangedCoordf64,
 }
 
 impl Ticked {
     fn new(axis: &XAxis) -> Self {
         Ticked {
-            axis: axis.clone(),
+            ticks: axis.ticks.iter().map(|&(at, _)| at).collect(),
             scale: (axis.range.0..axis.range.1).into(),
         }
     }
@@ -308,7 +322,7 @@ impl Ranged for Ticked {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.axis.ticks.iter().map(|&(at, _)| at).collect()
+        self.ticks.clone()
     }
 
     fn range(&self) -> std::ops::Range<f64> {
@@ -317,8 +331,8 @@ impl Ranged for Ticked {
 }
 
 impl ValueFormatter<f64> for Ticked {
-    fn format_ext(&self, value: &f64) -> String {
-        let tick = self.axis.ticks.iter().find(|(at, _)| at == value);
-        tick.map_or(String::new(), |(_, label)| label.clone())
+    /// Nothing: [`x_labels`] writes them.
+    fn format_ext(&self, _: &f64) -> String {
+        String::new()
     }
 }
