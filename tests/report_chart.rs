@@ -1,5 +1,7 @@
 //! The rate chart, from sweeps made by hand.
 
+use resvg::usvg::{Options, Tree};
+
 use locklab::{
     check::Property,
     report::{
@@ -151,13 +153,36 @@ fn rare_violations_can_fill_the_axis() {
     assert!(fitted.contains("\n0.20\n"), "{fitted}");
 }
 
+/// The page grows with its legend; the axes keep their size.
+#[test]
+fn forty_series_leave_room_for_the_chart() {
+    let cells = (0..40).flat_map(|series| {
+        ["1", "2"].map(|n| {
+            let name = format!("\"lock-with-a-long-name-{series}\"");
+            let parameters = [("n", n), ("lock.name", name.as_str())];
+            cell(&parameters, &[(Property::Lease, tally(series, 200, 0))])
+        })
+    });
+    let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
+    let few = svg(&pauses(), &on_paper());
+    let height = |drawn: &str| -> u32 {
+        let rest = &drawn[drawn.find("height=\"").expect("it says its height") + 8..];
+        let end = rest.find('"').expect("the attribute ends");
+        rest[..end].parse().expect("a number")
+    };
+    // Three to a row: 13 rows after the first, of 24 units each.
+    assert_eq!(height(&crowded), height(&few) + 13 * 24);
+}
+
 #[test]
 fn a_sweep_over_nothing_still_has_its_chart() {
     let single = sweep(
-        "One cell",
+        "One <cell> & \"no\" \u{1}parameter",
         vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
     );
     let drawn = svg(&single, &ChartOptions::default());
+    let well_formed = Tree::from_str(&drawn, &Options::default());
+    assert!(well_formed.is_ok(), "{well_formed:?}");
     assert!(drawn.contains("no deadlock"), "{drawn}");
     assert!(drawn.contains("1 of 10 verdicts inconclusive"), "{drawn}");
 }

@@ -9,6 +9,8 @@ pub(super) const INK: &str = "#222222";
 pub(super) const MUTED: &str = "#666666";
 /// Grids and life lines.
 pub(super) const FAINT: &str = "#c8c8c8";
+/// The ground of columns in which time is shortened.
+pub(super) const IDLE: &str = "#f4f4f4";
 /// A violation, and nothing else.
 pub(super) const VIOLATION: &str = "#cc1f1a";
 

@@ -133,21 +133,29 @@ fn number(value: f64) -> String {
     if text == "-0" { "0" } else { text }.to_owned()
 }
 
-/// Text as XML wants it; characters that XML 1.0 cannot hold become `?`.
+/// Text as XML wants it.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
             c => escaped.push(c),
         }
     }
     escaped
+}
+
+/// The text on one line; characters that XML 1.0 cannot hold become `?`.
+pub(super) fn printable(text: &str) -> String {
+    let printable = text.chars().map(|c| match c {
+        '\t' | '\n' | '\r' => ' ',
+        '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => '?',
+        c => c,
+    });
+    printable.collect()
 }
 
 #[cfg(test)]

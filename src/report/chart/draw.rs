@@ -5,13 +5,15 @@ use plotters::coord::{Shift, types::RangedCoordf64};
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::register_font;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::{Error, font, palette};
+use super::super::{Error, font, palette, svg::printable};
 use super::series::{Plot, Point, Series};
 use super::x_axis::{Kind, XAxis};
 
 const WIDTH: u32 = 1200;
-const HEIGHT: u32 = 680;
+/// The height of what stands below title and legend.
+const BODY: u32 = 560;
 /// From the left edge to the y axis, and from the axis's end to the right edge.
 const LEFT: i32 = 92;
 const RIGHT: i32 = 36;
@@ -28,13 +30,16 @@ type Pixel = (i32, i32);
 pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     register_font(font::FAMILY, FontStyle::Normal, font::BYTES)
         .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
+    let header = Header::new(plot);
+    let size = (WIDTH, header.bottom as u32 + BODY);
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
-        let top = header(&root, plot)?;
-        let (_, body) = root.split_vertically(top);
+        header.draw(&root, plot)?;
+        let (_, body) = root.split_vertically(header.bottom);
         let at = axes(&body, plot)?;
+        x_labels(&root, &at, &plot.x)?;
         for (number, series) in plot.series.iter().enumerate() {
             match plot.x.kind {
                 Kind::Words => bars(&root, &at, series, number, plot.series.len())?,
@@ -50,33 +55,62 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     Ok(svg)
 }
 
-/// Title, subtitle and legend; gives the height that they take.
-fn header(root: &Area, plot: &Plot) -> Result<i32, Error> {
-    let mut y = 22;
-    for line in font::wrap(&plot.title, 22.0, f64::from(WIDTH as i32 - LEFT - RIGHT)) {
-        text(root, (LEFT, y), &line, 22.0, palette::INK)?;
-        y += 28;
-    }
-    text(root, (LEFT, y + 2), &plot.subtitle, 14.0, palette::MUTED)?;
-    y += 36;
+/// Title, subtitle and legend, each text with its place.
+struct Header {
+    title: Vec<(Pixel, String)>,
+    subtitle: Pixel,
+    /// Of the series, and last of the reference curve.
+    legend: Vec<(Pixel, String)>,
+    bottom: i32,
+}
 
-    let reference = plot.reference.iter().map(|curve| curve.label.as_str());
-    let labels = plot.series.iter().map(|series| series.label.as_str());
-    let mut x = LEFT;
-    for (number, label) in labels.chain(reference).enumerate() {
-        let width = 36 + font::width(label, 14.0).ceil() as i32;
-        if x > LEFT && x + width > WIDTH as i32 - RIGHT {
-            x = LEFT;
-            y += 24;
+impl Header {
+    fn new(plot: &Plot) -> Self {
+        let right = WIDTH as i32 - RIGHT;
+        let mut y = 22;
+        let title = font::wrap(&plot.title, 22.0, f64::from(right - LEFT));
+        let title = title.into_iter().map(|line| {
+            y += 28;
+            ((LEFT, y - 28), line)
+        });
+        let title = title.collect();
+        let subtitle = (LEFT, y + 2);
+        y += 36;
+
+        let series = plot.series.iter().map(|series| &series.label);
+        let reference = plot.reference.iter().map(|curve| &curve.label);
+        let mut x = LEFT;
+        let legend = series.chain(reference).map(|label| {
+            let width = 36 + font::width(label, 14.0).ceil() as i32;
+            if x > LEFT && x + width > right {
+                x = LEFT;
+                y += 24;
+            }
+            x += width + 28;
+            ((x - width - 28, y), label.clone())
+        });
+        Header {
+            title,
+            subtitle,
+            legend: legend.collect(),
+            bottom: y + 34,
         }
-        match plot.series.get(number) {
-            Some(_) => key(root, (x, y + 8), number, plot.x.kind)?,
-            None => dashes(root, vec![(x, y + 8), (x + 28, y + 8)])?,
-        }
-        text(root, (x + 36, y), label, 14.0, palette::INK)?;
-        x += width + 28;
     }
-    Ok(y + 34)
+
+    fn draw(&self, root: &Area, plot: &Plot) -> Result<(), Error> {
+        for (at, line) in &self.title {
+            text(root, *at, line, 22.0, palette::INK)?;
+        }
+        text(root, self.subtitle, &plot.subtitle, 14.0, palette::MUTED)?;
+        for (number, &((x, y), ref label)) in self.legend.iter().enumerate() {
+            match plot.series.get(number) {
+                Some(_) => key(root, (x, y + 8), number, plot.x.kind)?,
+                None => dashes(root, vec![(x, y + 8), (x + 28, y + 8)])?,
+            }
+            text(root, (x + 36, y), label, 14.0, palette::INK)?;
+        }
+        Ok(())
+    }
 }
 
 /// The sign of a series in the legend.
@@ -113,7 +147,7 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
         .light_line_style(TRANSPARENT)
         .axis_style(colour(palette::MUTED))
         .set_all_tick_mark_size(5)
-        .x_desc(&plot.x.label)
+        .x_desc(printable(&plot.x.label))
         .y_desc(&plot.y_label)
         .axis_desc_style(style(16.0, palette::INK))
         .label_style(style(14.0, palette::INK))
@@ -124,6 +158,27 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
         .map_err(failed)?;
     let area = chart.plotting_area().clone();
     Ok(move |x, y| area.map_coordinate(&(x, y)))
+}
+
+/// The labels of the x axis, which `plotters` would let meet: they are smaller where
+/// room is short, and in two rows where that does not help.
+fn x_labels(root: &Area, at: &impl Fn(f64, f64) -> Pixel, axis: &XAxis) -> Result<(), Error> {
+    let room = f64::from(WIDTH as i32 - LEFT - RIGHT) / axis.ticks.len().max(1) as f64;
+    let widths = axis.ticks.iter().map(|(_, text)| font::width(text, 14.0));
+    let widest = widths.fold(1.0, f64::max);
+    let fitting = |room: f64| (14.0 * (room - 8.0) / widest).min(14.0);
+    let (size, rows) = match fitting(room) {
+        size if size >= 10.0 => (size, 1),
+        _ => (fitting(2.0 * room).clamp(8.0, 11.0), 2),
+    };
+    let centred = style(size, palette::INK).pos(Pos::new(HPos::Center, VPos::Top));
+    for (number, (tick, label)) in axis.ticks.iter().enumerate() {
+        let (x, y) = at(*tick, 0.0);
+        let place = (x, y + 10 + 16 * (number as i32 % rows));
+        let text = Text::new(printable(label), place, centred.clone());
+        root.draw(&text).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Interval as a light band with whiskers at the measured points; then the line.
@@ -219,7 +274,7 @@ fn marker(root: &Area, (x, y): Pixel, number: usize) -> Result<(), Error> {
 }
 
 fn text(root: &Area, at: Pixel, text: &str, size: f64, ink: &str) -> Result<(), Error> {
-    root.draw(&Text::new(text.to_owned(), at, style(size, ink)))
+    root.draw(&Text::new(printable(text), at, style(size, ink)))
         .map_err(failed)
 }
 
@@ -245,14 +300,14 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// The x axis with ticks where it says, not where `plotters` would put them.
 #[derive(Clone)]
 struct Ticked {
-    axis: XAxis,
+    ticks: Vec<f64>,
     scale: RangedCoordf64,
 }
 
 impl Ticked {
     fn new(axis: &XAxis) -> Self {
         Ticked {
-            axis: axis.clone(),
+            ticks: axis.ticks.iter().map(|&(at, _)| at).collect(),
             scale: (axis.range.0..axis.range.1).into(),
         }
     }
@@ -267,7 +322,7 @@ impl Ranged for Ticked {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.axis.ticks.iter().map(|&(at, _)| at).collect()
+        self.ticks.clone()
     }
 
     fn range(&self) -> std::ops::Range<f64> {
@@ -276,8 +331,8 @@ impl Ranged for Ticked {
 }
 
 impl ValueFormatter<f64> for Ticked {
-    fn format_ext(&self, value: &f64) -> String {
-        let tick = self.axis.ticks.iter().find(|(at, _)| at == value);
-        tick.map_or(String::new(), |(_, label)| label.clone())
+    /// Nothing: [`x_labels`] writes them.
+    fn format_ext(&self, _: &f64) -> String {
+        String::new()
     }
 }

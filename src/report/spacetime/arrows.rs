@@ -65,7 +65,7 @@ fn retries(page: &mut Page, scene: &Scene) {
         for message in scene.retry_messages.iter().filter(|m| retry.owns(m)) {
             if let Some(arrow) = arrow(page, scene, message) {
                 let colour = arrow.colour;
-                let look = format!(r#"stroke="{colour}" stroke-width="0.8" stroke-opacity="0.35""#);
+                let look = format!(r#"stroke="{colour}" stroke-width="0.8" stroke-opacity="0.3""#);
                 page.svg.line(arrow.from, arrow.to, &look);
             }
         }
@@ -108,6 +108,7 @@ fn places(arrow: Arrow) -> Vec<(f64, f64, Anchor)> {
         [
             (x - 8.0, y - lift, Anchor::Start),
             (x + 4.0, y - lift, Anchor::End),
+            (x, y - lift, Anchor::Middle),
         ]
     });
     let shares = [0.5, 0.35, 0.65, 0.22, 0.78, 0.12, 0.88];

@@ -1,7 +1,10 @@
 //! The time axis, and the columns in which time is shortened.
 
 use super::{
-    super::{font, palette, svg::Anchor},
+    super::{
+        font, palette,
+        svg::{Anchor, TextStyle},
+    },
     draw::Page,
     duration,
     labels::Area,
@@ -11,6 +14,8 @@ use super::{
 
 /// The size of all text on the axis.
 const SIZE: f64 = 11.0;
+/// In a column narrower than this the axis is interrupted and bears no mark.
+const NARROW: f64 = 20.0;
 /// Ticks stand at least this far apart.
 const TICK_SPACING: f64 = 64.0;
 
@@ -41,7 +46,7 @@ pub(super) fn idle_columns(page: &mut Page) {
         page.svg.rect(
             (gap.left, top),
             (gap.right - gap.left, bottom - top),
-            r##"fill="#f4f4f4""##,
+            &format!(r#"fill="{}""#, palette::IDLE),
         );
     }
 }
@@ -59,7 +64,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     page.svg.text(
         title,
         "time (ms)",
-        super::super::svg::TextStyle {
+        TextStyle {
             size: SIZE,
             colour: palette::MUTED,
             anchor: Anchor::End,
@@ -73,12 +78,9 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
         let look = (SIZE, palette::MUTED);
         page.labels.put(&mut page.svg, &text, look, &place);
 
-        let clients: Vec<(&str, f64)> = (page.lanes.lanes.iter())
-            .map(|lane| (lane.host.name, lane.y))
-            .collect();
-        for (client, lane) in clients {
-            if let Some(note) = waiting(scene, client, gap.from_ns, gap.to_ns) {
-                let place = [(middle, lane - 8.0, Anchor::Middle)];
+        for lane in &page.lanes.lanes {
+            if let Some(note) = waiting(scene, lane.host.name, gap.from_ns, gap.to_ns) {
+                let place = [(middle, lane.y - 8.0, Anchor::Middle)];
                 page.labels.put(&mut page.svg, &note, look, &place);
             }
         }
@@ -89,14 +91,17 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// Two waves across the axis.
+/// The axis interrupted, with a stroke on either side.
 fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
     let y = page.lanes.bottom;
+    if gap.right - gap.left < NARROW {
+        return;
+    }
     let middle = (gap.left + gap.right) / 2.0;
-    let half = ((gap.right - gap.left) / 2.0 - 1.0).min(5.0);
-    page.svg.line((gap.left, y), (middle - half, y), stroke);
-    page.svg.line((middle + half, y), (gap.right, y), stroke);
-    for x in [middle - half, middle + half] {
+    let (end, start) = (middle - 5.0, middle + 5.0);
+    page.svg.line((gap.left, y), (end, y), stroke);
+    page.svg.line((start, y), (gap.right, y), stroke);
+    for x in [end, start] {
         page.svg
             .line((x - 3.0, y + 6.0), (x + 3.0, y - 6.0), stroke);
     }

@@ -153,8 +153,8 @@ fn life_lines(page: &mut Page) {
         page.labels.avoid(ends.0, ends.1);
         for gap in page.scale.idle() {
             let ends = ((gap.left, lane.y), (gap.right, lane.y));
-            page.svg
-                .line(ends.0, ends.1, r##"stroke="#f4f4f4" stroke-width="2""##);
+            let erase = format!(r#"stroke="{}" stroke-width="2""#, palette::IDLE);
+            page.svg.line(ends.0, ends.1, &erase);
             let dotted = format!(
                 r#"stroke="{}" stroke-width="1.2" stroke-dasharray="1.5 3""#,
                 palette::MUTED

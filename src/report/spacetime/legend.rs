@@ -157,7 +157,7 @@ impl Sign {
             }
             Sign::Idle => boxed(
                 page,
-                format!(r##"fill="#f4f4f4" stroke="{}""##, palette::FAINT),
+                format!(r#"fill="{}" stroke="{}""#, palette::IDLE, palette::FAINT),
             ),
         }
     }

@@ -21,7 +21,7 @@ pub(super) enum Mark {
     Refused,
 }
 
-/// What the resource did, on its line; without recorded messages a dotted line leads
+/// What the resource did, on its line; without messages to it a dotted line leads
 /// from the client that asked.
 pub(super) fn accesses(page: &mut Page, scene: &Scene) {
     for record in &scene.accesses {
@@ -39,9 +39,10 @@ pub(super) fn accesses(page: &mut Page, scene: &Scene) {
         };
         let at = (page.scale.x(record.at_ns), lane.y);
         let colour = palette::series(asker.client);
-        if scene.messages.is_empty() {
+        if !scene.messages.iter().any(|m| m.to == record.host) {
             let look = format!(r#"stroke="{colour}" stroke-width="1" stroke-dasharray="2 2""#);
-            page.svg.line((at.0, asker.y), at, &look);
+            let start = asker.y + asker.host.role.reach();
+            page.svg.line((at.0, start), at, &look);
         }
         access_mark(page, at, Mark::of(*access, *accepted), colour);
         page.labels.reserve(around(at, 7.0));

@@ -1,5 +1,6 @@
 //! Which part of a run the picture shows.
 
+use super::retries::retries;
 use crate::{
     check::Violation,
     history::{Event, History, Message, Op},
@@ -12,9 +13,9 @@ pub(super) struct Window {
     pub(super) to_ns: u64,
 }
 
-/// Without a violation to look at, the picture ends after this many messages: more
-/// of them would be drawn upon each other.
-const MOST_MESSAGES: usize = 120;
+/// Without a violation to look at, the picture ends after this many messages,
+/// retries not counted: more of them would be drawn upon each other.
+const MOST_MESSAGES: usize = 80;
 
 impl Window {
     /// The stretch to show; `None` for a history without anything in it.
@@ -30,7 +31,10 @@ impl Window {
         if let Some(violation) = violation {
             return Some(Self::around(history, violation).unwrap_or(whole));
         }
-        let cut = history.messages.get(MOST_MESSAGES);
+        let retries = retries(history, whole);
+        let mut of_interest = (history.messages.iter())
+            .filter(|message| !retries.iter().any(|retry| retry.owns(message)));
+        let cut = of_interest.nth(MOST_MESSAGES);
         Some(Window {
             to_ns: cut.map_or(whole.to_ns, |message| message.sent_ns.max(whole.from_ns)),
             ..whole
