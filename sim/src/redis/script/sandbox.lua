@@ -12,7 +12,8 @@ local native, random_unit, seed_random, raised = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
-local floor, format, match, select = math.floor, string.format, string.match, select
+local floor, format, loadstring, match, select, string, table =
+  math.floor, string.format, loadstring, string.match, select, string, table
 
 local READONLY = "Attempt to modify a readonly table"
 
@@ -129,7 +130,7 @@ local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor 
 maths.random = random
 maths.randomseed = function(seed) seed_random(seed) end
 
-local globals = pick(_G, [[_VERSION assert error ipairs load loadstring
+local globals = pick(_G, [[_VERSION assert error ipairs
   rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end
 globals.xpcall = function(f, handler)
@@ -146,6 +147,21 @@ globals.tostring = safe_tostring
 globals.collectgarbage = function() return 0 end
 globals.gcinfo = function() return 0 end
 globals.getmetatable = getmetatable
+-- Bytecode would have to be trusted: Lua 5.1 does not check it. Text only.
+globals.loadstring = function(text, name)
+  if type(text) == "string" and string.byte(text) == 27 then
+    return nil, "bytecode is not loaded here"
+  end
+  return loadstring(text, name)
+end
+globals.load = function(piece_of, name)
+  local pieces = {}
+  for piece in piece_of do
+    if piece == "" then break end
+    pieces[#pieces + 1] = piece
+  end
+  return globals.loadstring(table.concat(pieces), name or "=(load)")
+end
 globals.rawget = function(t, key) return rawget(unwrap(t), key) end
 globals.next = function(t, key) return next(unwrap(t), key) end
 globals.pairs = function(t) return next, unwrap(t), nil end
