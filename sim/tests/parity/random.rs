@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
 use crate::pair::Pair;
 use crate::wire::Likeness;
@@ -11,15 +11,18 @@ use crate::wire::Likeness;
 /// A time far enough ahead that no test reaches it, in seconds.
 const FAR_S: u64 = 4_102_444_800;
 
+/// Where a sequence that failed is kept, so that it is tried again.
+const REGRESSIONS: &str = "tests/regressions/parity.txt";
+
 /// Two servers and many sequences: a few seconds.
-const SEQUENCES: u32 = 1000;
+const SEQUENCES: u32 = 500;
 
 #[test]
 fn any_sequence_of_commands_is_answered_alike() {
     let pair = RefCell::new(Pair::start(2));
     let mut runner = TestRunner::new(Config {
         cases: SEQUENCES,
-        failure_persistence: None,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         ..Config::default()
     });
     let sequences = prop::collection::vec((0..2_usize, command()), 1..30);
