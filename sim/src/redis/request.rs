@@ -103,7 +103,7 @@ fn header<'a>(
     too_long: &'static [u8],
 ) -> Result<Option<(&'a [u8], usize)>, Refusal> {
     let line = &input[at..];
-    match line.iter().position(|b| *b == b'\r') {
+    match find(b'\r', line) {
         // The byte after `\r` has to be there, but Redis does not look at it.
         Some(end) if end + 1 < line.len() => Ok(Some((&line[end.min(1)..end], at + end + 2))),
         Some(_) => Ok(None),
@@ -112,10 +112,14 @@ fn header<'a>(
     }
 }
 
+/// `strchr`, which Redis searches lines with: it does not see past a NUL.
+fn find(wanted: u8, text: &[u8]) -> Option<usize> {
+    let at = text.iter().position(|b| *b == wanted || *b == 0)?;
+    (text[at] == wanted).then_some(at)
+}
+
 fn inline(input: &[u8]) -> Result<Request<'_>, Refusal> {
-    // Redis searches with `strchr`, which does not see past a NUL.
-    let end = input.iter().position(|b| matches!(b, b'\n' | 0));
-    let Some(end) = end.filter(|end| input[*end] == b'\n') else {
+    let Some(end) = find(b'\n', input) else {
         if input.len() > MAX_LINE_BYTES {
             return Err(b"too big inline request".as_slice().into());
         }

@@ -52,6 +52,7 @@ fn bytes_that_are_no_requests() {
         b"*1\r\n:4\r\nPING\r\n",
         b"*1\r\n\r\n",
         b"*1\r\n\n\r\n",
+        b"*1\r\n\0\r\n",
         b"*1\r\n\xff\r\n",
         b"*1\r\n$\r\n",
         b"*1\r\n$x\r\n",
