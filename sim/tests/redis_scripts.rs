@@ -76,10 +76,15 @@ fn a_script_leaves_nothing_in_the_interpreter() {
         "coroutine.wrap(function() leak = 1 end)()",
         "loadstring('leak = 1')()",
         "KEYS.leak = 1",
+        "local _, t = pairs(string) t.leak = 1",
+        "local _, t = pairs(_G) t.leak = 1",
+        "table.insert(string, 'leak')",
+        "table.insert(_G, 'leak')",
         "for name, library in pairs(_G) do if type(library) == 'table' then library.leak = 1 end end",
     ];
     let look = "return {tostring(rawget(_G, 'leak')), tostring(string.leak), tostring(('').leak), \
-        tostring(KEYS.leak), tostring(redis.leak), type(redis.call), type(table.sort)}";
+        tostring(KEYS.leak), tostring(redis.leak), type(redis.call), type(table.sort), \
+        tostring(string[1]), tostring(rawget(_G, 1))}";
     let clean = Client::new().eval(look);
     for attempt in attempts {
         Client::new().eval(attempt);
