@@ -26,6 +26,15 @@ impl RealServer {
     /// Starts a server without persistence, with one database, and waits until it
     /// answers.
     pub fn start() -> Self {
+        let server = Self::start_anywhere();
+        // The fake node has no background deletion, and when the real server's
+        // would strike is chance.
+        let reply = server.connect().request(b"DEBUG SET-ACTIVE-EXPIRE 0\r\n");
+        assert_eq!(reply, b"+OK\r\n", "expired keys wait to be looked at");
+        server
+    }
+
+    fn start_anywhere() -> Self {
         // Between finding a free port and the server's use of it another process
         // may take it: then the next port is tried.
         (0..5)
@@ -37,6 +46,7 @@ impl RealServer {
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no", "--databases", "1"])
+            .args(["--enable-debug-command", "yes"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -88,6 +88,16 @@ fn expiry() {
          TTL
          PTTL a b
          PERSIST",
+        "SET a 1 PXAT 1
+         DBSIZE
+         GET a
+         DBSIZE
+         SET a 1 PX 5
+         SET b 1
+         sleep 30
+         DBSIZE
+         TTL a
+         DBSIZE",
         "SET a 1 PX 5
          SET b 1
          PEXPIRE b 5
