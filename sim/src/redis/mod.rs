@@ -5,7 +5,7 @@
 //! over simulated TCP, `locklab serve` over real TCP) passes in what a client
 //! sent and what the node's wall clock says, and carries out the [`Effect`]s.
 //!
-//! The way of a request: [`node`] keeps the connections, `request` cuts their
+//! The way of a request: `node` keeps the connections, `request` cuts their
 //! bytes into commands, `dispatch` checks a command as `processCommand` does and
 //! queues or calls it, `table` says which function that is, `cmd` holds those
 //! functions, `db` is the keyspace they work on, `script` is Lua, and `reply`
@@ -14,7 +14,7 @@
 mod cmd;
 mod db;
 mod dispatch;
-pub mod node;
+mod node;
 mod number;
 mod reply;
 mod request;

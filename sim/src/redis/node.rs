@@ -133,12 +133,14 @@ impl Connection {
         let mut used = 0;
         while !self.session.closing {
             match self.parser.next(&input[used..]) {
-                Parsed::Request { args, len } => {
+                Parsed::Multibulk { args, len } => {
                     used += len;
-                    if !args.is_empty() {
-                        let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
-                        dispatch::process(state, &mut self.session, &args, wall_us).encode(out);
-                    }
+                    self.answer(state, &args, wall_us, out);
+                }
+                Parsed::Inline { args, len } => {
+                    used += len;
+                    let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+                    self.answer(state, &args, wall_us, out);
                 }
                 Parsed::Incomplete => break,
                 Parsed::Malformed(error) => {
@@ -148,5 +150,11 @@ impl Connection {
             }
         }
         used
+    }
+
+    fn answer(&mut self, state: &mut State, args: &[&[u8]], wall_us: u64, out: &mut BytesMut) {
+        if !args.is_empty() {
+            dispatch::process(state, &mut self.session, args, wall_us).encode(out);
+        }
     }
 }

@@ -26,11 +26,10 @@ pub(super) struct Parser {
 
 /// What the bytes at the start of the query buffer are.
 pub(super) enum Parsed<'a> {
-    /// A request of `len` bytes. It may be empty: `\r\n` and `*0\r\n` are.
-    Request {
-        args: Vec<Cow<'a, [u8]>>,
-        len: usize,
-    },
+    /// A multibulk request of `len` bytes. It may be empty: `*0\r\n` is.
+    Multibulk { args: Vec<&'a [u8]>, len: usize },
+    /// An inline command of `len` bytes. It may be empty: `\r\n` is.
+    Inline { args: Vec<Vec<u8>>, len: usize },
     /// The start of a request.
     Incomplete,
     /// No request; the connection ends with this error.
@@ -44,21 +43,20 @@ impl Parser {
             return Parsed::Incomplete;
         }
         self.needed = 0;
-        let result = if input[0] == b'*' {
+        let parsed = if input[0] == b'*' {
             self.multibulk(input)
         } else {
             inline(input)
         };
-        match result {
-            Ok(Some((args, len))) => Parsed::Request { args, len },
-            Ok(None) => Parsed::Incomplete,
-            Err(message) => {
-                Parsed::Malformed(Error::new([b"ERR Protocol error: ", &*message].concat()))
+        match parsed {
+            Ok(parsed) => parsed.unwrap_or(Parsed::Incomplete),
+            Err(refusal) => {
+                Parsed::Malformed(Error::new([b"ERR Protocol error: ", &*refusal].concat()))
             }
         }
     }
 
-    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Request<'a>, Refusal> {
+    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Parsed<'a>>, Refusal> {
         let Some((count, mut at)) = header(input, 0, b"too big mbulk count string")? else {
             return Ok(None);
         };
@@ -84,16 +82,14 @@ impl Parser {
                 self.needed = at;
                 return Ok(None);
             }
-            args.push(Cow::Borrowed(&input[start..start + len]));
+            args.push(&input[start..start + len]);
         }
-        Ok(Some((args, at)))
+        Ok(Some(Parsed::Multibulk { args, len: at }))
     }
 }
 
 /// Why bytes are no request.
 type Refusal = Cow<'static, [u8]>;
-
-type Request<'a> = Option<(Vec<Cow<'a, [u8]>>, usize)>;
 
 /// The header line at `at`: what stands between its type byte and `\r`, and where
 /// the next line starts. `None` while it is incomplete.
@@ -103,7 +99,7 @@ fn header<'a>(
     too_long: &'static [u8],
 ) -> Result<Option<(&'a [u8], usize)>, Refusal> {
     let line = &input[at..];
-    match line.iter().position(|b| *b == b'\r') {
+    match find(b'\r', line) {
         // The byte after `\r` has to be there, but Redis does not look at it.
         Some(end) if end + 1 < line.len() => Ok(Some((&line[end.min(1)..end], at + end + 2))),
         Some(_) => Ok(None),
@@ -112,10 +108,14 @@ fn header<'a>(
     }
 }
 
-fn inline(input: &[u8]) -> Result<Request<'_>, Refusal> {
-    // Redis searches with `strchr`, which does not see past a NUL.
-    let end = input.iter().position(|b| matches!(b, b'\n' | 0));
-    let Some(end) = end.filter(|end| input[*end] == b'\n') else {
+/// `strchr`, which Redis searches lines with: it does not see past a NUL.
+fn find(wanted: u8, text: &[u8]) -> Option<usize> {
+    let at = text.iter().position(|b| *b == wanted || *b == 0)?;
+    (text[at] == wanted).then_some(at)
+}
+
+fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, Refusal> {
+    let Some(end) = find(b'\n', input) else {
         if input.len() > MAX_LINE_BYTES {
             return Err(b"too big inline request".as_slice().into());
         }
@@ -123,7 +123,8 @@ fn inline(input: &[u8]) -> Result<Request<'_>, Refusal> {
     };
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
     let args = split_args(line).ok_or(b"unbalanced quotes in request".as_slice())?;
-    Ok(Some((args.into_iter().map(Cow::Owned).collect(), end + 1)))
+    let len = end + 1;
+    Ok(Some(Parsed::Inline { args, len }))
 }
 
 /// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with

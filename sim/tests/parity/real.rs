@@ -26,27 +26,49 @@ impl RealServer {
     /// Starts a server without persistence, with one database, and waits until it
     /// answers.
     pub fn start() -> Self {
-        // The port is free again when this returns; should another process take
-        // it at once, the server does not start and the test says so.
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|listener| listener.local_addr())
-            .expect("the loopback has a free port")
-            .port();
+        let server = Self::start_anywhere();
+        // The fake node has no background deletion, and when the real server's
+        // would strike is chance.
+        let reply = server.connect().request(b"DEBUG SET-ACTIVE-EXPIRE 0\r\n");
+        assert_eq!(reply, b"+OK\r\n", "expired keys wait to be looked at");
+        server
+    }
+
+    fn start_anywhere() -> Self {
+        // Between finding a free port and the server's use of it another process
+        // may take it: then the next port is tried.
+        (0..5)
+            .find_map(|_| Self::start_on(free_port()))
+            .expect("redis-server starts on one of five free ports within 5 s each")
+    }
+
+    fn start_on(port: u16) -> Option<Self> {
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no", "--databases", "1"])
+            .args(["--enable-debug-command", "yes"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect(HOW_TO_GET_IT);
-        let server = RealServer { process, port };
+        let mut server = RealServer { process, port };
         for _ in 0..500 {
+            if !matches!(server.process.try_wait(), Ok(None)) {
+                return None;
+            }
             if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return server;
+                return server.is_ours().then_some(server);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("redis-server did not answer on port {port} within 5 s");
+        None
+    }
+
+    /// Whether the server that answers on the port is the process started here.
+    fn is_ours(&self) -> bool {
+        let info = self.connect().request(b"INFO server\r\n");
+        let pid = format!("process_id:{}\r\n", self.process.id());
+        String::from_utf8_lossy(&info).contains(&pid)
     }
 
     pub fn connect(&self) -> RealClient {
@@ -61,6 +83,13 @@ impl RealServer {
             unread: Vec::new(),
         }
     }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("the loopback has a free port")
+        .port()
 }
 
 impl Drop for RealServer {

@@ -275,6 +275,59 @@ fn the_sandbox_is_that_of_redis() {
     ]);
 }
 
+/// The scripts that lock clients ship. KEYS[1] holds `10`, ARGV is `a1`, `2`.
+#[test]
+fn scripts_of_lock_clients() {
+    check(&[
+        // The Redis documentation's release, with the wrong and the right token.
+        "if redis.call(\"get\",KEYS[1]) == ARGV[1] then
+            return redis.call(\"del\",KEYS[1])
+        else
+            return 0
+        end",
+        "if redis.call(\"get\",KEYS[1]) == '10' then
+            return redis.call(\"del\",KEYS[1])
+        else
+            return 0
+        end",
+        // Extending a lease, as Redlock clients do.
+        "if redis.call('get', KEYS[1]) == '10' then
+            return redis.call('pexpire', KEYS[1], 30000)
+        else
+            return 0
+        end",
+        "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
+        if redis.call('set', KEYS[1], ARGV[1], 'XX', 'PX', ARGV[2]) then return 'OK' end",
+        // redis-py: adds to what is left of the lease.
+        "local token = redis.call('get', KEYS[1])
+        if not token or token ~= '10' then
+            return 0
+        end
+        local expiration = redis.call('pttl', KEYS[1])
+        if not expiration then
+            expiration = 0
+        end
+        if expiration < 0 then
+            return 0
+        end
+        redis.call('pexpire', KEYS[1], expiration + ARGV[2])
+        return 1",
+        // Several keys, all or none.
+        "for i, key in ipairs(KEYS) do
+            if redis.call('set', key, ARGV[1], 'NX', 'PX', 100000) == false then
+                for j = 1, i - 1 do redis.call('del', KEYS[j]) end
+                return i
+            end
+        end
+        return 'OK'",
+        // A fencing token with the lock.
+        "if redis.call('set', KEYS[2], ARGV[1], 'NX', 'PX', 100000) then
+            return {1, redis.call('incr', KEYS[1])}
+        end
+        return {0, redis.call('get', KEYS[2]), redis.call('ttl', KEYS[2])}",
+    ]);
+}
+
 #[test]
 fn random_numbers_are_the_same_on_every_server() {
     check(&[

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mlua::{ChunkMode, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value};
+use mlua::{
+    ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
+};
 
 use super::api;
 use super::convert::{self, Arguments};
@@ -19,6 +21,12 @@ use crate::redis::table::Call;
 /// Compiled scripts kept before all are dropped: far more than a run uses.
 const MAX_SCRIPTS: usize = 1000;
 
+/// A script that runs for longer is taken to have no end. (Redis lets it run on,
+/// and after five seconds lets others kill it. Here no time passes meanwhile.)
+const MAX_INSTRUCTIONS: u32 = 100_000_000;
+/// How often instructions are counted.
+const INSTRUCTIONS_PER_COUNT: u32 = 1_000_000;
+
 pub(super) struct Engine {
     lua: Lua,
     environment: Table,
@@ -29,6 +37,8 @@ pub(super) struct Engine {
     scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
+    /// What the script that is running has run, to the last count.
+    instructions: Rc<Cell<u32>>,
 }
 
 /// A compiled script.
@@ -46,6 +56,8 @@ impl Engine {
         // handler where the error is.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let random = Rc::new(Cell::new(Rand48::default()));
+        let instructions = Rc::new(Cell::new(0));
+        limit_instructions(&lua, Rc::clone(&instructions))?;
         let stream = Rc::clone(&random);
         let random_unit = lua.create_function(move |_, ()| {
             let mut generator = stream.get();
@@ -71,6 +83,7 @@ impl Engine {
             run,
             scripts: BTreeMap::new(),
             random,
+            instructions,
         })
     }
 
@@ -117,6 +130,7 @@ impl Engine {
             .and_then(|()| self.set_global("ARGV", invocation.argv))
             .map_err(interpreter)?;
         self.random.set(call.state.random);
+        self.instructions.set(0);
         let outcome = self.call(call, &script.function, access);
         call.state.random = self.random.get();
         let (ok, value, position) = outcome.map_err(interpreter)?;
@@ -176,4 +190,17 @@ impl Engine {
             self.run.call((script.clone(), raising, protected))
         })
     }
+}
+
+fn limit_instructions(lua: &Lua, instructions: Rc<Cell<u32>>) -> mlua::Result<()> {
+    let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_COUNT);
+    lua.set_global_hook(triggers, move |_, _| {
+        instructions.set(instructions.get().saturating_add(INSTRUCTIONS_PER_COUNT));
+        if instructions.get() <= MAX_INSTRUCTIONS {
+            return Ok(VmState::Continue);
+        }
+        Err(api::raise(Error::of(
+            "ERR Script killed by the node: it ran for more than 100 million instructions",
+        )))
+    })
 }

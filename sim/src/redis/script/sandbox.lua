@@ -3,7 +3,8 @@
 --
 -- Redis marks tables read-only in a patched Lua. Here a script gets an empty
 -- stand-in for each table that is to stay as it is; the stand-in reads through
--- to the table and refuses writes.
+-- to the table and refuses writes. What gets past that (`table.insert` does not ask)
+-- lands in the stand-in, and is gone after the run.
 --
 -- Called once with what the host provides; returns the environment of scripts, the
 -- table to put KEYS and ARGV in, and the function that runs a script.
@@ -12,7 +13,8 @@ local native, random_unit, seed_random, raised = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
-local floor, format, match, select = math.floor, string.format, string.match, select
+local floor, format, loadstring, match, select, string, table =
+  math.floor, string.format, loadstring, string.match, select, string, table
 
 local READONLY = "Attempt to modify a readonly table"
 
@@ -29,7 +31,15 @@ local function protect(real)
   return stand_in
 end
 
-local function unwrap(value) return value ~= nil and behind[value] or value end
+local function is_stand_in(value) return value ~= nil and behind[value] ~= nil end
+
+local function unwrap(value) return is_stand_in(value) and behind[value] or value end
+
+local function empty_stand_ins()
+  for stand_in in pairs(behind) do
+    for key in pairs(stand_in) do rawset(stand_in, key, nil) end
+  end
+end
 
 ---------------------------------------------------------------------------
 -- redis.*
@@ -129,8 +139,7 @@ local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor 
 maths.random = random
 maths.randomseed = function(seed) seed_random(seed) end
 
-local globals = pick(_G, [[_VERSION assert error ipairs load loadstring
-  rawequal select tonumber type unpack]])
+local globals = pick(_G, [[_VERSION assert error getmetatable ipairs rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end
 globals.xpcall = function(f, handler)
   return xpcall(f, function(err) return handler(visible(err)) end)
@@ -145,16 +154,34 @@ globals.coroutine = protect(coroutines)
 globals.tostring = safe_tostring
 globals.collectgarbage = function() return 0 end
 globals.gcinfo = function() return 0 end
-globals.getmetatable = getmetatable
+-- Bytecode would have to be trusted: Lua 5.1 does not check it. Text only.
+globals.loadstring = function(text, name)
+  if type(text) == "string" and string.byte(text) == 27 then
+    return nil, "bytecode is not loaded here"
+  end
+  return loadstring(text, name)
+end
+globals.load = function(piece_of, name)
+  local pieces = {}
+  for piece in piece_of do
+    if piece == "" then break end
+    pieces[#pieces + 1] = piece
+  end
+  return globals.loadstring(table.concat(pieces), name or "=(load)")
+end
 globals.rawget = function(t, key) return rawget(unwrap(t), key) end
 globals.next = function(t, key) return next(unwrap(t), key) end
-globals.pairs = function(t) return next, unwrap(t), nil end
+globals.pairs = function(t)
+  -- Not the table behind: whoever has it can write to it.
+  if is_stand_in(t) then return globals.next, t, nil end
+  return pairs(t)
+end
 globals.rawset = function(t, key, value)
-  if t ~= nil and behind[t] then error(READONLY, 0) end
+  if is_stand_in(t) then error(READONLY, 0) end
   return rawset(t, key, value)
 end
 globals.setmetatable = function(t, meta)
-  if t ~= nil and behind[t] then error(READONLY, 0) end
+  if is_stand_in(t) then error(READONLY, 0) end
   return setmetatable(t, meta)
 end
 
@@ -205,6 +232,7 @@ end
 local function run(script, call, protected_call)
   redis.call, redis.pcall = call, protected_call
   local ok, value = xpcall(script, on_error)
+  empty_stand_ins()
   if ok then return true, value end
   -- Lua failed as it handled an error.
   if type(value) ~= "table" then return false, "ERR Error running script, " .. tostring(value) end
