@@ -116,10 +116,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         let comparisons = compare(scenario, &cell);
         eprintln!("{}", report::heading(scenario));
         eprintln!("{}", report::table(&comparisons));
-        let evidence = gather(scenario, &cell, &comparisons, &mut recordings, &store)?;
-        for (property, evidence) in &evidence {
-            tell(*property, evidence);
-        }
+        let evidence = gather(scenario, &cell, &mut recordings, &store)?;
+        evidence.iter().for_each(tell);
         eprintln!();
         exit = report::worse(exit, report::exit(&comparisons));
         data.push(result(
@@ -182,49 +180,70 @@ fn on_redis(
     Ok((cell, recordings))
 }
 
-/// Writes down the shortest violating run of each violated property.
+/// The shortest violating run of each violated property, written down. Properties that
+/// the same run shows share it.
 fn gather(
     scenario: &Scenario,
     cell: &Cell,
-    comparisons: &[Comparison],
     recordings: &mut BTreeMap<u64, Recording>,
     store: &Store,
-) -> anyhow::Result<Vec<(Property, Evidence)>> {
+) -> anyhow::Result<Vec<Evidence>> {
     let store = store.of_scenario(&scenario.name)?;
+    let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
+    for (property, shortest) in &cell.shortest {
+        shown.entry(shortest.seed).or_default().push(*property);
+    }
+    let headline = scenario.headline();
     let mut evidence = Vec::new();
-    for comparison in comparisons {
-        let Some(shortest) = cell.shortest.get(&comparison.property) else {
-            continue;
-        };
-        let recording = recordings.entry(shortest.seed).or_insert_with(|| {
+    for (seed, properties) in shown {
+        let recording = recordings.entry(seed).or_insert_with(|| {
             let keep = Keep {
                 messages: true,
                 trace: false,
             };
-            let run = judged::run(scenario, shortest.seed, keep);
-            judged::recording(scenario, shortest.seed, run, Environment::World)
+            let run = judged::run(scenario, seed, keep);
+            judged::recording(scenario, seed, run, Environment::World)
         });
-        let stem = format!("{}-seed-{}", comparison.property, shortest.seed);
-        let kept = pictures::keep(&store, &stem, scenario, recording, comparison.property)?;
-        evidence.push((comparison.property, kept));
+        let drawn = *properties
+            .iter()
+            .find(|p| **p == headline)
+            .unwrap_or(&properties[0]);
+        let stem = match recording.header.environment {
+            Environment::World => format!("seed-{seed}"),
+            Environment::Redis => format!("redis-seed-{seed}"),
+        };
+        let mut kept = pictures::keep(&store, &stem, scenario, recording, drawn)?;
+        kept.properties = properties;
+        evidence.push(kept);
     }
     Ok(evidence)
 }
 
-fn tell(property: Property, evidence: &Evidence) {
-    if let Some(violation) = &evidence.violation {
-        eprintln!(
-            "\n  {}: {}",
-            style(property.name()).for_stderr().red(),
-            violation.what
-        );
-        eprintln!("    picture  {}", evidence.picture.display());
-        eprintln!(
-            "    replay   {} replay {}",
-            pictures::program(),
-            evidence.recording.display()
-        );
+fn tell(evidence: &Evidence) {
+    // R says again what one of its parts says.
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for property in &evidence.properties {
+        let Some(violation) = pictures::violation_of(&evidence.run, *property) else {
+            continue;
+        };
+        match sentences
+            .iter_mut()
+            .find(|(what, _)| *what == violation.what)
+        {
+            Some((_, names)) => names.push(property.name()),
+            None => sentences.push((&violation.what, vec![property.name()])),
+        }
     }
+    eprintln!();
+    for (what, names) in sentences {
+        eprintln!("  {}: {what}", style(names.join(", ")).for_stderr().red());
+    }
+    eprintln!("    picture  {}", evidence.picture.display());
+    eprintln!(
+        "    replay   {} replay {}",
+        pictures::program(),
+        evidence.recording.display()
+    );
 }
 
 fn result(
@@ -233,7 +252,7 @@ fn result(
     seeds: &Range<u64>,
     cell: &Cell,
     comparisons: &[Comparison],
-    evidence: &[(Property, Evidence)],
+    evidence: &[Evidence],
 ) -> Value {
     let environment = match on {
         On::World => "world",
@@ -246,11 +265,10 @@ fn result(
         cell,
         comparisons,
     );
-    let recordings = evidence.iter().map(|(property, evidence)| {
-        (
-            property.name().to_owned(),
-            Value::from(evidence.recording.display().to_string()),
-        )
+    let recordings = evidence.iter().flat_map(|evidence| {
+        let path = evidence.recording.display().to_string();
+        let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
+        evidence.properties.iter().map(named).collect::<Vec<_>>()
     });
     value["recordings"] = Value::Object(recordings.collect());
     value

@@ -109,6 +109,8 @@ pub enum Event {
         /// Beginning or end.
         phase: Phase,
     },
+    /// The run is over. Each client's host says so, with what its clocks say.
+    RunEnds,
 }
 
 /// What a client of the lab does.

@@ -13,7 +13,7 @@ use super::nemesis::Nemesis;
 use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
-use crate::history::{History, Message, Name};
+use crate::history::{Event, History, Message, Name};
 use crate::scenario::Scenario;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
@@ -78,6 +78,9 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     nemesis.install(&mut world);
     world.run(scenario.horizon_ms * 1_000_000);
     nemesis.record_missed(&world);
+    for client in clients {
+        lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
+    }
     let (trace_hash, events) = world.fingerprint();
     let history = History {
         records: lab.records.take(),
