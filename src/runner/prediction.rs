@@ -117,7 +117,7 @@ mod tests {
         let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
         let mut cell = Cell::default();
         for property in Property::ALL {
-            let tally = if violated.contains(property) {
+            let tally = if violated.contains(&property) {
                 Tally {
                     violated: 1,
                     holds: 9,
@@ -129,7 +129,7 @@ mod tests {
                     ..Tally::default()
                 }
             };
-            cell.tallies.insert(*property, tally);
+            cell.tallies.insert(property, tally);
         }
         assert_eq!(worst(&compare(&scenario, &cell)), expected, "{expect}");
     }
