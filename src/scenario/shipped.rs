@@ -13,6 +13,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/f1",
     "kleppmann/f1-reads-and-writes",
     "kleppmann/k1",
+    "kleppmann/k1-exponential",
     "kleppmann/k10",
     "kleppmann/k13",
     "kleppmann/k13-frozen",
