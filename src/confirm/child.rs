@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
@@ -70,8 +71,8 @@ impl Child {
 
     /// Waits until it really stands still, or is dead.
     pub(super) fn await_stop(&self) {
-        // The only error left is that there is nothing to wait for: it is dead.
-        let _ = waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED);
+        // Any other error means that there is nothing to wait for: it is dead.
+        while waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
     }
 
     /// Lets it go on (SIGCONT).
