@@ -1,23 +1,19 @@
 //! The processes of one real run: started, restarted, told to begin, struck by signals.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{self, Command};
+use std::process;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{Child, Ear, News, Speech, Who};
-use super::wire::{ClientJob, Job, Role, Told};
-use super::{ConfirmError, Programs, ports, stamp};
+use super::child::{Child, Ear, News, Who};
+use super::plan::Plan;
+use super::wire::{Job, Told};
+use super::{ConfirmError, Programs, stamp};
 use crate::env::machine::read_clock;
-use crate::fault::{Schedule, Start};
-use crate::history::{Access, ClockKind, Event, Name, Record};
-use crate::scenario::{Fencing, Scenario};
-use crate::workload::resource::{self, Register};
+use crate::fault::Schedule;
+use crate::history::{ClockKind, Event, Name, Record};
+use crate::scenario::Scenario;
 
 /// How long a process has to become ready, in seconds. They need milliseconds; this is
 /// for a machine under heavy load.
@@ -31,12 +27,7 @@ const ATTEMPTS: u32 = 3;
 
 /// The processes of one run. Dropped, they are killed.
 pub(super) struct Bench<'a> {
-    programs: &'a Programs,
-    scenario: &'a Scenario,
-    seed: u64,
-    watched: BTreeMap<Name, BTreeSet<Name>>,
-    nodes: Vec<Name>,
-    addresses: BTreeMap<Name, SocketAddr>,
+    plan: Plan<'a>,
     hosts: BTreeMap<Name, Host>,
     ear: Ear,
     news: Receiver<(Who, News)>,
@@ -44,19 +35,12 @@ pub(super) struct Bench<'a> {
     origin_ns: u64,
 }
 
+#[derive(Default)]
 struct Host {
-    kind: Kind,
     child: Option<Child>,
     starts: u32,
     /// Several pauses overlap as one long pause does.
     pauses: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Client,
-    Node,
-    Resource,
 }
 
 impl<'a> Bench<'a> {
@@ -69,40 +53,21 @@ impl<'a> Bench<'a> {
     ) -> Result<Self, ConfirmError> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(programs, scenario, seed, schedule) {
+            let plan = Plan::new(programs, scenario, seed, schedule)?;
+            match Self::try_start(plan) {
                 Err(ConfirmError::Died { .. }) if attempt < ATTEMPTS => attempt += 1,
                 result => return result,
             }
         }
     }
 
-    fn try_start(
-        programs: &'a Programs,
-        scenario: &'a Scenario,
-        seed: u64,
-        schedule: &Schedule,
-    ) -> Result<Self, ConfirmError> {
-        let clients = names("c", scenario.topology.clients);
-        let nodes = names("n", scenario.topology.nodes);
-        let resource: Name = resource::HOST.into();
-        let servers: Vec<Name> = nodes.iter().cloned().chain([resource.clone()]).collect();
-        let ports = ports::free(servers.len());
-        if let Some(host) = servers.get(ports.len()) {
-            return Err(ConfirmError::Port { host: host.clone() });
-        }
-        let kinds = (clients.iter().map(|name| (name, Kind::Client)))
-            .chain(nodes.iter().map(|name| (name, Kind::Node)))
-            .chain([(&resource, Kind::Resource)]);
-        let hosts = kinds.map(|(name, kind)| (name.clone(), Host::new(kind)));
+    fn try_start(plan: Plan<'a>) -> Result<Self, ConfirmError> {
+        let servers: Vec<Name> = plan.servers().cloned().collect();
+        let clients = plan.clients.clone();
         let (sender, news) = mpsc::channel();
         let mut bench = Self {
-            programs,
-            scenario,
-            seed,
-            watched: watched(schedule),
-            hosts: hosts.collect(),
-            nodes,
-            addresses: servers.iter().cloned().zip(ports).collect(),
+            plan,
+            hosts: BTreeMap::new(),
             ear: Ear::new(sender),
             news,
             origin_ns: 0,
@@ -120,8 +85,9 @@ impl<'a> Bench<'a> {
     pub(super) fn begin(&mut self) {
         let at_ns = read_clock(ClockKind::Monotonic) + LEAD.as_nanos() as u64;
         self.origin_ns = at_ns;
-        for host in self.hosts.values_mut() {
-            if let (Kind::Client, Some(child)) = (host.kind, &mut host.child) {
+        for client in &self.plan.clients {
+            let child = self.hosts.get_mut(client).and_then(|c| c.child.as_mut());
+            if let Some(child) = child {
                 child.tell(&Told::Begin { at_ns });
             }
         }
@@ -135,11 +101,8 @@ impl<'a> Bench<'a> {
     }
 
     /// The clients.
-    pub(super) fn clients(&self) -> impl Iterator<Item = &Name> {
-        let clients = self.hosts.iter();
-        clients
-            .filter(|(_, host)| host.kind == Kind::Client)
-            .map(|(name, _)| name)
+    pub(super) fn clients(&self) -> &[Name] {
+        &self.plan.clients
     }
 
     /// The next news, if there are any before the time is over. The death of a process
@@ -223,36 +186,28 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Starts the process of a host, again if it ran before: a client goes on with its
-    /// numbering, the resource remembers what it held, a node has forgotten everything.
+    /// Starts the process of a host, again if it ran before; see [`Plan::role`].
     pub(super) fn start_process(&mut self, name: &Name) -> Result<Who, ConfirmError> {
-        let Host { kind, starts, .. } = self.hosts[name];
-        let (role, speech) = match kind {
-            Kind::Client => (self.client(name, starts), Speech::Json),
-            Kind::Node => (self.node(name), Speech::RedisLog),
-            Kind::Resource => (self.resource(name), Speech::Json),
-        };
+        let host = self.hosts.entry(name.clone()).or_default();
         let job = Job {
             bench: process::id(),
-            role,
+            role: self.plan.role(name, host.starts, &self.ear.records()),
         };
+        host.starts += 1;
         let who = Who {
             host: name.clone(),
-            start: starts + 1,
+            start: host.starts,
         };
-        let ear = self.ear.clone();
-        let child = Child::start(&self.programs.locklab, &job, who.clone(), speech, ear);
+        let locklab = &self.plan.programs.locklab;
+        let child = Child::start(locklab, &job, who.clone(), self.ear.clone());
         let child = child.map_err(|source| ConfirmError::Start {
             host: name.clone(),
             source,
         })?;
-        if let Some(host) = self.hosts.get_mut(name) {
-            if host.pauses > 0 {
-                child.stop();
-            }
-            host.starts = who.start;
-            host.child = Some(child);
+        if host.pauses > 0 {
+            child.stop();
         }
+        host.child = Some(child);
         Ok(who)
     }
 
@@ -294,116 +249,4 @@ impl<'a> Bench<'a> {
             None
         }
     }
-
-    fn client(&self, name: &Name, earlier_starts: u32) -> Role {
-        let (mut calls, mut grants) = (0, 0);
-        for record in self.ear.records().iter().filter(|r| r.host == *name) {
-            match record.event {
-                Event::Invoke { call, .. } => calls = calls.max(call),
-                Event::BeliefBegins { grant, .. } => grants = grants.max(grant),
-                _ => {}
-            }
-        }
-        Role::Client(Box::new(ClientJob {
-            name: name.clone(),
-            seed: self.seed,
-            earlier_starts,
-            lock: self.scenario.lock.clone(),
-            workload: self.scenario.workload.of(name),
-            nodes: self.nodes.clone(),
-            addresses: self.addresses.clone(),
-            watched: self.watched.get(name).cloned().unwrap_or_default(),
-            calls,
-            grants,
-        }))
-    }
-
-    /// A Redis server that writes no file.
-    fn node(&self, name: &Name) -> Role {
-        let address = self.addresses[name];
-        let (ip, port) = (address.ip().to_string(), address.port().to_string());
-        let options = [
-            ["--port", &port],
-            ["--bind", &ip],
-            ["--save", ""],
-            ["--appendonly", "no"],
-            ["--daemonize", "no"],
-            ["--logfile", ""],
-        ];
-        let options = options.as_flattened().iter().map(OsString::from);
-        let directory = ["--dir".into(), env::temp_dir().into()];
-        Role::Guard {
-            program: self.programs.redis_server.clone().into(),
-            arguments: options.chain(directory).collect(),
-        }
-    }
-
-    fn resource(&self, name: &Name) -> Role {
-        Role::Resource {
-            address: self.addresses[name],
-            register: register(&self.ear.records(), self.scenario.resource.fencing),
-        }
-    }
-}
-
-impl Host {
-    fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            child: None,
-            starts: 0,
-            pauses: 0,
-        }
-    }
-}
-
-/// The version of a Redis server, as it says itself: `7.0.15`.
-pub(super) fn redis_version(program: &Path) -> Result<String, ConfirmError> {
-    let output = Command::new(program).arg("--version").output();
-    let output = output.map_err(|source| ConfirmError::NoRedis {
-        program: program.into(),
-        source,
-    })?;
-    let answer = String::from_utf8_lossy(&output.stdout);
-    // Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=…
-    let version = answer
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix("v="));
-    match version {
-        Some(version) => Ok(version.into()),
-        None => Err(ConfirmError::NotRedis {
-            program: program.into(),
-            answer: answer.lines().next().unwrap_or_default().into(),
-        }),
-    }
-}
-
-fn names(prefix: &str, count: u32) -> Vec<Name> {
-    (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
-}
-
-/// Per client, the points at which a fault may be due.
-fn watched(schedule: &Schedule) -> BTreeMap<Name, BTreeSet<Name>> {
-    let mut watched: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
-    for fault in &schedule.faults {
-        if let Start::After { client, point, .. } = &fault.start {
-            let points = watched.entry(client.clone()).or_default();
-            points.insert(point.clone());
-        }
-    }
-    watched
-}
-
-/// The resource as it stands after all that was asked of it.
-fn register(records: &[Record], fencing: Fencing) -> Register {
-    let mut register = Register::new(fencing);
-    for record in records {
-        if let Event::Access { access, token, .. } = &record.event {
-            match access {
-                Access::Read { .. } => register.read(*token),
-                Access::Write { .. } => register.write(*token),
-            };
-        }
-    }
-    register
 }

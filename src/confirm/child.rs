@@ -8,12 +8,14 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::wire::{Job, Said, Told};
+use super::redis_server;
+use super::wire::{Job, Role, Said, Told};
 use crate::history::{Name, Record};
 
 /// A running process. Dropped, it is killed.
@@ -26,13 +28,7 @@ pub(super) struct Child {
 impl Child {
     /// Starts `locklab process` with this job. What it says goes to `ear`, under this
     /// name and number.
-    pub(super) fn start(
-        locklab: &Path,
-        job: &Job,
-        who: Who,
-        speech: Speech,
-        ear: Ear,
-    ) -> io::Result<Self> {
+    pub(super) fn start(locklab: &Path, job: &Job, who: Who, ear: Ear) -> io::Result<Self> {
         let mut process = Command::new(locklab)
             .arg("process")
             .stdin(Stdio::piped())
@@ -42,6 +38,10 @@ impl Child {
             .spawn()?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both were asked for")
+        };
+        let speech = match job.role {
+            Role::Guard { .. } => Speech::RedisLog,
+            Role::Client(_) | Role::Resource { .. } => Speech::Json,
         };
         let listener = thread::spawn(move || listen(stdout, &who, speech, &ear));
         let mut child = Self {
@@ -71,8 +71,8 @@ impl Child {
 
     /// Waits until it really stands still, or is dead.
     pub(super) fn await_stop(&self) {
-        // The only error left is that there is nothing to wait for: it is dead.
-        let _ = waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED);
+        // Any other error means that there is nothing to wait for: it is dead.
+        while waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
     }
 
     /// Lets it go on (SIGCONT).
@@ -120,7 +120,7 @@ pub(super) struct Who {
 
 /// What a process writes on its standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speech {
+enum Speech {
     /// A [`Said`] per line.
     Json,
     /// The log of a Redis server.
@@ -192,17 +192,11 @@ impl Speech {
     fn understand(self, line: &str) -> Option<Said> {
         match self {
             Speech::Json => serde_json::from_str(line).ok(),
-            // So written since Redis 1.0, but for the case of the R.
-            Speech::RedisLog => {
-                let ready = line
-                    .to_ascii_lowercase()
-                    .contains("ready to accept connections");
-                // A guard that could not become the server speaks JSON.
-                match serde_json::from_str(line) {
-                    Ok(said @ Said::Failed(_)) => Some(said),
-                    _ => ready.then_some(Said::Ready),
-                }
-            }
+            // A guard that could not become the server speaks JSON.
+            Speech::RedisLog => match serde_json::from_str(line) {
+                Ok(said @ Said::Failed(_)) => Some(said),
+                _ => redis_server::is_ready(line).then_some(Said::Ready),
+            },
         }
     }
 }

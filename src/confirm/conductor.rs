@@ -20,7 +20,7 @@ pub(super) fn conduct(
     schedule: &Schedule,
 ) -> Result<History, ConfirmError> {
     let mut conductor = Conductor {
-        working: bench.clients().cloned().collect(),
+        working: bench.clients().iter().cloned().collect(),
         bench,
         schedule,
         triggers: Triggers::new(schedule),

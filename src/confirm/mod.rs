@@ -27,9 +27,13 @@ mod conductor;
 mod error;
 mod limits;
 #[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
 mod ports;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+mod redis_server;
 #[cfg(target_os = "linux")]
 mod stamp;
 #[cfg(target_os = "linux")]
@@ -107,7 +111,7 @@ pub fn run_with(
     schedule: &Schedule,
 ) -> Result<ConfirmedRun, ConfirmError> {
     let notes = limits::check(scenario, schedule)?;
-    let redis_version = bench::redis_version(&programs.redis_server)?;
+    let redis_version = redis_server::version(&programs.redis_server)?;
     let bench = bench::Bench::start(programs, scenario, seed, schedule)?;
     let history = conductor::conduct(bench, scenario, schedule)?;
     Ok(ConfirmedRun {

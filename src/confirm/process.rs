@@ -44,7 +44,11 @@ pub fn main() -> ExitCode {
 
 fn work() -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    let job: Job = hear()?;
+    let job: Job = hear().map_err(|error| {
+        io::Error::other(format!(
+            "no job of a Locklab run on standard input: {error}"
+        ))
+    })?;
     // A bench that ended before the request above would not end this process.
     if getppid().as_raw().cast_unsigned() != job.bench {
         return Err(io::Error::other("the bench is gone"));
