@@ -17,6 +17,7 @@ pub(super) struct Lab {
     pub(super) directory: Directory,
     pub(super) records: RefCell<Vec<Record>>,
     pub(super) triggers: RefCell<Triggers>,
+    clients: BTreeSet<Name>,
     /// Clients that have not finished their rounds, and may still.
     working: RefCell<BTreeSet<Name>>,
 }
@@ -27,6 +28,7 @@ impl Lab {
             directory,
             records: RefCell::default(),
             triggers: RefCell::new(triggers),
+            clients: clients.iter().cloned().collect(),
             working: RefCell::new(clients.iter().cloned().collect()),
         })
     }
@@ -44,6 +46,12 @@ impl Lab {
             mono_ns: host.mono_ns(),
             event,
         });
+    }
+
+    /// Whether `host` has a process that a fault can strike: a client that has finished
+    /// its rounds has none.
+    pub(super) fn is_running(&self, host: &Name) -> bool {
+        !self.clients.contains(host) || self.working.borrow().contains(host)
     }
 
     /// A client has finished its rounds: the run ends with the last of them.

@@ -75,6 +75,11 @@ impl Nemesis {
 
     fn begin(self: &Rc<Self>, index: usize, world: &mut World) {
         let fault = &self.schedule.faults[index];
+        let strikes_process =
+            matches!(fault.kind, FaultKind::Pause { .. } | FaultKind::Kill { .. });
+        if strikes_process && !fault.kind.hosts().all(|host| self.lab.is_running(host)) {
+            return;
+        }
         self.began.borrow_mut()[index] = true;
         self.record_before(fault, world);
         self.apply(index, world);

@@ -1,6 +1,6 @@
 //! One run in the simulated world.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use locklab_sim::redis::NodeConfig;
@@ -65,7 +65,6 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     for (index, node) in nodes.iter().enumerate() {
         let config = NodeConfig {
             run_id_seed: index as u64,
-            ..NodeConfig::default()
         };
         world.start(lab.id(node), move |host| {
             serve::redis(host, config.clone(), PORT)
@@ -142,15 +141,22 @@ fn start_client(
     let spec = scenario.lock.clone();
     let workload = scenario.workload.of(name);
     let (name, nodes, lab) = (name.clone(), nodes.to_vec(), lab.clone());
+    let starts = Cell::new(0);
     world.start(id, move |host| {
-        let env = Simulated::new(host.clone(), lab.directory.clone(), &name);
+        // A process that starts again does not draw the same numbers again.
+        starts.set(starts.get() + 1);
+        let stream = match starts.get() {
+            1 => name.to_string(),
+            nth => format!("{name}#{nth}"),
+        };
+        let env = Simulated::new(host.clone(), lab.directory.clone(), &stream);
         let client = LabClient {
             name: name.clone(),
             lock: spec.build(env.clone(), &nodes),
             env,
             observer: observer.clone(),
             workload: workload.clone(),
-            random: Stream::new(host.seed(), &format!("workload/{name}")),
+            random: Stream::new(host.seed(), &format!("workload/{stream}")),
         };
         let (name, lab) = (name.clone(), lab.clone());
         async move {

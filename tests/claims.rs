@@ -1,0 +1,53 @@
+//! Every scenario that ships comes out as it predicts, and comes out the same twice.
+
+use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::prediction::{Judgement, compare, worst};
+use locklab::scenario::{SHIPPED, load};
+use std::sync::atomic::AtomicBool;
+
+/// Enough for a violation that one run in twenty shows: it is missed with probability
+/// 0.95^100 = 0.6 %, and the seeds are fixed.
+const SEEDS: u64 = 100;
+
+fn jobs() -> Vec<Job> {
+    let job = |(name, _): &(&str, &str)| Job {
+        scenario: load(name, &[]).expect("a shipped scenario is sound"),
+        parameters: vec![],
+        seeds: 0..SEEDS,
+    };
+    SHIPPED.iter().map(job).collect()
+}
+
+fn conduct(threads: usize, stop: &AtomicBool) -> Conduct<'_> {
+    Conduct {
+        threads,
+        stop,
+        progress: &|_| {},
+        finished: &|_, _| {},
+    }
+}
+
+#[test]
+fn every_scenario_comes_out_as_predicted() {
+    let jobs = jobs();
+    let cells = run(&jobs, &conduct(2, &AtomicBool::new(false)));
+    for (job, cell) in jobs.iter().zip(cells) {
+        let cell = cell.expect("nobody stopped it");
+        let comparisons = compare(&job.scenario, &cell);
+        assert!(
+            worst(&comparisons) == Judgement::AsPredicted,
+            "{}: {comparisons:#?}",
+            job.scenario.name
+        );
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let jobs = jobs();
+    let stop = AtomicBool::new(false);
+    assert_eq!(
+        run(&jobs, &conduct(1, &stop)),
+        run(&jobs, &conduct(3, &stop))
+    );
+}
