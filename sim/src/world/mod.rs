@@ -181,7 +181,7 @@ struct HostState {
     /// Tasks that became ready while its process stood still, in order.
     parked: Vec<Key>,
     /// Packets that reached a suspended machine, in order.
-    inbox: Vec<Box<Transit>>,
+    inbox: Vec<Transit>,
 }
 
 impl World {

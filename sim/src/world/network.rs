@@ -18,7 +18,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use turmoil_net::{NetstatState, Packet, TcpFlags, TcpSegment, Transport};
+use turmoil_net::{NetstatEntry, NetstatState, Packet, TcpFlags, TcpSegment, Transport};
 
 use super::HostId;
 use super::dist::Dist;
@@ -168,6 +168,9 @@ pub(super) struct Network {
     flows: BTreeMap<Route, Flow>,
     /// Hosts without power: they neither send nor receive.
     silent: Vec<bool>,
+    /// Ways to connections that a killed process left behind and its kernel was made to
+    /// forget.
+    orphans: BTreeSet<Route>,
     messages: Option<Vec<SentMessage>>,
     /// Bytes of data that have not arrived.
     under_way: Rc<Cell<usize>>,
@@ -183,6 +186,7 @@ impl Network {
             next_rule: 0,
             flows: BTreeMap::new(),
             silent: vec![false; hosts],
+            orphans: BTreeSet::new(),
             messages: keep.then(Vec::new),
             under_way: Rc::default(),
         }
@@ -207,6 +211,9 @@ impl Network {
             message,
         };
         let flags = flags(&transit.packet);
+        if flags.syn {
+            self.orphans.remove(&route);
+        }
         let flow = self.flows.entry(route).or_default();
         if flags.syn && flags.ack {
             flow.half_open = segment(&transit.packet).map(|segment| segment.seq);
@@ -261,7 +268,7 @@ impl Network {
             .get_mut(&route)
             .and_then(|flow| flow.held.pop_front())
         {
-            if flags(&transit.packet).syn && !is_still_connecting(&transit.packet) {
+            if flags(&transit.packet).syn && !is_still_connecting(route) {
                 continue;
             }
             if self.gets_through(route) {
@@ -323,21 +330,25 @@ impl Network {
     /// Forgets what a host still had to send: it has lost power.
     pub(super) fn forget(&mut self, host: HostId) {
         self.flows.retain(|route, _| route.from != host);
+        self.orphans.retain(|route| route.to != host);
+    }
+
+    /// Whether an acknowledgement along `route` would find the end of a connection gone
+    /// that on a real machine outlives its process, and wait for nothing else.
+    pub(super) fn ends_at_orphan(&self, route: Route) -> bool {
+        self.orphans.contains(&route)
     }
 
     /// The resets that, delivered into the kernel of `host`, make it forget all its
     /// connections; what its peers still send finds none there, and is answered with a
     /// reset.
-    pub(super) fn resets_for(&self, host: HostId) -> Vec<Packet> {
-        let own: BTreeSet<Route> = self
-            .flows
-            .keys()
-            .filter_map(|&route| match host {
-                _ if route.from == host => Some(route),
-                _ if route.to == host => Some(route.reverse()),
-                _ => None,
-            })
+    pub(super) fn resets_for(&mut self, host: HostId) -> Vec<Packet> {
+        let own: Vec<Route> = turmoil_net::netstat(address_of(host))
+            .entries
+            .iter()
+            .filter_map(|entry| Route::between(entry.local, entry.peer?))
             .collect();
+        self.orphans.extend(own.iter().map(|route| route.reverse()));
         own.into_iter().map(reset_for_sender).collect()
     }
 
@@ -423,12 +434,27 @@ impl LinkRule {
 impl Route {
     pub(super) fn of(packet: &Packet) -> Option<Self> {
         let segment = segment(packet)?;
+        Self::between(
+            SocketAddr::new(packet.src, segment.src_port),
+            SocketAddr::new(packet.dst, segment.dst_port),
+        )
+    }
+
+    fn between(from: SocketAddr, to: SocketAddr) -> Option<Self> {
         Some(Self {
-            from: host_of(packet.src)?,
-            from_port: segment.src_port,
-            to: host_of(packet.dst)?,
-            to_port: segment.dst_port,
+            from: host_of(from.ip())?,
+            from_port: from.port(),
+            to: host_of(to.ip())?,
+            to_port: to.port(),
         })
+    }
+
+    /// The two ends of the connection, the sender's first.
+    pub(super) fn ends(self) -> (SocketAddr, SocketAddr) {
+        (
+            SocketAddr::new(address_of(self.from), self.from_port),
+            SocketAddr::new(address_of(self.to), self.to_port),
+        )
     }
 
     fn reverse(self) -> Self {
@@ -523,22 +549,24 @@ fn patience_ns(packet: &Packet) -> u64 {
     }
 }
 
-/// Whether the socket that sent this SYN still waits for the answer: a program that
-/// gave up connecting repeats nothing.
-fn is_still_connecting(syn: &Packet) -> bool {
-    let Some(segment) = segment(syn) else {
-        return false;
-    };
-    let local = SocketAddr::new(syn.src, segment.src_port);
-    let peer = SocketAddr::new(syn.dst, segment.dst_port);
-    turmoil_net::netstat(syn.src).entries.iter().any(|entry| {
-        entry.local == local
-            && entry.peer == Some(peer)
-            && matches!(
-                entry.state,
-                Some(NetstatState::SynSent | NetstatState::SynReceived)
-            )
+/// Whether the socket whose handshake `route` belongs to still waits for its end: a
+/// program that gave up connecting repeats nothing.
+fn is_still_connecting(route: Route) -> bool {
+    socket(route).is_some_and(|entry| {
+        matches!(
+            entry.state,
+            Some(NetstatState::SynSent | NetstatState::SynReceived)
+        )
     })
+}
+
+/// The connected socket that sends along `route`.
+pub(super) fn socket(route: Route) -> Option<NetstatEntry> {
+    let (local, peer) = route.ends();
+    turmoil_net::netstat(local.ip())
+        .entries
+        .into_iter()
+        .find(|entry| entry.local == local && entry.peer == Some(peer))
 }
 
 /// A reset that appears to come from the far end of `route`.

@@ -101,7 +101,7 @@ impl World {
             }
         };
         for transit in inbox {
-            self.deliver(*transit);
+            self.deliver(transit);
         }
         self.resume(host);
     }

@@ -10,7 +10,6 @@
 //! costs nothing.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use turmoil_net::Packet;
 
@@ -84,12 +83,6 @@ impl Windows {
 /// The room that the receiver has whose acknowledgements go by `route`; `None` if it
 /// has no such connection any more.
 fn room(route: Route) -> Option<u16> {
-    let local = SocketAddr::new(network::address_of(route.from), route.from_port);
-    let peer = SocketAddr::new(network::address_of(route.to), route.to_port);
-    let unread = turmoil_net::netstat(local.ip())
-        .entries
-        .into_iter()
-        .find(|entry| entry.local == local && entry.peer == Some(peer))?
-        .recv_q;
+    let unread = network::socket(route)?.recv_q;
     Some(BUFFER.saturating_sub(unread).min(LARGEST) as u16)
 }

@@ -20,7 +20,7 @@ impl World {
             let mut hosts = self.core.hosts.borrow_mut();
             let state = &mut hosts[to.index()];
             if state.suspensions > 0 {
-                state.inbox.push(transit);
+                state.inbox.push(*transit);
                 return;
             }
         }
@@ -117,7 +117,7 @@ impl World {
             self.stirred = true;
             self.windows.correct(route, &mut packet);
         }
-        if !self.network.is_silent(route.to) {
+        if !self.network.is_silent(route.to) && !self.network.ends_at_orphan(route) {
             self.net.deliver(packet);
         }
     }
