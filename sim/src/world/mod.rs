@@ -40,6 +40,8 @@ mod power;
 pub mod random;
 mod task;
 mod trace;
+mod window;
+mod wire;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -60,6 +62,7 @@ use self::dist::Dist;
 use self::network::{Departure, Network, Route, Transit};
 use self::random::Stream;
 use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
+use self::window::Windows;
 
 /// Names a host of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,13 +134,11 @@ pub struct World {
     shuffle: Option<Stream>,
     /// Whether a kernel may have packets to send.
     stirred: bool,
-    /// Whether any receiver has ever come near the end of its window.
-    windows_fill: bool,
+    /// Whether a handshake came to its last packet in this instant.
+    opening: bool,
+    windows: Windows,
     outbound: Vec<Packet>,
 }
-
-/// Half of TCP's unscaled window: a sender that fills one comes past it.
-const SMALL_WINDOW: u16 = 32_768;
 
 /// What the programs of a world share with it.
 struct Core {
@@ -171,6 +172,8 @@ enum Event {
 struct HostState {
     clocks: Clocks,
     program: Option<Program>,
+    /// How many kills and crashes it has not recovered from.
+    outages: u32,
     /// How many faults hold its process still.
     pauses: u32,
     /// How many of these hold the machine still.
@@ -178,7 +181,7 @@ struct HostState {
     /// Tasks that became ready while its process stood still, in order.
     parked: Vec<Key>,
     /// Packets that reached a suspended machine, in order.
-    inbox: Vec<Box<Transit>>,
+    inbox: Vec<Transit>,
 }
 
 impl World {
@@ -188,7 +191,10 @@ impl World {
     /// If this thread already has a world, or for more than 65 535 hosts.
     pub fn new(config: Config, hosts: &[HostConfig]) -> Self {
         // Retransmission is ours: see `network`.
-        let mut net = Net::with_config(KernelConfig::default().retx_threshold(u32::MAX));
+        let kernels = KernelConfig::default()
+            .retx_threshold(u32::MAX)
+            .recv_buf_cap(window::BUFFER);
+        let mut net = Net::with_config(kernels);
         let net_hosts = (0..hosts.len())
             .map(|index| net.add_host(network::address_of(HostId::of(index))))
             .collect();
@@ -223,7 +229,8 @@ impl World {
                 TaskOrder::Shuffled => Some(Stream::new(config.seed, "tasks")),
             },
             stirred: false,
-            windows_fill: false,
+            opening: false,
+            windows: Windows::default(),
             outbound: Vec::new(),
         }
     }
@@ -367,78 +374,11 @@ impl World {
                     Ok(departures) => departures
                         .into_iter()
                         .for_each(|d| self.core.put_on_agenda(d)),
-                    Err(reset) => self.net.deliver(reset),
+                    Err(reset) => self.deliver_reset(reset),
                 }
             }
             Event::Act(act) => act(self),
         }
-    }
-
-    fn arrive(&mut self, transit: Box<Transit>) {
-        let to = transit.route.to;
-        if self.network.is_silent(to) {
-            if let Some(retry) = self.network.hold(*transit, self.now_ns()) {
-                self.core.put_on_agenda(retry);
-            }
-            return;
-        }
-        {
-            let mut hosts = self.core.hosts.borrow_mut();
-            let state = &mut hosts[to.index()];
-            if state.suspensions > 0 {
-                state.inbox.push(transit);
-                return;
-            }
-        }
-        self.deliver(*transit);
-    }
-
-    fn deliver(&mut self, transit: Transit) {
-        let route = transit.route;
-        let which = (
-            u64::from(route.from.0) << 16 | u64::from(route.from_port),
-            u64::from(route.to.0) << 16 | u64::from(route.to_port),
-        );
-        self.trace("packet", which, network::payload(&transit.packet));
-        self.network.arrived(&transit, self.now_ns());
-        self.stirred = true;
-        self.net.deliver(transit.packet);
-    }
-
-    /// Takes what the kernels have to send; says whether that made anybody ready or
-    /// put something on the agenda.
-    fn flush_kernels(&mut self) -> bool {
-        if !std::mem::take(&mut self.stirred) {
-            return false;
-        }
-        let mut outbound = std::mem::take(&mut self.outbound);
-        self.net.egress_all(&mut outbound);
-        let any = !outbound.is_empty();
-        let mut packets = outbound.drain(..).peekable();
-        while let Some(packet) = packets.next() {
-            let Some(window) = network::bare_ack_window(&packet) else {
-                if let Some(departure) = self.network.send(packet, self.core.now_ns.get()) {
-                    self.core.put_on_agenda(departure);
-                }
-                continue;
-            };
-            if packets
-                .peek()
-                .is_some_and(|next| network::carries_ack_of(next, &packet))
-            {
-                continue;
-            }
-            // It makes room in a sender's buffer, and gives the sender something to
-            // say only if it had filled its window.
-            self.windows_fill |= window < SMALL_WINDOW;
-            self.stirred |= self.windows_fill;
-            if network::receiver_of(&packet).is_some_and(|to| !self.network.is_silent(to)) {
-                self.net.deliver(packet);
-            }
-        }
-        drop(packets);
-        self.outbound = outbound;
-        any
     }
 
     fn trace(&self, what: &'static str, which: (u64, u64), contents: &[u8]) {
@@ -515,6 +455,7 @@ impl HostState {
         Self {
             clocks: Clocks::new(config.offset_ns, config.drift_ppm),
             program: None,
+            outages: 0,
             pauses: 0,
             suspensions: 0,
             parked: Vec::new(),

@@ -12,11 +12,13 @@
 //! without data arrive at once: with retransmission off nothing waits for them but
 //! the sender's buffer.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
 
 use bytes::Bytes;
-use turmoil_net::{Packet, TcpFlags, TcpSegment, Transport};
+use turmoil_net::{NetstatEntry, NetstatState, Packet, TcpFlags, TcpSegment, Transport};
 
 use super::HostId;
 use super::dist::Dist;
@@ -93,6 +95,36 @@ pub(super) struct Transit {
     pub(super) route: Route,
     /// Where the message log keeps it.
     message: Option<usize>,
+    _load: Load,
+}
+
+impl Transit {
+    /// The packet, at the end of its way.
+    pub(super) fn into_packet(self) -> Packet {
+        self.packet
+    }
+}
+
+/// A share of the bytes that are under way; it is taken off wherever the packet ends.
+struct Load {
+    total: Rc<Cell<usize>>,
+    bytes: usize,
+}
+
+impl Load {
+    fn new(total: &Rc<Cell<usize>>, bytes: usize) -> Self {
+        total.set(total.get() + bytes);
+        Self {
+            total: total.clone(),
+            bytes,
+        }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.total.set(self.total.get() - self.bytes);
+    }
 }
 
 /// One direction of one connection.
@@ -123,6 +155,8 @@ struct Flow {
     tries: u32,
     /// When it was first tried.
     since_ns: u64,
+    /// The sequence number of its SYN-ACK, until that is acknowledged.
+    half_open: Option<u32>,
 }
 
 pub(super) struct Network {
@@ -134,7 +168,12 @@ pub(super) struct Network {
     flows: BTreeMap<Route, Flow>,
     /// Hosts without power: they neither send nor receive.
     silent: Vec<bool>,
+    /// Ways to connections that a killed process left behind and its kernel was made to
+    /// forget.
+    orphans: BTreeSet<Route>,
     messages: Option<Vec<SentMessage>>,
+    /// Bytes of data that have not arrived.
+    under_way: Rc<Cell<usize>>,
 }
 
 impl Network {
@@ -147,8 +186,15 @@ impl Network {
             next_rule: 0,
             flows: BTreeMap::new(),
             silent: vec![false; hosts],
+            orphans: BTreeSet::new(),
             messages: keep.then(Vec::new),
+            under_way: Rc::default(),
         }
+    }
+
+    /// How many bytes of data have been sent and have not arrived.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.get()
     }
 
     /// Sends `packet` off at `now_ns`.
@@ -159,12 +205,20 @@ impl Network {
         }
         let message = self.remember(&packet, route, now_ns);
         let transit = Transit {
+            _load: Load::new(&self.under_way, payload(&packet).len()),
             packet,
             route,
             message,
         };
+        let flags = flags(&transit.packet);
+        if flags.syn {
+            self.orphans.remove(&route);
+        }
         let flow = self.flows.entry(route).or_default();
-        if flags(&transit.packet).rst {
+        if flags.syn && flags.ack {
+            flow.half_open = segment(&transit.packet).map(|segment| segment.seq);
+        }
+        if flags.rst {
             // The connection is gone, and with it what it still had to send. Nobody
             // repeats a reset.
             flow.held.clear();
@@ -214,6 +268,9 @@ impl Network {
             .get_mut(&route)
             .and_then(|flow| flow.held.pop_front())
         {
+            if flags(&transit.packet).syn && !is_still_connecting(route) {
+                continue;
+            }
             if self.gets_through(route) {
                 departures.push(self.depart(transit, now_ns));
                 delivered = true;
@@ -270,25 +327,44 @@ impl Network {
         self.silent[host.index()] = silent;
     }
 
-    /// Forgets the connections of a host that lost power. Returns the resets that,
-    /// delivered into its own kernel, make the kernel forget them too; what its
-    /// peers still send finds no connection there and is answered with a reset, as
-    /// by a machine that has rebooted.
-    pub(super) fn forget(&mut self, host: HostId) -> Vec<Packet> {
-        let own: Vec<Route> = self
-            .flows
-            .keys()
-            .filter(|route| route.from == host || route.to == host)
-            .map(|route| {
-                if route.from == host {
-                    *route
-                } else {
-                    route.reverse()
-                }
-            })
-            .collect();
+    /// Forgets what a host still had to send: it has lost power.
+    pub(super) fn forget(&mut self, host: HostId) {
         self.flows.retain(|route, _| route.from != host);
+        self.orphans.retain(|route| route.to != host);
+    }
+
+    /// Whether an acknowledgement along `route` would find the end of a connection gone
+    /// that on a real machine outlives its process, and wait for nothing else.
+    pub(super) fn ends_at_orphan(&self, route: Route) -> bool {
+        self.orphans.contains(&route)
+    }
+
+    /// The resets that, delivered into the kernel of `host`, make it forget all its
+    /// connections; what its peers still send finds none there, and is answered with a
+    /// reset.
+    pub(super) fn resets_for(&mut self, host: HostId) -> Vec<Packet> {
+        let own: Vec<Route> = turmoil_net::netstat(address_of(host))
+            .entries
+            .iter()
+            .filter_map(|entry| Route::between(entry.local, entry.peer?))
+            .collect();
+        self.orphans.extend(own.iter().map(|route| route.reverse()));
         own.into_iter().map(reset_for_sender).collect()
+    }
+
+    /// The acknowledgement that the other end of `route` has waited for since it sent
+    /// its SYN-ACK, if it still does. It will not wait any longer.
+    pub(super) fn last_of_handshake(&mut self, route: Route) -> Option<Packet> {
+        let seq = self.flows.get_mut(&route.reverse())?.half_open.take()?;
+        let ack = seq.wrapping_add(1);
+        Some(acknowledgement(route, ack, u16::MAX))
+    }
+
+    /// An acknowledgement goes along `route`.
+    pub(super) fn handshake_ended(&mut self, route: Route) {
+        if let Some(flow) = self.flows.get_mut(&route.reverse()) {
+            flow.half_open = None;
+        }
     }
 
     pub(super) fn take_messages(&mut self) -> Vec<SentMessage> {
@@ -356,14 +432,29 @@ impl LinkRule {
 }
 
 impl Route {
-    fn of(packet: &Packet) -> Option<Self> {
+    pub(super) fn of(packet: &Packet) -> Option<Self> {
         let segment = segment(packet)?;
+        Self::between(
+            SocketAddr::new(packet.src, segment.src_port),
+            SocketAddr::new(packet.dst, segment.dst_port),
+        )
+    }
+
+    fn between(from: SocketAddr, to: SocketAddr) -> Option<Self> {
         Some(Self {
-            from: host_of(packet.src)?,
-            from_port: segment.src_port,
-            to: host_of(packet.dst)?,
-            to_port: segment.dst_port,
+            from: host_of(from.ip())?,
+            from_port: from.port(),
+            to: host_of(to.ip())?,
+            to_port: to.port(),
         })
+    }
+
+    /// The two ends of the connection, the sender's first.
+    pub(super) fn ends(self) -> (SocketAddr, SocketAddr) {
+        (
+            SocketAddr::new(address_of(self.from), self.from_port),
+            SocketAddr::new(address_of(self.to), self.to_port),
+        )
     }
 
     fn reverse(self) -> Self {
@@ -392,12 +483,31 @@ fn host_of(address: IpAddr) -> Option<HostId> {
     }
 }
 
-/// The window that a packet announces, if it is an acknowledgement and nothing else.
-pub(super) fn bare_ack_window(packet: &Packet) -> Option<u16> {
-    let segment = segment(packet)?;
-    let flags = segment.flags;
-    let bare = segment.payload.is_empty() && flags.ack && !flags.syn && !flags.fin && !flags.rst;
-    bare.then_some(segment.window)
+/// Whether a packet is an acknowledgement and nothing else.
+pub(super) fn is_bare_ack(packet: &Packet) -> bool {
+    segment(packet).is_some_and(|segment| {
+        let flags = segment.flags;
+        segment.payload.is_empty() && flags.ack && !flags.syn && !flags.fin && !flags.rst
+    })
+}
+
+/// The window that a packet announces; a reset announces none.
+pub(super) fn window(packet: &Packet) -> Option<u16> {
+    segment(packet)
+        .filter(|segment| !segment.flags.rst)
+        .map(|segment| segment.window)
+}
+
+/// Makes a packet announce this window.
+pub(super) fn set_window(packet: &mut Packet, window: u16) {
+    if let Transport::Tcp(segment) = &mut packet.payload {
+        segment.window = window;
+    }
+}
+
+/// The sequence number that a packet acknowledges up to.
+pub(super) fn acknowledged(packet: &Packet) -> u32 {
+    segment(packet).map_or(0, |segment| segment.ack)
 }
 
 /// Whether `next` carries data of the connection that `ack` acknowledges on, and with
@@ -412,11 +522,6 @@ pub(super) fn carries_ack_of(next: &Packet, ack: &Packet) -> bool {
         && data.ack == bare.ack
 }
 
-/// The host that a packet is for.
-pub(super) fn receiver_of(packet: &Packet) -> Option<HostId> {
-    host_of(packet.dst)
-}
-
 fn segment(packet: &Packet) -> Option<&TcpSegment> {
     match &packet.payload {
         Transport::Tcp(segment) => Some(segment),
@@ -424,7 +529,7 @@ fn segment(packet: &Packet) -> Option<&TcpSegment> {
     }
 }
 
-fn flags(packet: &Packet) -> TcpFlags {
+pub(super) fn flags(packet: &Packet) -> TcpFlags {
     segment(packet).map(|s| s.flags).unwrap_or_default()
 }
 
@@ -444,22 +549,56 @@ fn patience_ns(packet: &Packet) -> u64 {
     }
 }
 
+/// Whether the socket whose handshake `route` belongs to still waits for its end: a
+/// program that gave up connecting repeats nothing.
+fn is_still_connecting(route: Route) -> bool {
+    socket(route).is_some_and(|entry| {
+        matches!(
+            entry.state,
+            Some(NetstatState::SynSent | NetstatState::SynReceived)
+        )
+    })
+}
+
+/// The connected socket that sends along `route`.
+pub(super) fn socket(route: Route) -> Option<NetstatEntry> {
+    let (local, peer) = route.ends();
+    turmoil_net::netstat(local.ip())
+        .entries
+        .into_iter()
+        .find(|entry| entry.local == local && entry.peer == Some(peer))
+}
+
 /// A reset that appears to come from the far end of `route`.
 fn reset_for_sender(route: Route) -> Packet {
+    let rst = TcpFlags {
+        rst: true,
+        ..TcpFlags::default()
+    };
+    bare(route.reverse(), rst, 0, 0)
+}
+
+/// An acknowledgement that appears to come from the near end of `route`.
+pub(super) fn acknowledgement(route: Route, ack: u32, window: u16) -> Packet {
+    let flags = TcpFlags {
+        ack: true,
+        ..TcpFlags::default()
+    };
+    bare(route, flags, ack, window)
+}
+
+fn bare(route: Route, flags: TcpFlags, ack: u32, window: u16) -> Packet {
     Packet {
-        src: address_of(route.to),
-        dst: address_of(route.from),
+        src: address_of(route.from),
+        dst: address_of(route.to),
         ttl: 64,
         payload: Transport::Tcp(TcpSegment {
-            src_port: route.to_port,
-            dst_port: route.from_port,
+            src_port: route.from_port,
+            dst_port: route.to_port,
             seq: 0,
-            ack: 0,
-            flags: TcpFlags {
-                rst: true,
-                ..TcpFlags::default()
-            },
-            window: 0,
+            ack,
+            flags,
+            window,
             payload: Bytes::new(),
         }),
     }

@@ -6,20 +6,41 @@ use super::network::{LinkRule, RuleId};
 use super::{Host, HostId, World, program};
 
 impl World {
-    /// Starts `main` as the process of `host`, and remembers it for [`World::restart`].
+    /// Starts `main` as the process of `host`, in the place of any that ran there, and
+    /// remembers it for [`World::restart`].
     pub fn start<F, Fut>(&mut self, host: HostId, main: F)
     where
         F: Fn(Host) -> Fut + 'static,
         Fut: Future<Output = ()> + 'static,
     {
-        self.core.hosts.borrow_mut()[host.index()].program = Some(program(main));
-        self.restart(host);
+        let before = self.core.hosts.borrow_mut()[host.index()]
+            .program
+            .replace(program(main));
+        if before.is_some() {
+            self.drop_tasks(host);
+        }
+        self.boot(host);
     }
 
-    /// Starts the process of `host` again: after [`World::kill`], or with power back
-    /// after [`World::crash`].
+    /// Ends a [`World::kill`] or [`World::crash`]: the process of `host` starts again,
+    /// with power back. Several of them overlap as one long outage does. A process that
+    /// starts on a host that is paused stands still until the pause ends.
     pub fn restart(&mut self, host: HostId) {
+        let recovered = {
+            let outages = &mut self.core.hosts.borrow_mut()[host.index()].outages;
+            let was_down = *outages > 0;
+            *outages = outages.saturating_sub(1);
+            was_down && *outages == 0
+        };
+        if recovered {
+            self.boot(host);
+        }
+    }
+
+    fn boot(&mut self, host: HostId) {
+        self.drop_connections(host);
         self.network.set_silent(host, false);
+        self.core.hosts.borrow_mut()[host.index()].outages = 0;
         let program = self.core.hosts.borrow()[host.index()].program.clone();
         if let Some(program) = program {
             self.note("start", (host.0.into(), 0));
@@ -80,14 +101,16 @@ impl World {
             }
         };
         for transit in inbox {
-            self.deliver(*transit);
+            self.deliver(transit);
         }
         self.resume(host);
     }
 
-    /// The process of `host` ends; its kernel closes its sockets.
+    /// The process of `host` ends; its kernel closes its sockets: each peer sees the end
+    /// of the stream, or a reset if something that it sent had not been read.
     pub fn kill(&mut self, host: HostId) {
         self.note("kill", (host.0.into(), 0));
+        self.core.hosts.borrow_mut()[host.index()].outages += 1;
         self.drop_tasks(host);
     }
 
@@ -97,14 +120,25 @@ impl World {
         // What the process said before the crash is on the wire.
         self.flush_kernels();
         self.note("crash", (host.0.into(), 0));
+        self.core.hosts.borrow_mut()[host.index()].outages += 1;
         self.network.set_silent(host, true);
         self.drop_tasks(host);
-        for reset in self.network.forget(host) {
+        self.drop_connections(host);
+        self.network.forget(host);
+        self.core.hosts.borrow_mut()[host.index()].inbox.clear();
+    }
+
+    /// Makes the kernel of `host`, none of whose processes lives, forget the connections
+    /// that they left behind. Else these would keep its ports: turmoil-net knows no
+    /// `SO_REUSEADDR`, with which every server listens.
+    fn drop_connections(&mut self, host: HostId) {
+        // What they still had to say leaves first.
+        self.flush_kernels();
+        for reset in self.network.resets_for(host) {
             self.net.deliver(reset);
         }
         self.stirred = true;
         self.flush_kernels();
-        self.core.hosts.borrow_mut()[host.index()].inbox.clear();
     }
 
     /// Installs a fault of links.

@@ -1,0 +1,124 @@
+//! Between the kernels and the network: what arrives goes into a kernel, and what the
+//! kernels have to say goes out, once in an instant.
+
+use turmoil_net::Packet;
+
+use super::World;
+use super::network::{self, Route, Transit};
+
+impl World {
+    /// A packet has come to the end of its way.
+    pub(super) fn arrive(&mut self, transit: Box<Transit>) {
+        let to = transit.route.to;
+        if self.network.is_silent(to) {
+            if let Some(retry) = self.network.hold(*transit, self.now_ns()) {
+                self.core.put_on_agenda(retry);
+            }
+            return;
+        }
+        {
+            let mut hosts = self.core.hosts.borrow_mut();
+            let state = &mut hosts[to.index()];
+            if state.suspensions > 0 {
+                state.inbox.push(*transit);
+                return;
+            }
+        }
+        self.deliver(*transit);
+    }
+
+    /// Hands a packet to the kernel that it is for.
+    pub(super) fn deliver(&mut self, transit: Transit) {
+        let route = transit.route;
+        let which = (
+            u64::from(route.from.0) << 16 | u64::from(route.from_port),
+            u64::from(route.to.0) << 16 | u64::from(route.to_port),
+        );
+        self.trace("packet", which, network::payload(&transit.packet));
+        self.network.arrived(&transit, self.now_ns());
+        self.stirred = true;
+        let mut packet = transit.into_packet();
+        let flags = network::flags(&packet);
+        if flags.rst {
+            self.deliver_reset(packet);
+            return;
+        }
+        self.opening |= flags.syn && flags.ack;
+        self.windows.correct(route, &mut packet);
+        self.net.deliver(packet);
+    }
+
+    /// Hands a reset to the kernel that it is for.
+    ///
+    /// A connection that is reset while its handshake lacks the last packet would stay
+    /// in turmoil-net's tables for ever, and its port with it: there is no socket yet
+    /// whose owner could close it. So the handshake is completed first, and whoever
+    /// accepts the connection finds it reset.
+    pub(super) fn deliver_reset(&mut self, reset: Packet) {
+        if let Some(last) =
+            Route::of(&reset).and_then(|route| self.network.last_of_handshake(route))
+        {
+            self.net.deliver(last);
+        }
+        self.stirred = true;
+        self.net.deliver(reset);
+    }
+
+    /// Takes what the kernels have to send; says whether that made anybody ready or
+    /// put something on the agenda.
+    pub(super) fn flush_kernels(&mut self) -> bool {
+        if !std::mem::take(&mut self.stirred) {
+            return false;
+        }
+        let opening = std::mem::take(&mut self.opening);
+        let mut outbound = std::mem::take(&mut self.outbound);
+        self.net.egress_all(&mut outbound);
+        let mut any = !outbound.is_empty();
+        let mut packets = outbound.drain(..).peekable();
+        while let Some(packet) = packets.next() {
+            self.windows.sent(&packet, self.network.under_way());
+            if !network::is_bare_ack(&packet) {
+                if let Some(departure) = self.network.send(packet, self.core.now_ns.get()) {
+                    self.core.put_on_agenda(departure);
+                }
+                continue;
+            }
+            // What follows says the same. Not so when the receiver still waits for its
+            // handshake to end: it would take nothing but that from the other packet.
+            let repeated = packets
+                .peek()
+                .is_some_and(|next| network::carries_ack_of(next, &packet));
+            if repeated && !opening && !self.windows.ever_filled() {
+                continue;
+            }
+            self.deliver_ack(packet, opening);
+        }
+        drop(packets);
+        self.outbound = outbound;
+        for update in self.windows.updates() {
+            self.stirred = true;
+            any = true;
+            self.net.deliver(update);
+        }
+        any
+    }
+
+    /// An acknowledgement without data arrives at once.
+    fn deliver_ack(&mut self, mut packet: Packet, opening: bool) {
+        let Some(route) = Route::of(&packet) else {
+            return;
+        };
+        if opening {
+            self.network.handshake_ended(route);
+        }
+        // It makes room in the sender's buffer, and gives the sender something to say
+        // only if it had filled its window.
+        if self.windows.ever_filled() {
+            self.stirred = true;
+            self.windows.correct(route, &mut packet);
+        }
+        if !self.network.is_silent(route.to) && !self.network.ends_at_orphan(route) {
+            self.net.deliver(packet);
+        }
+    }
+}
