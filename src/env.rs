@@ -8,7 +8,6 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -16,6 +15,9 @@ use crate::history::{ClockKind, Name};
 
 pub mod machine;
 pub mod world;
+
+/// A length of time; what it is measured by, the [`Env`] decides.
+pub use std::time::Duration;
 
 /// What a lock may use of the world around it. One value per process; clones share.
 pub trait Env: Clone + 'static {

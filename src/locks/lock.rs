@@ -2,11 +2,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::env::Env;
+use crate::env::{Duration, Env};
 use crate::history::Deadline;
 use crate::redis;
 

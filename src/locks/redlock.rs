@@ -12,14 +12,12 @@
 //!
 //! Every clause that the debate is about is a parameter.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{AcquireError, ExtendError, Grant, Lock, Retry};
 use super::{CatalogueEntry, KEY, random_owner};
-use crate::env::Env;
+use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
 

@@ -9,13 +9,11 @@
 //! The holder may act until its own clock has advanced by the TTL since *before* it
 //! sent the `SET`: the node started the lease later than that.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use super::lock::{AcquireError, ExtendError, Grant, Lock, Retry};
 use super::{CatalogueEntry, KEY, random_owner};
-use crate::env::Env;
+use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
 

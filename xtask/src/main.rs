@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 
 mod bench;
+mod determinism;
 mod redis;
 mod test;
 mod tidy;
@@ -15,6 +16,7 @@ Usage: cargo xtask <chore>
 
   test             Everything that CI checks
   tidy             The rules of the code that neither rustc nor clippy knows
+  determinism      Run every scenario twice, and in several processes, and compare
   redis            Install redis-server if it is missing
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let done = to_the_root().and_then(|()| match arguments[..] {
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
+        ["determinism"] => determinism::run(),
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),

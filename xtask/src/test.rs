@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{redis, tidy};
+use crate::{determinism, redis, tidy};
 
 /// In the order that tells soonest what is wrong.
 const STEPS: &[Step] = &[
@@ -36,10 +36,11 @@ const STEPS: &[Step] = &[
             "cargo doc --workspace --no-deps",
         ),
     },
+    Step {
+        name: "determinism",
+        action: Action::Chore("determinism", determinism::run),
+    },
 ];
-
-/// Commands that run something twice and fail when the two differ; each is a step.
-const DETERMINISM: &[&str] = &[];
 
 /// Runs every step.
 ///
@@ -47,13 +48,7 @@ const DETERMINISM: &[&str] = &[];
 ///
 /// The first step that fails, with the command that runs it alone.
 pub fn run() -> Result<()> {
-    let gates = DETERMINISM.iter().map(|&command| Step {
-        name: "determinism",
-        action: Action::Run(&[], command),
-    });
-    run_steps(STEPS.iter().copied().chain(gates), |line| {
-        println!("{line}")
-    })
+    run_steps(STEPS.iter().copied(), |line| println!("{line}"))
 }
 
 #[derive(Clone, Copy)]

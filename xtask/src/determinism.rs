@@ -1,0 +1,68 @@
+//! The determinism gate: a run is a function of its scenario and seed, and of nothing
+//! else.
+//!
+//! Every shipped scenario runs twice within one process, event by event; then in four
+//! processes of their own, on one thread and on two, in debug and in release, whose
+//! results must be the same to the last byte.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// The results, fingerprints of every event included, as one process prints them.
+const RESULTS: &[&str] = &[
+    "run",
+    "--all",
+    "--seeds",
+    "0..50",
+    "--json",
+    "--out",
+    "target/locklab/gate",
+];
+
+/// Runs the gate.
+///
+/// # Errors
+///
+/// When anything differs, and what.
+pub fn run() -> Result<()> {
+    locklab("debug", &["run", "--all", "--seeds", "0..20", "--twice"])?;
+    let reference = locklab("debug", &[RESULTS, &["--jobs", "1"]].concat())?;
+    for (profile, jobs) in [("debug", "1"), ("debug", "2"), ("release", "2")] {
+        let results = locklab(profile, &[RESULTS, &["--jobs", jobs]].concat())?;
+        let same = results
+            .lines()
+            .zip(reference.lines())
+            .take_while(|(a, b)| a == b)
+            .count();
+        ensure!(
+            results == reference,
+            "{profile} with --jobs {jobs} differs from debug with --jobs 1 at line {} of its \
+             results: {:?} against {:?}",
+            same + 1,
+            results.lines().nth(same).unwrap_or_default(),
+            reference.lines().nth(same).unwrap_or_default(),
+        );
+        println!("{profile} with --jobs {jobs}: the same to the last byte");
+    }
+    Ok(())
+}
+
+/// What locklab prints, built with this profile.
+fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--quiet", "--package", "locklab"]);
+    if profile == "release" {
+        command.arg("--release");
+    }
+    command.arg("--").args(arguments).stderr(Stdio::piped());
+    let output = command.output().context("cargo did not start")?;
+    ensure!(
+        output.status.success(),
+        "locklab {} ({profile}): {}\n{}",
+        arguments.join(" "),
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).context("its results are no text")
+}
