@@ -1,5 +1,6 @@
 //! One connection: commands out, replies in.
 
+use std::fmt::Write;
 use std::io;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -65,9 +66,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Sends one command.
     pub async fn send(&mut self, arguments: &[&[u8]]) -> io::Result<()> {
         self.outbound.clear();
-        put_header(&mut self.outbound, b'*', arguments.len());
+        put_header(&mut self.outbound, '*', arguments.len());
         for argument in arguments {
-            put_header(&mut self.outbound, b'$', argument.len());
+            put_header(&mut self.outbound, '$', argument.len());
             self.outbound.put_slice(argument);
             self.outbound.put_slice(b"\r\n");
         }
@@ -90,21 +91,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 }
 
-fn put_header(buffer: &mut BytesMut, kind: u8, number: usize) {
-    buffer.put_u8(kind);
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = number;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    buffer.put_slice(&digits[at..]);
-    buffer.put_slice(b"\r\n");
+fn put_header(buffer: &mut BytesMut, kind: char, number: usize) {
+    // A BytesMut grows as needed, so this cannot fail.
+    let _ = write!(buffer, "{kind}{number}\r\n");
 }
 
 impl From<BytesFrame> for Reply {

@@ -1,28 +1,25 @@
-//! The space-time diagram, from histories made by hand after Kleppmann's examples.
+//! Histories made by hand after Kleppmann's examples.
 
-use resvg::usvg::{Options, Tree};
-
-use locklab::{
-    check::Violation,
-    history::{Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record},
-    report::{Error, Format, spacetime},
+use locklab::check::Violation;
+use locklab::history::{
+    Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record,
 };
 
 /// A history under construction; all times in milliseconds of true time.
 #[derive(Default)]
-struct Story {
+pub struct Story {
     history: History,
     /// By how much each host's wall clock is ahead.
     ahead_ms: Vec<(&'static str, f64)>,
     calls: u32,
 }
 
-fn ns(ms: f64) -> u64 {
+pub fn ns(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
 impl Story {
-    fn record(&mut self, at_ms: f64, host: &str, event: Event) {
+    pub fn record(&mut self, at_ms: f64, host: &str, event: Event) {
         let ahead = self.ahead_ms.iter().filter(|(name, _)| *name == host);
         let ahead_ms: f64 = ahead.map(|(_, ahead_ms)| ahead_ms).sum();
         self.history.records.push(Record {
@@ -34,7 +31,13 @@ impl Story {
         });
     }
 
-    fn message(&mut self, sent_ms: f64, arrived_ms: Option<f64>, way: (&str, &str), label: &str) {
+    pub fn message(
+        &mut self,
+        sent_ms: f64,
+        arrived_ms: Option<f64>,
+        way: (&str, &str),
+        label: &str,
+    ) {
         self.history.messages.push(Message {
             sent_ns: ns(sent_ms),
             arrived_ns: arrived_ms.map(ns),
@@ -45,19 +48,25 @@ impl Story {
     }
 
     /// A request and its reply, each on its way for `flight_ms`.
-    fn exchange(&mut self, at_ms: f64, flight_ms: f64, (from, to): (&str, &str), said: [&str; 2]) {
+    pub fn exchange(
+        &mut self,
+        at_ms: f64,
+        flight_ms: f64,
+        (from, to): (&str, &str),
+        said: [&str; 2],
+    ) {
         let turn_ms = at_ms + flight_ms;
         self.message(at_ms, Some(turn_ms), (from, to), said[0]);
         self.message(turn_ms, Some(turn_ms + flight_ms), (to, from), said[1]);
     }
 
-    fn invoke(&mut self, at_ms: f64, client: &str, op: Op) {
+    pub fn invoke(&mut self, at_ms: f64, client: &str, op: Op) {
         self.calls += 1;
         let call = self.calls;
         self.record(at_ms, client, Event::Invoke { call, op });
     }
 
-    fn complete(&mut self, at_ms: f64, client: &str, op: Op, outcome: Outcome) {
+    pub fn complete(&mut self, at_ms: f64, client: &str, op: Op, outcome: Outcome) {
         let (call, detail) = (self.calls, String::new());
         let event = Event::Complete {
             call,
@@ -68,7 +77,7 @@ impl Story {
         self.record(at_ms, client, event);
     }
 
-    fn holds(&mut self, at_ms: f64, client: &str, lease_ms: Option<f64>, token: Option<u64>) {
+    pub fn holds(&mut self, at_ms: f64, client: &str, lease_ms: Option<f64>, token: Option<u64>) {
         let deadline = lease_ms.map(|lease_ms| Deadline {
             clock: ClockKind::Monotonic,
             at_ns: ns(at_ms + lease_ms),
@@ -81,11 +90,11 @@ impl Story {
         self.record(at_ms, client, event);
     }
 
-    fn releases(&mut self, at_ms: f64, client: &str) {
+    pub fn releases(&mut self, at_ms: f64, client: &str) {
         self.record(at_ms, client, Event::BeliefEnds { grant: 1 });
     }
 
-    fn fault(&mut self, at_ms: f64, host: &str, name: &str, kind: &str, phase: Phase) {
+    pub fn fault(&mut self, at_ms: f64, host: &str, name: &str, kind: &str, phase: Phase) {
         let event = Event::Fault {
             fault: name.into(),
             kind: kind.into(),
@@ -95,7 +104,14 @@ impl Story {
     }
 
     /// An access under the client's first grant, 1.5 ms to the resource and back.
-    fn access(&mut self, at_ms: f64, client: &str, access: Access, token: Option<u64>, ok: bool) {
+    pub fn access(
+        &mut self,
+        at_ms: f64,
+        client: &str,
+        access: Access,
+        token: Option<u64>,
+        ok: bool,
+    ) {
         let (request, reply) = match access {
             Access::Read { version } => ("read".to_owned(), format!("v{version}")),
             Access::Write { based_on, .. } => {
@@ -114,7 +130,7 @@ impl Story {
         self.record(at_ms + 1.5, "resource", event);
     }
 
-    fn end(mut self, at_ms: f64) -> History {
+    pub fn end(mut self, at_ms: f64) -> History {
         self.history.records.sort_by_key(|record| record.at_ns);
         self.history.messages.sort_by_key(|message| message.sent_ns);
         self.history.end_ns = ns(at_ms);
@@ -122,7 +138,7 @@ impl Story {
     }
 }
 
-fn violation(at_ms: f64, until_ms: f64, clients: &[&str], what: &str) -> Violation {
+pub fn violation(at_ms: f64, until_ms: f64, clients: &[&str], what: &str) -> Violation {
     Violation {
         at_ns: ns(at_ms),
         until_ns: ns(until_ms),
@@ -138,7 +154,7 @@ const WRITE_1: Access = Access::Write {
 };
 
 /// The holder's garbage collector outlasts the lease.
-fn pause(fenced: bool) -> (History, Violation) {
+pub fn pause(fenced: bool) -> (History, Violation) {
     let token = |number| fenced.then_some(number);
     let mut story = Story::default();
     story.invoke(9.0, "c1", Op::Acquire);
@@ -205,7 +221,7 @@ fn pause(fenced: bool) -> (History, Violation) {
 }
 
 /// Five nodes, two clients, a partition each, and one clock that jumps.
-fn jump() -> (History, Violation) {
+pub fn jump() -> (History, Violation) {
     let mut story = Story::default();
     let nodes = ["n1", "n2", "n3", "n4", "n5"];
     let flight = |client: usize, node: usize| 0.9 + 0.17 * ((node * 3 + client * 2) % 5) as f64;
@@ -276,7 +292,7 @@ fn jump() -> (History, Violation) {
 }
 
 /// The replies wait for a client that is paused; it reads them when the keys are gone.
-fn late_replies() -> (History, Violation) {
+pub fn late_replies() -> (History, Violation) {
     let mut story = Story::default();
     let nodes = ["n1", "n2", "n3", "n4", "n5"];
     story.invoke(10.0, "c1", Op::Acquire);
@@ -318,7 +334,7 @@ fn late_replies() -> (History, Violation) {
 }
 
 /// The write, not the writer, is held up: an arrow of 90 s beside bursts of 10 ms.
-fn late_write() -> (History, Violation) {
+pub fn late_write() -> (History, Violation) {
     let mut story = Story::default();
     story.invoke(9.0, "c1", Op::Acquire);
     story.exchange(9.0, 1.5, ("c1", "n1"), ["SET lock 5f2e NX PX 30000", "OK"]);
@@ -370,235 +386,4 @@ fn late_write() -> (History, Violation) {
         story.end(100_000.0),
         violation(90_016.0, 90_016.0, &["c1", "c2"], what),
     )
-}
-
-fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
-    let bytes = spacetime::draw(history, title, violation, Format::Svg);
-    String::from_utf8(bytes.expect("the history is not empty")).expect("SVG is text")
-}
-
-#[test]
-fn a_pause_longer_than_the_lease() {
-    let (history, violation) = pause(false);
-    insta::assert_snapshot!(svg(
-        &history,
-        "The holder is paused for longer than its lease",
-        Some(&violation)
-    ));
-}
-
-#[test]
-fn the_same_with_fencing() {
-    let (history, _) = pause(true);
-    insta::assert_snapshot!(svg(&history, "The same pause, with fencing", None));
-}
-
-#[test]
-fn a_clock_jumps() {
-    let (history, violation) = jump();
-    insta::assert_snapshot!(svg(
-        &history,
-        "Redlock: the clock of one node jumps forward",
-        Some(&violation)
-    ));
-}
-
-#[test]
-fn a_write_that_is_held_up() {
-    let (history, violation) = late_write();
-    insta::assert_snapshot!(svg(
-        &history,
-        "The write is held up in the network",
-        Some(&violation)
-    ));
-}
-
-#[test]
-fn replies_that_waited() {
-    let (history, violation) = late_replies();
-    insta::assert_snapshot!(svg(
-        &history,
-        "Redlock without its time check: the replies wait for a paused client",
-        Some(&violation)
-    ));
-}
-
-fn check_says(picture: &str, expected: &[&str]) {
-    for text in expected {
-        assert!(picture.contains(text), "no {text:?} in {picture}");
-    }
-}
-
-#[test]
-fn a_picture_says_what_happened() {
-    let (history, violation) = pause(false);
-    let told = [
-        "From 9.00 ms to 1.52 s of a run of 30.0 s",
-        "gc: pause 1.50 s",
-        "refused 4 times",
-        "deadline",
-        "993 ms",
-        "c1 writes v2",
-        "violation at 1516.9 ms",
-    ];
-    check_says(&svg(&history, "", Some(&violation)), &told);
-
-    let (history, violation) = jump();
-    let told = ["jump: clock-step +11.0 s", "message lost", "two at once"];
-    check_says(&svg(&history, "", Some(&violation)), &told);
-
-    let (history, _) = pause(true);
-    let told = ["holds the lock, token 34", "c1: write refused, token 33"];
-    check_says(&svg(&history, "", None), &told);
-}
-
-/// A run that kept no messages still shows holds, faults and accesses.
-#[test]
-fn messages_are_not_needed() {
-    let (mut history, violation) = pause(false);
-    history.messages.clear();
-    let told = ["gc: pause 1.50 s", "c1 writes v2", "violation at 1516.9 ms"];
-    check_says(&svg(&history, "", Some(&violation)), &told);
-}
-
-/// Numbers that look random and are the same each time (Knuth's MMIX generator).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u64) -> u64 {
-        let product = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = product.wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
-/// A history in which nothing fits together: any order, any clock, any name.
-fn nonsense(seed: u64) -> (History, Violation) {
-    let mut draws = Draws(seed);
-    let hosts = ["c1", "c2", "c10", "n1", "n2", "resource", "<&\"\u{1}>"];
-    let times = [
-        0,
-        1,
-        999,
-        1_000_000,
-        1_500_000_000,
-        90_000_000_000,
-        u64::MAX,
-    ];
-    let mut history = History::default();
-    for _ in 0..draws.below(40) {
-        let mut pick = |from: &[&'static str]| from[draws.below(from.len() as u64) as usize];
-        let (host, other) = (pick(&hosts), pick(&hosts));
-        let kind = pick(&["pause", "kill", "clock-step", "partition", "unheard-of"]);
-        let mut time = || times[draws.below(times.len() as u64) as usize];
-        let (at_ns, wall_ns, mono_ns, at) = (time(), time(), time(), time());
-        let (grant, version) = (draws.below(2) as u32, draws.below(3));
-        let token = (version > 0).then_some(version);
-        let deadline = Deadline {
-            clock: ClockKind::Wall,
-            at_ns: at,
-        };
-        let fault = |phase| Event::Fault {
-            fault: "fault".into(),
-            kind: kind.into(),
-            phase,
-        };
-        let op = Op::Acquire;
-        let event = match draws.below(9) {
-            0 => Event::Invoke { call: grant, op },
-            1 => Event::Complete {
-                call: grant,
-                op,
-                outcome: Outcome::Failed,
-                detail: String::new(),
-            },
-            2 => Event::BeliefBegins {
-                grant,
-                deadline: Some(deadline),
-                token,
-            },
-            3 => Event::BeliefEnds { grant },
-            4 => Event::Access {
-                client: other.into(),
-                grant,
-                access: Access::Read { version },
-                token,
-                accepted: version == 1,
-            },
-            5 => fault(Phase::Before),
-            6 => fault(Phase::Begins),
-            7 => fault(Phase::Ends),
-            _ => Event::Reached { point: host.into() },
-        };
-        history.records.push(Record {
-            at_ns,
-            host: host.into(),
-            wall_ns,
-            mono_ns,
-            event,
-        });
-        history.messages.push(Message {
-            sent_ns: at,
-            arrived_ns: (version > 0).then_some(wall_ns),
-            from: host.into(),
-            to: other.into(),
-            label: "SET lock <x> NX PX 1000 and more than fits".to_owned(),
-        });
-    }
-    history.end_ns = times[draws.below(times.len() as u64) as usize];
-    let until_ns = times[draws.below(times.len() as u64) as usize];
-    let at_ns = times[draws.below(times.len() as u64) as usize];
-    let violation = Violation {
-        at_ns,
-        until_ns,
-        clients: vec!["c1".into(), "c2".into()],
-        what: "any".to_owned(),
-    };
-    (history, violation)
-}
-
-#[test]
-fn any_history_makes_a_well_formed_picture() {
-    for seed in 0..300 {
-        let (history, violation) = nonsense(seed);
-        let violation = (seed % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Nonsense", violation, Format::Svg) {
-            Ok(bytes) => {
-                let text = String::from_utf8(bytes).expect("SVG is text");
-                assert!(
-                    !text.contains("NaN") && !text.contains("inf"),
-                    "seed {seed}"
-                );
-                let tree = Tree::from_str(&text, &Options::default());
-                tree.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            }
-            Err(error) => assert!(history.records.is_empty(), "seed {seed}: {error}"),
-        }
-    }
-}
-
-/// A watchdog that renews every 10 s for minutes: many bursts, many idle gaps.
-#[test]
-fn a_long_run_without_a_violation_still_fits_the_page() {
-    let mut story = Story::default();
-    story.holds(3.0, "c1", None, None);
-    for renewal in 0..200 {
-        let at_ms = 10_000.0 * f64::from(renewal + 1);
-        story.exchange(
-            at_ms,
-            1.0,
-            ("c1", "n1"),
-            ["EVAL if get == 5f2e then pexpire", "1"],
-        );
-    }
-    let drawn = svg(&story.end(3e6), "A watchdog renews", None);
-    let shown = drawn.matches("<polyline").count();
-    assert!((70..=90).contains(&shown), "{shown} arrow heads");
-    assert!(drawn.contains("of a run of 3000 s"), "{drawn}");
-}
-
-#[test]
-fn an_empty_history_is_an_error() {
-    let drawn = spacetime::draw(&History::default(), "Nothing", None, Format::Svg);
-    assert!(matches!(drawn, Err(Error::EmptyHistory)));
 }
