@@ -8,6 +8,8 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -38,6 +40,19 @@ pub trait Env: Clone + 'static {
 
     /// 64 bits of this process's own random stream.
     fn random(&self) -> u64;
+
+    /// The algorithm has come to a named point between two of its steps, one of
+    /// [`fault::POINTS`](crate::fault::POINTS). It is taken down, and a fault may strike
+    /// exactly here.
+    fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+}
+
+/// Who is told of the points that a process reaches.
+pub type Points = Rc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// Nobody is told: for a process outside a laboratory.
+pub fn unwatched() -> Points {
+    Rc::new(|_| Box::pin(std::future::ready(())))
 }
 
 /// Something took longer than it was given.

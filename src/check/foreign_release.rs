@@ -8,7 +8,8 @@
 //!
 //! - B must have *asked* after A's grant. Of calls that overlap in time A's may be the
 //!   one that was served last, and A's key may well be there.
-//! - B must have *been granted* the lock before A called `release`. Otherwise the
+//! - B must have *been granted* the lock before A called `release`, or, where the
+//!   history says when A sent the command that deletes, before that. Otherwise the
 //!   release may have deleted A's key first and so let B in.
 //!
 //! With several servers none of this follows. A key of A's own can remain on a
@@ -39,6 +40,10 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
             Event::Invoke {
                 op: Op::Release, ..
             } => at_release[host] = granted.other_than(host),
+            // Some locks look before they delete; this is when they delete.
+            Event::Reached { ref point } if point.as_ref() == "deleting" => {
+                at_release[host] = granted.other_than(host);
+            }
             Event::Released {
                 grant,
                 removed: 1..,
@@ -157,6 +162,27 @@ mod tests {
             .releases(20, "c1")
             .granted(25, "c2")
             .released(30, "c1", 1)
+            .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn what_was_sent_after_the_next_was_granted_deleted_the_nexts() {
+        let looks = Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .releases(20, "c1")
+            .tries(500, "c2")
+            .granted(510, "c2");
+        let deletes = |story: Story| story.deletes(600, "c1").released(610, "c1", 1);
+        assert!(deletes(looks).violates(ForeignRelease));
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .releases(20, "c1")
+            .deletes(25, "c1")
+            .tries(30, "c2")
+            .granted(510, "c2")
+            .released(610, "c1", 1)
             .expect_holds(ForeignRelease);
     }
 

@@ -145,6 +145,12 @@ impl Story {
             .tell(ms, client, Event::BeliefEnds { grant })
     }
 
+    /// It is about to send the command that deletes its lock.
+    pub(super) fn deletes(self, ms: u64, client: &'static str) -> Story {
+        let point = "deleting".into();
+        self.tell(ms, client, Event::Reached { point })
+    }
+
     /// The release of its last grant returns.
     pub(super) fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
         let grant = self.last_grant(client);

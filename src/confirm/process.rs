@@ -72,16 +72,16 @@ async fn client(job: ClientJob) -> io::Result<()> {
         0 => job.name.to_string(),
         starts => format!("{}#{}", job.name, starts + 1),
     };
-    let env = Machine::new(job.addresses, job.seed, &stream);
-    let mut lock = job.lock.build(env.clone(), &job.nodes);
-    // Now, so that processes that begin together also attempt together.
-    lock.connect().await;
     let reporter = Reporter {
         name: job.name.clone(),
         watched: Rc::new(job.watched),
         calls: Rc::new(Cell::new(job.calls)),
         grants: Rc::new(Cell::new(job.grants)),
     };
+    let env = Machine::new(job.addresses, job.seed, &stream).watched(reporter.points());
+    let mut lock = job.lock.build(env.clone(), &job.nodes);
+    // Now, so that processes that begin together also attempt together.
+    lock.connect().await;
     say(&Said::Ready)?;
     if let Told::Begin { at_ns } = hear()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));

@@ -12,7 +12,7 @@ use locklab_sim::world::random::{Rng, Stream};
 use nix::time::{ClockId, clock_gettime};
 use tokio::net::TcpStream;
 
-use super::Env;
+use super::{Env, Points, unwatched};
 use crate::history::{ClockKind, Name};
 
 /// A process of this machine.
@@ -20,6 +20,7 @@ use crate::history::{ClockKind, Name};
 pub struct Machine {
     directory: Rc<BTreeMap<Name, SocketAddr>>,
     random: Rc<RefCell<Stream>>,
+    points: Points,
 }
 
 impl Machine {
@@ -30,7 +31,13 @@ impl Machine {
         Self {
             directory: Rc::new(directory),
             random: Rc::new(RefCell::new(random)),
+            points: unwatched(),
         }
+    }
+
+    /// The same process, with somebody who is told of the points that it reaches.
+    pub fn watched(self, points: Points) -> Self {
+        Self { points, ..self }
     }
 }
 
@@ -67,6 +74,10 @@ impl Env for Machine {
 
     fn random(&self) -> u64 {
         self.random.borrow_mut().next_u64()
+    }
+
+    fn reach(&self, point: &'static str) -> impl Future<Output = ()> {
+        (self.points)(point)
     }
 }
 

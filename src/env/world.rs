@@ -10,7 +10,7 @@ use std::time::Duration;
 use locklab_sim::world::random::{Rng, Stream};
 use locklab_sim::world::{Host, HostId, TcpStream};
 
-use super::Env;
+use super::{Env, Points, unwatched};
 use crate::history::{ClockKind, Name};
 
 /// Where every server of a simulated scenario listens: hosts do not share addresses.
@@ -25,6 +25,7 @@ pub struct Simulated {
     host: Host,
     directory: Directory,
     random: Rc<RefCell<Stream>>,
+    points: Points,
 }
 
 impl Simulated {
@@ -36,7 +37,13 @@ impl Simulated {
             host,
             directory,
             random,
+            points: unwatched(),
         }
+    }
+
+    /// The same process, with somebody who is told of the points that it reaches.
+    pub fn watched(self, points: Points) -> Self {
+        Self { points, ..self }
     }
 }
 
@@ -72,5 +79,9 @@ impl Env for Simulated {
 
     fn random(&self) -> u64 {
         self.random.borrow_mut().next_u64()
+    }
+
+    fn reach(&self, point: &'static str) -> impl Future<Output = ()> {
+        (self.points)(point)
     }
 }

@@ -22,6 +22,10 @@ pub const POINTS: &[(&str, &str)] = &[
     ),
     ("wrote", "its write was answered"),
     ("releasing", "is about to call release"),
+    (
+        "deleting",
+        "is about to send the command that deletes its lock",
+    ),
     ("released", "release returned"),
 ];
 

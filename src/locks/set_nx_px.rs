@@ -105,14 +105,18 @@ impl<E: Env> Lock for SetNxPx<E> {
     async fn release(&mut self, grant: &Grant) -> Result<u32, Error> {
         let (key, token) = (KEY.as_bytes(), grant.owner.as_bytes());
         let node = &mut self.node;
+        let env = &self.env;
         let deleted = match self.params.release {
-            Release::Del => node.call(&[b"DEL", key]).await?,
+            Release::Del => del(env, node, key).await?,
             Release::GetDel => match node.call(&[b"GET", key]).await? {
-                Reply::Bulk(value) if value == token => node.call(&[b"DEL", key]).await?,
+                Reply::Bulk(value) if value == token => del(env, node, key).await?,
                 _ => Reply::Integer(0),
             },
-            Release::CompareDel => self.compare_delete.call(node, &[key], &[token]).await?,
-            Release::WatchDel => watch_del(node, key, token).await?,
+            Release::CompareDel => {
+                env.reach("deleting").await;
+                self.compare_delete.call(node, &[key], &[token]).await?
+            }
+            Release::WatchDel => watch_del(env, node, key, token).await?,
         };
         Ok(deleted.integer().unwrap_or(0) as u32)
     }
@@ -125,8 +129,19 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 }
 
+/// Deletes the key, whatever it holds.
+async fn del<E: Env>(env: &E, node: &mut Client<E>, key: &[u8]) -> Result<Reply, Error> {
+    env.reach("deleting").await;
+    node.call(&[b"DEL", key]).await
+}
+
 /// Deletes the key in a transaction that fails if anybody touches it meanwhile.
-async fn watch_del<E: Env>(node: &mut Client<E>, key: &[u8], token: &[u8]) -> Result<Reply, Error> {
+async fn watch_del<E: Env>(
+    env: &E,
+    node: &mut Client<E>,
+    key: &[u8],
+    token: &[u8],
+) -> Result<Reply, Error> {
     node.call(&[b"WATCH", key]).await?;
     match node.call(&[b"GET", key]).await? {
         Reply::Bulk(value) if value == token => {}
@@ -137,6 +152,7 @@ async fn watch_del<E: Env>(node: &mut Client<E>, key: &[u8], token: &[u8]) -> Re
     }
     node.call(&[b"MULTI"]).await?;
     node.call(&[b"DEL", key]).await?;
+    env.reach("deleting").await;
     // Nil: the key changed after WATCH, so the transaction did nothing.
     Ok(match node.call(&[b"EXEC"]).await? {
         Reply::Array(mut replies) if replies.len() == 1 => replies.remove(0),

@@ -15,6 +15,7 @@ use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
 use crate::scenario::Scenario;
+use crate::workload::Observer;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -149,7 +150,8 @@ fn start_client(
             1 => name.to_string(),
             nth => format!("{name}#{nth}"),
         };
-        let env = Simulated::new(host.clone(), lab.directory.clone(), &stream);
+        let env =
+            Simulated::new(host.clone(), lab.directory.clone(), &stream).watched(observer.points());
         let client = LabClient {
             name: name.clone(),
             lock: spec.build(env.clone(), &nodes),

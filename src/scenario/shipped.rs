@@ -14,6 +14,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/f1-reads-and-writes",
     "kleppmann/k1",
     "kleppmann/k1-exponential",
+    "kleppmann/k1-redlock",
     "kleppmann/k10",
     "kleppmann/k13",
     "kleppmann/k13-frozen",
@@ -25,4 +26,5 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k9-back",
     "redis-docs/r5",
     "redis-docs/r5-compared",
+    "redis-docs/r5-get-del",
 };

@@ -4,7 +4,9 @@
 //! programs run in the world and as processes on a real machine.
 
 use std::future::Future;
+use std::rc::Rc;
 
+use crate::env::Points;
 use crate::history::Event;
 
 pub mod client;
@@ -19,6 +21,21 @@ pub trait Observer: Clone + 'static {
     /// The program has come to `point`, one of [`fault::POINTS`](crate::fault::POINTS).
     /// A fault that is placed here takes effect before this returns.
     fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+
+    /// This observer as an [`Env`](crate::env::Env) knows it, for the points inside an
+    /// algorithm; these are taken down.
+    fn points(&self) -> Points {
+        let observer = self.clone();
+        Rc::new(move |point| {
+            let observer = observer.clone();
+            Box::pin(async move {
+                observer.record(Event::Reached {
+                    point: point.into(),
+                });
+                observer.reach(point).await;
+            })
+        })
+    }
 
     /// The next number for a call of this client; goes on after a restart.
     fn next_call(&self) -> u32;
