@@ -367,7 +367,7 @@ impl World {
                     timer.waker.wake();
                 }
             }
-            Event::Arrival(transit) => self.arrive(transit),
+            Event::Arrival(transit) => self.arrive(*transit),
             Event::Retry(route) => {
                 self.stirred = true;
                 match self.network.retry(route, self.now_ns()) {

@@ -8,10 +8,10 @@ use super::network::{self, Route, Transit};
 
 impl World {
     /// A packet has come to the end of its way.
-    pub(super) fn arrive(&mut self, transit: Box<Transit>) {
+    pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.route.to;
         if self.network.is_silent(to) {
-            if let Some(retry) = self.network.hold(*transit, self.now_ns()) {
+            if let Some(retry) = self.network.hold(transit, self.now_ns()) {
                 self.core.put_on_agenda(retry);
             }
             return;
@@ -20,11 +20,11 @@ impl World {
             let mut hosts = self.core.hosts.borrow_mut();
             let state = &mut hosts[to.index()];
             if state.suspensions > 0 {
-                state.inbox.push(*transit);
+                state.inbox.push(transit);
                 return;
             }
         }
-        self.deliver(*transit);
+        self.deliver(transit);
     }
 
     /// Hands a packet to the kernel that it is for.
