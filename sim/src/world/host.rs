@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
-use super::network::address_of;
+use super::packet::address_of;
 use super::random::Stream;
 use super::task::{Key, Timer};
 use super::{Core, HostId, World};
