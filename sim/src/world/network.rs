@@ -9,8 +9,10 @@
 //! connection is reset.
 //!
 //! A packet meets the faults of the instant at which it leaves. Acknowledgements
-//! without data arrive at once: with retransmission off nothing waits for them but
-//! the sender's buffer.
+//! without data arrive at once, whatever the link: with retransmission off nothing waits
+//! for them but the sender's buffer. What a program can see of this is that a connection
+//! may be accepted one way earlier than on a real network, and that a partition of the
+//! reverse direction alone never makes a sender lose patience.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
