@@ -17,14 +17,11 @@ pub(super) struct Nemesis {
     lab: Rc<Lab>,
     schedule: Schedule,
     began: RefCell<Vec<bool>>,
-    /// What the end of a fault must undo, by its place in the schedule.
-    undo: RefCell<BTreeMap<usize, Undo>>,
-}
-
-enum Undo {
-    Rule(RuleId),
-    /// The rate errors from before, in the order of the fault's hosts.
-    Drift(Vec<i64>),
+    /// The rules of the links' faults in force, by their place in the schedule.
+    rules: RefCell<BTreeMap<usize, RuleId>>,
+    /// The rates of each host's clocks: the latest in force is last, and first of all is
+    /// its own, of no fault.
+    rates: RefCell<BTreeMap<HostId, Vec<(Option<usize>, i64)>>>,
 }
 
 impl Nemesis {
@@ -34,7 +31,8 @@ impl Nemesis {
             lab,
             schedule,
             began,
-            undo: RefCell::default(),
+            rules: RefCell::default(),
+            rates: RefCell::default(),
         })
     }
 
@@ -111,11 +109,12 @@ impl Nemesis {
                 ids.iter().for_each(|host| world.step_wall(*host, *step_ns));
             }
             FaultKind::ClockRate { drift_ppm, .. } => {
-                let before = ids
-                    .iter()
-                    .map(|host| world.set_drift_ppm(*host, *drift_ppm));
-                let before = before.collect();
-                self.undo.borrow_mut().insert(index, Undo::Drift(before));
+                for host in ids {
+                    let own = world.set_drift_ppm(host, *drift_ppm);
+                    let mut rates = self.rates.borrow_mut();
+                    let rates = rates.entry(host).or_insert_with(|| vec![(None, own)]);
+                    rates.push((Some(index), *drift_ppm));
+                }
             }
             FaultKind::Partition {
                 from,
@@ -164,7 +163,7 @@ impl Nemesis {
             effect,
         };
         let id = world.install(rule);
-        self.undo.borrow_mut().insert(index, Undo::Rule(id));
+        self.rules.borrow_mut().insert(index, id);
     }
 
     fn end(&self, index: usize, world: &mut World) {
@@ -180,21 +179,31 @@ impl Nemesis {
             FaultKind::ClockStep { step_ns, .. } => {
                 ids.iter().for_each(|host| world.step_wall(*host, -step_ns));
             }
-            FaultKind::ClockRate { .. }
-            | FaultKind::Partition { .. }
-            | FaultKind::SlowLink { .. }
-            | FaultKind::Loss { .. } => {}
-        }
-        match self.undo.borrow_mut().remove(&index) {
-            Some(Undo::Rule(rule)) => world.lift(rule),
-            Some(Undo::Drift(before)) => {
-                for (host, drift_ppm) in ids.iter().zip(before) {
-                    world.set_drift_ppm(*host, drift_ppm);
+            FaultKind::ClockRate { .. } => {
+                for host in ids {
+                    self.end_rate(index, host, world);
                 }
             }
-            None => {}
+            FaultKind::Partition { .. } | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if let Some(rule) = self.rules.borrow_mut().remove(&index) {
+                    world.lift(rule);
+                }
+            }
         }
         self.record_all(fault, Phase::Ends, world);
+    }
+
+    /// The clocks of `host` run on as the other faults in force have it, else as they did
+    /// before any.
+    fn end_rate(&self, index: usize, host: HostId, world: &mut World) {
+        let mut rates = self.rates.borrow_mut();
+        let Some(rates) = rates.get_mut(&host) else {
+            return;
+        };
+        rates.retain(|(fault, _)| *fault != Some(index));
+        if let Some((_, drift_ppm)) = rates.last() {
+            world.set_drift_ppm(host, *drift_ppm);
+        }
     }
 
     fn ids<'a>(&self, names: impl IntoIterator<Item = &'a Name>) -> Vec<HostId> {
@@ -224,5 +233,54 @@ impl Nemesis {
             phase,
         };
         self.lab.record(&world.host(self.lab.id(host)), host, event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::expand;
+    use crate::runner::simulate::{Keep, simulate};
+    use crate::scenario::parse;
+
+    /// Two faults whose spans overlap, so that the first to begin is the first to
+    /// end. The clocks' last course is the one that they had before.
+    #[test]
+    fn overlapping_rates_leave_the_clocks_as_they_were() {
+        let text = r#"
+            headline = "lease"
+            title = "Clocks run wrong twice"
+            about = "Two faults of one host overlap."
+            source = "this test"
+            topology = { nodes = 1, clients = 1 }
+            lock = { name = "set-nx-px", ttl_ms = 1000 }
+            workload = { hold_ms = 1000 }
+
+            [clocks.host]
+            c1 = { drift_ppm = 5 }
+
+            [fault]
+            one = { kind = "clock-rate", on = "c1", at_ms = 10, drift_ppm = 100_000, duration_ms = 90 }
+            other = { kind = "clock-rate", on = "c1", at_ms = 50, drift_ppm = 500_000, duration_ms = 150 }
+        "#;
+        let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+        let schedule = expand(&scenario.fault, 1);
+        let run = simulate(&scenario, 1, &schedule, Keep::default());
+        let clocks: Vec<_> = run
+            .history
+            .records
+            .iter()
+            .filter(|r| matches!(r.event, Event::Fault { .. } | Event::RunEnds))
+            .map(|r| (r.at_ns, r.mono_ns))
+            .collect();
+        let courses: Vec<_> = clocks
+            .windows(2)
+            .filter(|pair| pair[0].0 < pair[1].0)
+            .map(|pair| {
+                let (elapsed, by_clock) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+                (by_clock as f64 / elapsed as f64 * 1e6).round() as i64 - 1_000_000
+            })
+            .collect();
+        assert_eq!(courses, [100_000, 500_000, 500_000, 5]);
     }
 }

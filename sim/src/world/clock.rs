@@ -36,7 +36,8 @@ impl Clocks {
 
     /// The wall clock at virtual time `now_ns`, nanoseconds since the Unix epoch.
     pub fn wall_ns(&self, now_ns: u64) -> u64 {
-        self.wall_ns + self.stretch(now_ns - self.settled_ns)
+        self.wall_ns
+            .saturating_add(self.stretch(now_ns - self.settled_ns))
     }
 
     /// The monotonic clock at virtual time `now_ns`, nanoseconds since the start.
@@ -44,7 +45,8 @@ impl Clocks {
         if self.suspended {
             return self.mono_ns;
         }
-        self.mono_ns + self.stretch(now_ns - self.settled_ns)
+        self.mono_ns
+            .saturating_add(self.stretch(now_ns - self.settled_ns))
     }
 
     /// The virtual time at which the monotonic clock will first read `mono_ns`, if it
@@ -52,10 +54,10 @@ impl Clocks {
     pub fn when_mono(&self, mono_ns: u64, now_ns: u64) -> u64 {
         let remaining = mono_ns.saturating_sub(self.mono_ns(now_ns));
         if self.drift_ppm == 0 {
-            return now_ns + remaining;
+            return now_ns.saturating_add(remaining);
         }
-        let rate = (MILLION + self.drift_ppm) as u128;
-        now_ns + (u128::from(remaining) * MILLION as u128).div_ceil(rate) as u64
+        let wait_ns = (u128::from(remaining) * MILLION as u128).div_ceil(self.rate());
+        now_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
     }
 
     /// Moves the wall clock, back if negative.
@@ -87,8 +89,13 @@ impl Clocks {
         if self.drift_ppm == 0 {
             return elapsed_ns;
         }
-        let rate = (MILLION + self.drift_ppm) as u128;
-        (u128::from(elapsed_ns) * rate / MILLION as u128) as u64
+        let stretched_ns = u128::from(elapsed_ns) * self.rate() / MILLION as u128;
+        u64::try_from(stretched_ns).unwrap_or(u64::MAX)
+    }
+
+    /// How far the oscillator gets in a million steps of true time.
+    fn rate(&self) -> u128 {
+        (i128::from(MILLION) + i128::from(self.drift_ppm)) as u128
     }
 }
 
@@ -128,6 +135,18 @@ mod tests {
             assert!(clocks.mono_ns(due) > 10 * SECOND);
             assert!(clocks.mono_ns(due - 1) <= 10 * SECOND);
         }
+    }
+
+    #[test]
+    fn never_is_never_reached_too_early() {
+        for drift_ppm in [SLOWEST_PPM, -500_000, 0, i64::MAX] {
+            let mut clocks = Clocks::new(0, drift_ppm);
+            clocks.set_suspended(true, SECOND);
+            clocks.set_suspended(false, 10 * SECOND);
+            assert!(clocks.when_mono(u64::MAX, 11 * SECOND) >= 11 * SECOND);
+        }
+        let slow = Clocks::new(0, -500_000);
+        assert_eq!(slow.when_mono(u64::MAX, SECOND), u64::MAX);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
-use super::network::address_of;
+use super::packet::address_of;
 use super::random::Stream;
 use super::task::{Key, Timer};
 use super::{Core, HostId, World};
@@ -76,13 +76,21 @@ impl Host {
         self.core.spawn(self.id, Box::pin(future));
     }
 
-    /// Connects to `port` of `to`. Fails as TCP does: refused where nobody listens,
-    /// reset when a connection's patience is over.
+    /// Connects to `port` of `to`.
+    ///
+    /// # Errors
+    /// Refused where nobody listens; refused too, where Linux says that it timed out,
+    /// after 127 s without an answer. What is later done with the stream fails as in TCP:
+    /// it is reset when the other end is gone, or when data has been repeated in vain for
+    /// 924.6 s.
     pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {
         TcpStream::connect(SocketAddr::new(address_of(to), port)).await
     }
 
     /// Listens on `port`.
+    ///
+    /// # Errors
+    /// If a socket of this host has that port.
     pub async fn listen(&self, port: u16) -> io::Result<TcpListener> {
         TcpListener::bind(SocketAddr::new(address_of(self.id), port)).await
     }
@@ -103,7 +111,7 @@ impl Host {
         .await;
     }
 
-    /// Ends the run when the current instant is over.
+    /// Ends the run as soon as the tasks that are ready now have run.
     pub fn stop_world(&self) {
         self.core.stopped.set(true);
     }

@@ -36,6 +36,7 @@ pub mod clock;
 pub mod dist;
 mod host;
 mod network;
+mod packet;
 mod power;
 pub mod random;
 mod task;
@@ -59,7 +60,8 @@ pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 use self::agenda::Agenda;
 use self::clock::Clocks;
 use self::dist::Dist;
-use self::network::{Departure, Network, Route, Transit};
+use self::network::{Departure, Network, Transit};
+use self::packet::Route;
 use self::random::Stream;
 use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
 use self::window::Windows;
@@ -196,7 +198,7 @@ impl World {
             .recv_buf_cap(window::BUFFER);
         let mut net = Net::with_config(kernels);
         let net_hosts = (0..hosts.len())
-            .map(|index| net.add_host(network::address_of(HostId::of(index))))
+            .map(|index| net.add_host(packet::address_of(HostId::of(index))))
             .collect();
         let ready = Arc::new(ReadyQueue::default());
         let core = Core {
@@ -367,7 +369,7 @@ impl World {
                     timer.waker.wake();
                 }
             }
-            Event::Arrival(transit) => self.arrive(transit),
+            Event::Arrival(transit) => self.arrive(*transit),
             Event::Retry(route) => {
                 self.stirred = true;
                 match self.network.retry(route, self.now_ns()) {

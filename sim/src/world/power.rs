@@ -18,6 +18,7 @@ impl World {
             .replace(program(main));
         if before.is_some() {
             self.drop_tasks(host);
+            self.drop_connections(host);
         }
         self.boot(host);
     }
@@ -33,12 +34,12 @@ impl World {
             was_down && *outages == 0
         };
         if recovered {
+            self.drop_connections(host);
             self.boot(host);
         }
     }
 
     fn boot(&mut self, host: HostId) {
-        self.drop_connections(host);
         self.network.set_silent(host, false);
         self.core.hosts.borrow_mut()[host.index()].outages = 0;
         let program = self.core.hosts.borrow()[host.index()].program.clone();

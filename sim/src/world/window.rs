@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use turmoil_net::Packet;
 
-use super::network::{self, Route};
+use super::packet::{self, Route};
 
 /// The largest window without scaling.
 const LARGEST: usize = 65_535;
@@ -45,7 +45,7 @@ impl Windows {
 
     /// A kernel has sent `packet`, and `under_way` bytes of data have not arrived yet.
     pub(super) fn sent(&mut self, packet: &Packet, under_way: usize) {
-        let receiver_is_behind = network::window(packet).is_some_and(|w| usize::from(w) < LARGEST);
+        let receiver_is_behind = packet::window(packet).is_some_and(|w| usize::from(w) < LARGEST);
         self.ever_filled |= receiver_is_behind || under_way > UNWATCHED;
     }
 
@@ -57,9 +57,9 @@ impl Windows {
         let Some(room) = room(route) else {
             return;
         };
-        network::set_window(packet, room);
+        packet::set_window(packet, room);
         if room < WORTH_TELLING {
-            self.closed.insert(route, network::acknowledged(packet));
+            self.closed.insert(route, packet::acknowledged(packet));
         } else {
             self.closed.remove(&route);
         }
@@ -71,7 +71,7 @@ impl Windows {
         self.closed.retain(|route, ack| match room(*route) {
             Some(room) if room < WORTH_TELLING => true,
             Some(room) => {
-                updates.push(network::acknowledgement(*route, *ack, room));
+                updates.push(packet::acknowledgement(*route, *ack, room));
                 false
             }
             None => false,
@@ -83,6 +83,6 @@ impl Windows {
 /// The room that the receiver has whose acknowledgements go by `route`; `None` if it
 /// has no such connection any more.
 fn room(route: Route) -> Option<u16> {
-    let unread = network::socket(route)?.recv_q;
+    let unread = packet::socket(route)?.recv_q;
     Some(BUFFER.saturating_sub(unread).min(LARGEST) as u16)
 }

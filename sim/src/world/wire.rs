@@ -4,14 +4,15 @@
 use turmoil_net::Packet;
 
 use super::World;
-use super::network::{self, Route, Transit};
+use super::network::Transit;
+use super::packet::{self, Route};
 
 impl World {
     /// A packet has come to the end of its way.
-    pub(super) fn arrive(&mut self, transit: Box<Transit>) {
+    pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.route.to;
         if self.network.is_silent(to) {
-            if let Some(retry) = self.network.hold(*transit, self.now_ns()) {
+            if let Some(retry) = self.network.hold(transit, self.now_ns()) {
                 self.core.put_on_agenda(retry);
             }
             return;
@@ -20,11 +21,11 @@ impl World {
             let mut hosts = self.core.hosts.borrow_mut();
             let state = &mut hosts[to.index()];
             if state.suspensions > 0 {
-                state.inbox.push(*transit);
+                state.inbox.push(transit);
                 return;
             }
         }
-        self.deliver(*transit);
+        self.deliver(transit);
     }
 
     /// Hands a packet to the kernel that it is for.
@@ -34,11 +35,11 @@ impl World {
             u64::from(route.from.0) << 16 | u64::from(route.from_port),
             u64::from(route.to.0) << 16 | u64::from(route.to_port),
         );
-        self.trace("packet", which, network::payload(&transit.packet));
+        self.trace("packet", which, packet::payload(&transit.packet));
         self.network.arrived(&transit, self.now_ns());
         self.stirred = true;
         let mut packet = transit.into_packet();
-        let flags = network::flags(&packet);
+        let flags = packet::flags(&packet);
         if flags.rst {
             self.deliver_reset(packet);
             return;
@@ -77,7 +78,7 @@ impl World {
         let mut packets = outbound.drain(..).peekable();
         while let Some(packet) = packets.next() {
             self.windows.sent(&packet, self.network.under_way());
-            if !network::is_bare_ack(&packet) {
+            if !packet::is_bare_ack(&packet) {
                 if let Some(departure) = self.network.send(packet, self.core.now_ns.get()) {
                     self.core.put_on_agenda(departure);
                 }
@@ -87,7 +88,7 @@ impl World {
             // handshake to end: it would take nothing but that from the other packet.
             let repeated = packets
                 .peek()
-                .is_some_and(|next| network::carries_ack_of(next, &packet));
+                .is_some_and(|next| packet::carries_ack_of(next, &packet));
             if repeated && !opening && !self.windows.ever_filled() {
                 continue;
             }

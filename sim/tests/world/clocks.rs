@@ -1,7 +1,9 @@
 //! Clocks that are off, run wrong and are stepped, and the sleeps that follow them.
 
+use std::time::Duration;
+
 use locklab_sim::world::clock::EPOCH_NS;
-use locklab_sim::world::{Config, Host, HostConfig, World};
+use locklab_sim::world::{Config, Ending, Host, HostConfig, World};
 
 use crate::setup::{Diary, MS, SECOND, ms};
 
@@ -152,4 +154,20 @@ fn a_suspended_clock_keeps_its_rate() {
             "3600 wall 4500 monotonic 2000",
         ],
     );
+}
+
+/// Half a year has 15 552 000 s; the sleep of 584 years goes on.
+#[test]
+fn a_sleep_without_end_has_none() {
+    let mut world = World::new(Config::default(), &[drift(-500_000)]);
+    let host = world.hosts()[0];
+    let diary = Diary::default();
+    diary.start(&mut world, host, |host, diary| async move {
+        host.sleep(Duration::MAX).await;
+        diary.note(&host, "awake");
+    });
+    world.at(SECOND, move |world| world.suspend(host));
+    world.at(2 * SECOND, move |world| world.wake(host));
+    assert_eq!(world.run(15_552_000 * SECOND), Ending::Horizon);
+    assert!(diary.lines().is_empty());
 }

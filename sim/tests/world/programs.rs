@@ -268,7 +268,7 @@ fn total(pieces: &[Piece]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn streams_arrive_and_runs_repeat(
