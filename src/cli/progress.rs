@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
+use super::say::tell;
+
 /// Counts runs.
 pub(super) struct Progress {
     bar: ProgressBar,
@@ -41,14 +43,9 @@ impl Progress {
             if all >= LONG && done * 10 / all > *announced {
                 *announced = done * 10 / all;
                 let (done, all) = (HumanCount(done), HumanCount(all));
-                eprintln!("{}: {done} of {all} runs", self.what);
+                tell!("{}: {done} of {all} runs", self.what);
             }
         }
-    }
-
-    /// Says something above the bar.
-    pub(super) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
     }
 
     /// Removes the bar.

@@ -7,13 +7,13 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::pictures;
+use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Out, report};
+use super::{Exit, Out, pictures, report};
 use crate::check::{Verdict, judge};
 use crate::history::file::{self, Environment, Recording};
-use crate::runner::judged;
 use crate::runner::simulate::Keep;
+use crate::runner::{judged, recorded};
 use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\
@@ -39,27 +39,27 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let recorded = file::read(&bytes, path)?;
-    let scenario = judged::recorded_scenario(&recorded)
-        .with_context(|| format!("{}:1: the scenario in it", path.display()))?;
+    let scenario =
+        recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
     let again = again(&recorded, &scenario);
     let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
-    eprintln!("{}", report::heading(&scenario));
+    tell!("{}", report::heading(&scenario));
     for (property, verdict) in &again.footer.verdicts {
         if let Verdict::Violated(violation) = verdict {
-            eprintln!("  {property}: {}", violation.what);
+            tell!("  {property}: {}", violation.what);
         }
     }
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
-    eprintln!("  picture  {}", kept.picture.display());
+    tell!("  picture  {}", kept.picture.display());
     let rewritten = file::write(&again);
     let difference = first_difference(&bytes, &rewritten);
-    eprintln!(
+    tell!(
         "  {}",
         conclusion(&recorded, difference, path, &kept.recording)
     );
     if options.json {
-        report::print_json(&json!({
+        say::print_json(&json!({
             "scenario": scenario.name,
             "seed": again.header.seed,
             "identical": difference.is_none(),
