@@ -10,7 +10,7 @@ use serde_json::json;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, pictures, report};
-use crate::check::{Verdict, judge};
+use crate::check::{Property, judge};
 use crate::history::file::{self, Environment, Recording};
 use crate::runner::simulate::Keep;
 use crate::runner::{judged, recorded};
@@ -18,9 +18,11 @@ use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab replay target/locklab/kleppmann-k1/resource-seed-0.jsonl
+  locklab replay target/locklab/kleppmann-k1/seed-0.jsonl
 
-A recording from real Redis cannot be done again; its history is judged again.";
+A recording from real Redis cannot be done again; its history is judged again.
+
+Exit codes: 0 the same, byte for byte; 1 cannot be read or run; 2 not the same.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -44,10 +46,10 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let again = again(&recorded, &scenario);
     let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
     tell!("{}", report::heading(&scenario));
-    for (property, verdict) in &again.footer.verdicts {
-        if let Verdict::Violated(violation) = verdict {
-            tell!("  {property}: {}", violation.what);
-        }
+    let verdicts = &again.footer.verdicts;
+    match report::sentences(verdicts, &Property::ALL).as_str() {
+        "" => tell!("  every property holds"),
+        sentences => tell!("{sentences}"),
     }
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;

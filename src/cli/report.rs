@@ -1,8 +1,11 @@
 //! What a person reads about runs, and what a program reads about them.
 
+use std::collections::BTreeMap;
+
 use console::{StyledObject, style};
 use serde_json::{Value, json};
 
+use crate::check::{Property, Verdict};
 use crate::runner::prediction::{Comparison, Judgement, worst};
 use crate::runner::results::{Cell, Finding, Tally};
 use crate::scenario::{Expected, Scenario};
@@ -66,6 +69,28 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
         Judgement::Inconclusive => text("?").yellow(),
         Judgement::Unpredicted => text(""),
     }
+}
+
+/// A line for each way in which these properties came out other than well.
+pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
+    // R says again what one of its parts says.
+    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    for property in properties {
+        let sentence = match verdicts.get(property) {
+            Some(Verdict::Violated(violation)) => violation.what.clone(),
+            Some(Verdict::Inconclusive { why }) => format!("inconclusive: {why}"),
+            Some(Verdict::Holds) | None => continue,
+        };
+        match sentences.iter_mut().find(|(same, _)| *same == sentence) {
+            Some((_, names)) => names.push(property.name()),
+            None => sentences.push((sentence, vec![property.name()])),
+        }
+    }
+    let line = |(sentence, names): &(String, Vec<&str>)| {
+        let names = style(names.join(", ")).for_stderr().red();
+        format!("  {names}: {sentence}")
+    };
+    sentences.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// How a program should end after these comparisons.

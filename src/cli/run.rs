@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
-use console::style;
 use serde_json::Value;
 
 use super::bug::Bug;
@@ -14,7 +13,7 @@ use super::pictures::{self, Evidence};
 use super::say::{self, tell};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, cells, report, scenario_completer, twice};
-use crate::check::{Property, Verdict};
+use crate::check::Property;
 use crate::confirm;
 use crate::fault;
 use crate::history::file::{Environment, Recording};
@@ -266,24 +265,11 @@ fn gather(
 }
 
 fn show(evidence: &Evidence) {
-    // R says again what one of its parts says.
-    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
-    for property in &evidence.properties {
-        let sentence = match evidence.run.footer.verdicts.get(property) {
-            Some(Verdict::Violated(violation)) => violation.what.clone(),
-            Some(Verdict::Inconclusive { why }) => format!("inconclusive: {why}"),
-            Some(Verdict::Holds) | None => continue,
-        };
-        match sentences.iter_mut().find(|(same, _)| *same == sentence) {
-            Some((_, names)) => names.push(property.name()),
-            None => sentences.push((sentence, vec![property.name()])),
-        }
-    }
     tell!();
-    for (sentence, names) in sentences {
-        let names = style(names.join(", ")).for_stderr().red();
-        tell!("  {names}: {sentence}");
-    }
+    tell!(
+        "{}",
+        report::sentences(&evidence.run.footer.verdicts, &evidence.properties)
+    );
     tell!("    picture  {}", evidence.picture.display());
     tell!("    replay   {}", say::replay_line(&evidence.recording));
 }

@@ -32,7 +32,10 @@ Examples:
   locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del,watch-del
 
 A sweep writes each cell as it is finished. Ctrl-C ends it with the cells that are; the
-same command later does the rest.";
+same command later does the rest.
+
+Exit codes: 0 the sweep is complete, whatever it found; 1 usage; 70 a bug in Locklab;
+130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

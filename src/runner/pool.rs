@@ -11,8 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// How many seeds a worker takes at a time: a few tens of milliseconds of work.
+/// The most seeds that a worker takes at a time: a few milliseconds of work.
 const CHUNK: u64 = 32;
+
+/// Of less work each worker gets this many chunks, so that they end together.
+const CHUNKS_EACH: u64 = 8;
 
 /// A run that panicked. That is a bug in Locklab, whatever the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,12 +30,12 @@ pub struct Panicked {
 }
 
 /// Calls `run` with the place of every range and each of its seeds, and `done` after
-/// each chunk of seeds with what `run` has gathered in it. Ends early, between two
-/// chunks, when `stop` is set.
+/// each chunk of seeds with what `run` has gathered in it. Ends early when `stop` is set;
+/// a chunk that is cut short by that is not done.
 ///
 /// # Errors
 ///
-/// When a run panics; the others end at their next chunk.
+/// When a run panics; the others end with the chunk that they are at.
 pub fn deal<Part: Default>(
     ranges: &[Range<u64>],
     threads: usize,
@@ -40,15 +43,18 @@ pub fn deal<Part: Default>(
     run: impl Fn(usize, u64, &mut Part) + Sync,
     done: impl Fn(usize, Range<u64>, Part) + Sync,
 ) -> Result<(), Panicked> {
-    let chunks = Mutex::new(chunks(ranges));
+    let chunks = Mutex::new(chunks(ranges, chunk_size(ranges, threads)));
     let panicked = Mutex::new(None);
     let work = || {
-        while !stop.load(Ordering::Relaxed) && lock(&panicked).is_none() {
+        while lock(&panicked).is_none() {
             let Some((job, seeds)) = lock(&chunks).next() else {
                 return;
             };
             let mut part = Part::default();
             for seed in seeds.clone() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
                 let caught = catch_unwind(AssertUnwindSafe(|| run(job, seed, &mut part)));
                 if let Err(payload) = caught {
                     let message = message(&*payload);
@@ -72,11 +78,17 @@ pub fn deal<Part: Default>(
         .map_or(Ok(()), Err)
 }
 
-fn chunks(ranges: &[Range<u64>]) -> impl Iterator<Item = (usize, Range<u64>)> {
-    ranges.iter().enumerate().flat_map(|(job, seeds)| {
+fn chunk_size(ranges: &[Range<u64>], threads: usize) -> u64 {
+    let lengths = ranges.iter().map(|seeds| seeds.end - seeds.start);
+    let all = lengths.fold(0, u64::saturating_add);
+    (all / (threads as u64 * CHUNKS_EACH)).clamp(1, CHUNK)
+}
+
+fn chunks(ranges: &[Range<u64>], size: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
+    ranges.iter().enumerate().flat_map(move |(job, seeds)| {
         let mut rest = seeds.clone();
         std::iter::from_fn(move || {
-            let end = rest.end.min(rest.start.saturating_add(CHUNK));
+            let end = rest.end.min(rest.start.saturating_add(size));
             let chunk = rest.start..end;
             rest.start = end;
             (!chunk.is_empty()).then_some((job, chunk))
@@ -153,7 +165,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let done = Mutex::new(0);
         let result = deal(
-            &[0..u64::MAX],
+            &[0..0, 0..u64::MAX],
             1,
             &stop,
             |_, seed, _: &mut ()| {
@@ -162,7 +174,7 @@ mod tests {
             |_, seeds, ()| *lock(&done) += seeds.end - seeds.start,
         );
         assert_eq!(result, Ok(()));
-        // The chunk that seed 100 is in is done to its end.
-        assert_eq!(*lock(&done), 4 * CHUNK);
+        // The chunk that seed 100 is in is not done.
+        assert_eq!(*lock(&done), 3 * CHUNK);
     }
 }

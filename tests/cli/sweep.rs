@@ -73,13 +73,14 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     assert!(!other.err.contains("from before"), "{}", other.err);
 }
 
+/// Some seconds of work, so that there is time to interrupt it.
 const LONG: [&str; 6] = [
     "sweep",
     "kleppmann/k1",
     "--vary",
     "fault.gc.duration_ms=0..2000/20",
     "--seeds",
-    "60",
+    if cfg!(debug_assertions) { "30" } else { "1000" },
 ];
 
 #[test]
