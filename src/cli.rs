@@ -2,13 +2,19 @@
 //!
 //! People's text goes to standard error, data to standard output.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use clap_complete::env::CompleteEnv;
 
+mod bug;
 mod cells;
 mod completions;
 mod demo;
@@ -18,10 +24,13 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod say;
 mod store;
 mod sweep;
 mod twice;
 
+use self::bug::Bug;
+use self::say::tell;
 use crate::scenario::SHIPPED;
 
 /// A laboratory for distributed locks on Redis.
@@ -135,18 +144,24 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
-            eprintln!(
-                "{} {error:#}",
-                console::style("error:").for_stderr().red().bold()
-            );
-            code(Exit::Usage)
+            let label = console::style("error:").for_stderr().red().bold();
+            tell!("{label} {error:#}");
+            if error.is::<Bug>() {
+                tell!("{REPORT_IT}");
+                code(Exit::Bug)
+            } else {
+                code(Exit::Usage)
+            }
         }
         Err(_) => {
-            eprintln!("This is a bug in Locklab. Please report it with the message above.");
+            tell!("{REPORT_IT}");
             code(Exit::Bug)
         }
     }
 }
+
+/// What follows any panic.
+const REPORT_IT: &str = "This is a bug in Locklab. Please report it with the messages above.";
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     let exit = match cli.command {
@@ -166,13 +181,17 @@ fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// The names of the shipped scenarios, for a shell to complete.
-fn scenario_candidates() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        SHIPPED
-            .iter()
-            .map(|(name, _)| CompletionCandidate::new(*name))
-            .collect()
+/// The names of the shipped scenarios, and files, for a shell to complete.
+fn scenario_completer() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let begun = current.to_string_lossy();
+        let names = SHIPPED.iter().map(|(name, _)| *name);
+        let mut candidates: Vec<_> = names
+            .filter(|name| name.starts_with(&*begun))
+            .map(CompletionCandidate::new)
+            .collect();
+        candidates.extend(PathCompleter::any().complete(current));
+        candidates
     })
 }
 

@@ -1,13 +1,11 @@
 //! `locklab completions`: what a shell needs to complete commands, options and the
 //! names of scenarios.
 
-use std::io;
-
 use anyhow::Context;
 use clap::Args;
 use clap_complete::env::Shells;
 
-use super::Exit;
+use super::{Exit, say};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -19,13 +17,9 @@ pub(super) struct Options {
 pub(super) fn print(options: &Options) -> anyhow::Result<Exit> {
     let shells = Shells::builtins();
     let shell = shells.completer(&options.shell).context("no such shell")?;
-    let program = std::env::args().next().unwrap_or_else(|| "locklab".into());
-    shell.write_registration(
-        "COMPLETE",
-        "locklab",
-        "locklab",
-        &program,
-        &mut io::stdout(),
-    )?;
+    let mut script = Vec::new();
+    let program = say::line(&[]);
+    shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
+    say::print(&String::from_utf8(script)?)?;
     Ok(Exit::AsPredicted)
 }

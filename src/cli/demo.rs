@@ -3,9 +3,10 @@
 use clap::Args;
 use console::style;
 
-use super::pictures;
+use super::bug::Bug;
+use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, cells, report};
+use super::{Exit, Jobs, Out, cells, pictures, report};
 use crate::history::file::Environment;
 use crate::runner::judged;
 use crate::runner::prediction::compare;
@@ -45,38 +46,38 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         .iter()
         .map(|name| scenario::load(name, &[]))
         .collect::<Result<_, _>>()?;
-    eprintln!(
+    tell!(
         "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
          network of real lock clients and in-process Redis nodes.\n"
     );
-    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads());
+    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads())
+        .map_err(|panicked| Bug::new(panicked.clone(), SCENARIOS[panicked.job], &[]))?;
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     for (scenario, cell) in scenarios.iter().zip(&cells) {
         let comparisons = compare(scenario, cell);
-        eprintln!("{}", report::heading(scenario));
-        eprintln!("{}", report::table(&comparisons));
+        tell!("{}", report::heading(scenario));
+        tell!("{}", report::table(&comparisons));
         picture(scenario, cell, &store)?;
-        eprintln!();
+        tell!();
         exit = report::worse(exit, report::exit(&comparisons));
         data.push(report::json(scenario, "world", SEEDS, cell, &comparisons));
     }
     match exit {
-        Exit::AsPredicted => eprintln!("Everything came out as predicted."),
-        _ => eprintln!(
+        Exit::AsPredicted => tell!("Everything came out as predicted."),
+        _ => tell!(
             "{}",
             style("Not everything came out as predicted.")
                 .for_stderr()
                 .red()
         ),
     }
-    eprintln!(
-        "\nThe first of them on a real redis-server (about three seconds):\n  {} run {} --on redis",
-        pictures::program(),
-        SCENARIOS[0],
+    tell!(
+        "\nThe first of them on a real redis-server (about three seconds):\n  {}",
+        say::line(&["run", SCENARIOS[0], "--on", "redis"]),
     );
     if options.json {
-        report::print_json(&data)?;
+        say::print_json(&data)?;
     }
     Ok(exit)
 }
@@ -98,14 +99,10 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
     let store = store.of_scenario(&scenario.name)?;
     let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
     match shortest {
-        Some(_) => eprintln!("  shortest run that violates {headline}: seed {seed}"),
-        None => eprintln!("  a run in which {headline} holds: seed {seed}"),
+        Some(_) => tell!("  shortest run that violates {headline}: seed {seed}"),
+        None => tell!("  a run in which {headline} holds: seed {seed}"),
     }
-    eprintln!("    picture  {}", kept.picture.display());
-    eprintln!(
-        "    replay   {} replay {}",
-        pictures::program(),
-        kept.recording.display()
-    );
+    tell!("    picture  {}", kept.picture.display());
+    tell!("    replay   {}", say::replay_line(&kept.recording));
     Ok(())
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::Exit;
-use super::report::print_json;
+use super::say::{self, print_json};
 use crate::check::Property;
 use crate::fault::{KINDS, POINTS};
 use crate::locks::CATALOGUE;
@@ -43,7 +43,7 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
     if options.json {
         print_json(&data)?;
     } else {
-        println!("{}", text.trim_end());
+        say::print(&text)?;
     }
     Ok(Exit::AsPredicted)
 }

@@ -52,8 +52,3 @@ pub(super) fn violation_of(run: &Recording, property: Property) -> Option<&Viola
         _ => None,
     }
 }
-
-/// How this program was called, so that a line to paste works where it is pasted.
-pub(super) fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "locklab".into())
-}

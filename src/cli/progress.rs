@@ -1,9 +1,12 @@
 //! Progress of long work: a bar on a terminal, now and then a line elsewhere.
 
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+
+use super::say::tell;
 
 /// Counts runs.
 pub(super) struct Progress {
@@ -17,8 +20,13 @@ impl Progress {
     /// Expects `runs` of something.
     pub(super) fn new(what: &str, runs: u64) -> Self {
         let bar = ProgressBar::new(runs);
-        let style = "{msg} {wide_bar} {human_pos} of {human_len} runs, {per_sec}, {eta} to go";
-        bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+        let style = "{msg} {wide_bar} {human_pos} of {human_len} runs, {rate}, {eta} to go";
+        let rate = |state: &ProgressState, out: &mut dyn Write| {
+            // A rate that cannot be written is a rate that nobody sees.
+            let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
+        };
+        let style = ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar());
+        bar.set_style(style.with_key("rate", rate));
         bar.set_message(what.to_owned());
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -41,14 +49,9 @@ impl Progress {
             if all >= LONG && done * 10 / all > *announced {
                 *announced = done * 10 / all;
                 let (done, all) = (HumanCount(done), HumanCount(all));
-                eprintln!("{}: {done} of {all} runs", self.what);
+                tell!("{}: {done} of {all} runs", self.what);
             }
         }
-    }
-
-    /// Says something above the bar.
-    pub(super) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
     }
 
     /// Removes the bar.

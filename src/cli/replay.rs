@@ -7,20 +7,22 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::pictures;
+use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Out, report};
-use crate::check::{Verdict, judge};
+use super::{Exit, Out, pictures, report};
+use crate::check::{Property, judge};
 use crate::history::file::{self, Environment, Recording};
-use crate::runner::judged;
 use crate::runner::simulate::Keep;
+use crate::runner::{judged, recorded};
 use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab replay target/locklab/kleppmann-k1/resource-seed-0.jsonl
+  locklab replay target/locklab/kleppmann-k1/seed-0.jsonl
 
-A recording from real Redis cannot be done again; its history is judged again.";
+A recording from real Redis cannot be done again; its history is judged again.
+
+Exit codes: 0 the same, byte for byte; 1 cannot be read or run; 2 not the same.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,27 +41,27 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let recorded = file::read(&bytes, path)?;
-    let scenario = judged::recorded_scenario(&recorded)
-        .with_context(|| format!("{}:1: the scenario in it", path.display()))?;
+    let scenario =
+        recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
     let again = again(&recorded, &scenario);
     let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
-    eprintln!("{}", report::heading(&scenario));
-    for (property, verdict) in &again.footer.verdicts {
-        if let Verdict::Violated(violation) = verdict {
-            eprintln!("  {property}: {}", violation.what);
-        }
+    tell!("{}", report::heading(&scenario));
+    let verdicts = &again.footer.verdicts;
+    match report::sentences(verdicts, &Property::ALL).as_str() {
+        "" => tell!("  every property holds"),
+        sentences => tell!("{sentences}"),
     }
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
-    eprintln!("  picture  {}", kept.picture.display());
+    tell!("  picture  {}", kept.picture.display());
     let rewritten = file::write(&again);
     let difference = first_difference(&bytes, &rewritten);
-    eprintln!(
+    tell!(
         "  {}",
         conclusion(&recorded, difference, path, &kept.recording)
     );
     if options.json {
-        report::print_json(&json!({
+        say::print_json(&json!({
             "scenario": scenario.name,
             "seed": again.header.seed,
             "identical": difference.is_none(),

@@ -1,11 +1,13 @@
 //! What a person reads about runs, and what a program reads about them.
 
+use std::collections::BTreeMap;
+
 use console::{StyledObject, style};
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::check::{Property, Verdict};
 use crate::runner::prediction::{Comparison, Judgement, worst};
-use crate::runner::results::{Cell, Finding};
+use crate::runner::results::{Cell, Finding, Tally};
 use crate::scenario::{Expected, Scenario};
 use crate::stats;
 
@@ -23,7 +25,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
 /// One line for each property that was predicted or violated.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
     let mut lines = vec![format!(
-        "  {:<17}{:<11}{:<14}{}",
+        "  {:<17}{:<11}{:<16}{}",
         "property", "predicted", "observed", "violated"
     )];
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
@@ -33,20 +35,24 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
             Some(Expected::Violated) => "violated",
             None => "–",
         };
-        let inconclusive = match comparison.tally.inconclusive {
-            0 => String::new(),
-            n => format!("; {} inconclusive", stats::thousands(n)),
-        };
         lines.push(format!(
-            "  {:<17}{:<11}{} {}{}",
+            "  {:<17}{:<11}{}  {}",
             comparison.property.name(),
             predicted,
             observed(comparison),
-            comparison.tally.rate(),
-            inconclusive,
+            rate(comparison.tally),
         ));
     }
     lines.join("\n")
+}
+
+/// How often a property was violated, and what could not be judged.
+pub(super) fn rate(tally: Tally) -> String {
+    match (tally.judged(), tally.inconclusive) {
+        (_, 0) => tally.rate(),
+        (0, n) => format!("{} inconclusive", stats::thousands(n)),
+        (_, n) => format!("{}; {} inconclusive", tally.rate(), stats::thousands(n)),
+    }
 }
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
@@ -56,13 +62,35 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
         Finding::Violated => "violated",
         Finding::Inconclusive => "inconclusive",
     };
-    let text = |mark| style(format!("{:<13}", format!("{word} {mark}"))).for_stderr();
+    let text = |mark| style(format!("{:<14}", format!("{word} {mark}"))).for_stderr();
     match comparison.judgement {
         Judgement::AsPredicted => text("✓").green(),
         Judgement::Differs => text("✗").red().bold(),
         Judgement::Inconclusive => text("?").yellow(),
         Judgement::Unpredicted => text(""),
     }
+}
+
+/// A line for each way in which these properties came out other than well.
+pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
+    // R says again what one of its parts says.
+    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    for property in properties {
+        let sentence = match verdicts.get(property) {
+            Some(Verdict::Violated(violation)) => violation.what.clone(),
+            Some(Verdict::Inconclusive { why }) => format!("inconclusive: {why}"),
+            Some(Verdict::Holds) | None => continue,
+        };
+        match sentences.iter_mut().find(|(same, _)| *same == sentence) {
+            Some((_, names)) => names.push(property.name()),
+            None => sentences.push((sentence, vec![property.name()])),
+        }
+    }
+    let line = |(sentence, names): &(String, Vec<&str>)| {
+        let names = style(names.join(", ")).for_stderr().red();
+        format!("  {names}: {sentence}")
+    };
+    sentences.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// How a program should end after these comparisons.
@@ -112,10 +140,4 @@ pub(super) fn json(
         "judgement": worst(comparisons),
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
     })
-}
-
-/// Prints data for a program on standard output.
-pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
 }

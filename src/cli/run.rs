@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
-use console::style;
 use serde_json::Value;
 
+use super::bug::Bug;
 use super::pictures::{self, Evidence};
-use super::report;
-use super::store::Store;
-use super::{Exit, Jobs, Out, cells, scenario_candidates, twice};
+use super::say::{self, tell};
+use super::store::{self, Store};
+use super::{Exit, Jobs, Out, cells, report, scenario_completer, twice};
 use crate::check::Property;
 use crate::confirm;
 use crate::fault;
 use crate::history::file::{Environment, Recording};
 use crate::runner::judged::{self, JudgedRun};
-use crate::runner::prediction::{Comparison, compare};
+use crate::runner::pool::Panicked;
+use crate::runner::prediction::{Comparison, Judgement, compare};
 use crate::runner::results::Cell;
 use crate::runner::simulate::Keep;
 use crate::scenario::{self, SHIPPED, Scenario};
@@ -35,13 +36,14 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Scenarios: names of shipped ones, or files
-    #[arg(value_name = "SCENARIO", required_unless_present = "all", add = scenario_candidates())]
+    #[arg(value_name = "SCENARIO", required_unless_present = "all", add = scenario_completer())]
     scenarios: Vec<String>,
     /// Run every shipped scenario
     #[arg(long, conflicts_with = "scenarios")]
     all: bool,
     /// The one seed to run with
-    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    #[arg(long, value_name = "N", conflicts_with = "seeds",
+          value_parser = clap::value_parser!(u64).range(..u64::MAX))]
     seed: Option<u64>,
     /// The seeds to run with, the end excluded; 0..100 in the world, 0..1 on real Redis
     #[arg(long, value_name = "A..B")]
@@ -50,10 +52,10 @@ pub(super) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Where to run
-    #[arg(long, value_enum, default_value_t = On::World)]
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
     on: On,
     /// Run everything two times and compare every event
-    #[arg(long, conflicts_with = "on")]
+    #[arg(long)]
     twice: bool,
     /// Print the results as JSON on standard output
     #[arg(long)]
@@ -92,20 +94,33 @@ impl FromStr for Seeds {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let seeds = match (options.seed, &options.seeds) {
-        (Some(seed), _) => seed..seed.checked_add(1).context("the last seed is 2^64 - 2")?,
+        (Some(seed), _) => seed..seed + 1,
         (None, Some(Seeds(seeds))) => seeds.clone(),
         (None, None) if options.on == On::Redis => 0..1,
         (None, None) => 0..100,
     };
-    let scenarios = load(options)?;
+    let names = names(options);
+    let scenarios = load(&names, &options.sets)?;
+    let bug = |panicked: Panicked| {
+        let name = &names[panicked.job];
+        Bug::new(panicked, name, &options.sets)
+    };
     if options.twice {
-        return twice::compare(&scenarios, &seeds, options.jobs.threads(), options.json);
+        ensure!(
+            options.on == On::World,
+            "--twice compares runs in the simulated world; no two runs on real Redis are alike"
+        );
+        let (exit, data) = twice::compare(&scenarios, &seeds, options.jobs.threads(), bug)?;
+        if options.json {
+            say::print_json(&data)?;
+        }
+        return Ok(exit);
     }
     let store = Store::open(&options.out.out)?;
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     let cells = match options.on {
-        On::World => cells::run(&scenarios, &seeds, options.jobs.threads()),
+        On::World => cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?,
         On::Redis => vec![],
     };
     for (place, scenario) in scenarios.iter().enumerate() {
@@ -114,11 +129,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
             None => on_redis(scenario, &seeds)?,
         };
         let comparisons = compare(scenario, &cell);
-        eprintln!("{}", report::heading(scenario));
-        eprintln!("{}", report::table(&comparisons));
-        let evidence = gather(scenario, &cell, &mut recordings, &store)?;
-        evidence.iter().for_each(tell);
-        eprintln!();
+        tell!("{}", report::heading(scenario));
+        tell!("{}", report::table(&comparisons));
+        let evidence = gather(
+            scenario,
+            &seeds,
+            &cell,
+            &comparisons,
+            &mut recordings,
+            &store,
+        )?;
+        evidence.iter().for_each(show);
+        tell!();
         exit = report::worse(exit, report::exit(&comparisons));
         data.push(result(
             options.on,
@@ -130,19 +152,31 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         ));
     }
     if options.json {
-        report::print_json(&data)?;
+        say::print_json(&data)?;
     }
     Ok(exit)
 }
 
-fn load(options: &Options) -> anyhow::Result<Vec<Scenario>> {
-    let names: Vec<&str> = if options.all {
-        SHIPPED.iter().map(|(name, _)| *name).collect()
+fn names(options: &Options) -> Vec<String> {
+    if options.all {
+        SHIPPED.iter().map(|(name, _)| (*name).into()).collect()
     } else {
-        options.scenarios.iter().map(String::as_str).collect()
-    };
-    let load = |name: &str| Ok(scenario::load(name, &options.sets)?);
-    names.into_iter().map(load).collect()
+        options.scenarios.clone()
+    }
+}
+
+fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
+    let mut folders = BTreeMap::new();
+    let mut scenarios = Vec::new();
+    for name in names {
+        let scenario = scenario::load(name, sets)?;
+        let folder = store::folder_of(&scenario.name);
+        if let Some(other) = folders.insert(folder.clone(), name) {
+            bail!("{other} and {name} would both write to the folder {folder}; run one at a time");
+        }
+        scenarios.push(scenario);
+    }
+    Ok(scenarios)
 }
 
 /// Runs of one scenario on real Redis, and their recordings by seed: no two of them are
@@ -156,13 +190,13 @@ fn on_redis(
     for seed in seeds.clone() {
         let schedule = fault::expand(&scenario.fault, seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
-        eprintln!("{doing} …");
+        tell!("{doing} …");
         let run = confirm::run(scenario, seed, &schedule).with_context(|| doing)?;
         for note in &run.notes {
-            eprintln!("note: {note}");
+            tell!("note: {note}");
         }
         if seed == seeds.start {
-            eprintln!("redis-server {}", run.redis_version);
+            tell!("redis-server {}", run.redis_version);
         }
         let run = JudgedRun {
             verdicts: crate::check::judge(&run.history, &judged::bounds(scenario)),
@@ -180,20 +214,31 @@ fn on_redis(
     Ok((cell, recordings))
 }
 
-/// The shortest violating run of each violated property, written down. Properties that
-/// the same run shows share it.
+/// The shortest violating run of each violated property, and the first run where no run
+/// could be judged, written down; the headline's first. Properties that the same run
+/// shows share it.
 fn gather(
     scenario: &Scenario,
+    seeds: &Range<u64>,
     cell: &Cell,
+    comparisons: &[Comparison],
     recordings: &mut BTreeMap<u64, Recording>,
     store: &Store,
 ) -> anyhow::Result<Vec<Evidence>> {
     let store = store.of_scenario(&scenario.name)?;
     let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
-    for (property, shortest) in &cell.shortest {
-        shown.entry(shortest.seed).or_default().push(*property);
+    for comparison in comparisons {
+        let property = comparison.property;
+        let seed = match (cell.shortest.get(&property), comparison.judgement) {
+            (Some(shortest), _) => shortest.seed,
+            (None, Judgement::Inconclusive) => seeds.start,
+            (None, _) => continue,
+        };
+        shown.entry(seed).or_default().push(property);
     }
     let headline = scenario.headline();
+    let mut shown: Vec<(u64, Vec<Property>)> = shown.into_iter().collect();
+    shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
     let mut evidence = Vec::new();
     for (seed, properties) in shown {
         let recording = recordings.entry(seed).or_insert_with(|| {
@@ -219,31 +264,14 @@ fn gather(
     Ok(evidence)
 }
 
-fn tell(evidence: &Evidence) {
-    // R says again what one of its parts says.
-    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
-    for property in &evidence.properties {
-        let Some(violation) = pictures::violation_of(&evidence.run, *property) else {
-            continue;
-        };
-        match sentences
-            .iter_mut()
-            .find(|(what, _)| *what == violation.what)
-        {
-            Some((_, names)) => names.push(property.name()),
-            None => sentences.push((&violation.what, vec![property.name()])),
-        }
-    }
-    eprintln!();
-    for (what, names) in sentences {
-        eprintln!("  {}: {what}", style(names.join(", ")).for_stderr().red());
-    }
-    eprintln!("    picture  {}", evidence.picture.display());
-    eprintln!(
-        "    replay   {} replay {}",
-        pictures::program(),
-        evidence.recording.display()
+fn show(evidence: &Evidence) {
+    tell!();
+    tell!(
+        "{}",
+        report::sentences(&evidence.run.footer.verdicts, &evidence.properties)
     );
+    tell!("    picture  {}", evidence.picture.display());
+    tell!("    replay   {}", say::replay_line(&evidence.recording));
 }
 
 fn result(

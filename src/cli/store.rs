@@ -22,7 +22,8 @@ impl Store {
             )
         };
         fs::create_dir_all(folder).with_context(advice)?;
-        let probe = folder.join(".locklab-writes-here");
+        // Named for the process, as another may do the same here.
+        let probe = folder.join(format!(".locklab-{}", std::process::id()));
         fs::write(&probe, "").with_context(advice)?;
         fs::remove_file(&probe).with_context(advice)?;
         Ok(Self {
@@ -32,18 +33,7 @@ impl Store {
 
     /// The folder of a scenario in this one: `kleppmann/k1` in `kleppmann-k1`.
     pub(super) fn of_scenario(&self, name: &str) -> anyhow::Result<Self> {
-        let plain = |c: char| {
-            if c.is_alphanumeric() || c == '.' {
-                c
-            } else {
-                '-'
-            }
-        };
-        Store::open(
-            &self
-                .folder
-                .join(name.chars().map(plain).collect::<String>()),
-        )
+        Store::open(&self.folder.join(folder_of(name)))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -53,10 +43,42 @@ impl Store {
     /// Writes a file: beside its place first, then into it.
     pub(super) fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.path(name);
-        let beside = self.path(&format!(".{name}.part"));
+        let beside = self.path(&format!(".{name}.{}", std::process::id()));
         let advice = || format!("cannot write {}", path.display());
         fs::write(&beside, contents).with_context(advice)?;
         fs::rename(&beside, &path).with_context(advice)?;
         Ok(path)
+    }
+}
+
+/// The folder of a scenario of this name: a single one, whatever the name.
+pub(super) fn folder_of(name: &str) -> String {
+    let plain = |c: char| match c {
+        '.' | '_' => c,
+        c if c.is_alphanumeric() => c,
+        _ => '-',
+    };
+    let folder: String = name.chars().map(plain).collect();
+    match folder.trim_matches('.') {
+        "" => "unnamed".into(),
+        _ => folder,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        for (name, folder) in [
+            ("kleppmann/k1", "kleppmann-k1"),
+            ("my own_scenario.v2", "my-own_scenario.v2"),
+            ("../../etc", "..-..-etc"),
+            ("..", "unnamed"),
+            ("", "unnamed"),
+        ] {
+            assert_eq!(folder_of(name), folder);
+        }
     }
 }

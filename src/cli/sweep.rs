@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::bug::Bug;
 use super::progress::Progress;
+use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, report, scenario_candidates};
+use super::{Exit, Jobs, Out, report, scenario_completer};
 use crate::check::Property;
 use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::report::{Error, Format};
@@ -17,7 +20,7 @@ use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::ledger::{Ledger, Plan};
 use crate::runner::results::{Cell, Sweep};
 use crate::scenario::grid::{Grid, overrides};
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, ScenarioError};
 use crate::stats::thousands;
 
 const EXAMPLES: &str = "\
@@ -29,13 +32,16 @@ Examples:
   locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del,watch-del
 
 A sweep writes each cell as it is finished. Ctrl-C ends it with the cells that are; the
-same command later does the rest.";
+same command later does the rest.
+
+Exit codes: 0 the sweep is complete, whatever it found; 1 usage; 70 a bug in Locklab;
+130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// The scenario: the name of a shipped one, or a file
-    #[arg(value_name = "SCENARIO", add = scenario_candidates())]
+    #[arg(value_name = "SCENARIO", add = scenario_completer())]
     scenario: String,
     /// Vary a value: path=v1,v2,… or path=from..to/steps; several multiply
     #[arg(long, value_name = "PATH=VALUES")]
@@ -47,7 +53,8 @@ pub(super) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Properties to chart; by default Bd and R
-    #[arg(long, value_name = "PROPERTY", value_delimiter = ',')]
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',', hide_possible_values = true,
+          value_parser = property_parser())]
     property: Vec<Property>,
     /// Let the rate axis end just above the data instead of at 100 %
     #[arg(long)]
@@ -64,6 +71,11 @@ pub(super) struct Options {
     jobs: Jobs,
 }
 
+fn property_parser() -> impl TypedValueParser<Value = Property> {
+    PossibleValuesParser::new(Property::ALL.map(|property| property.name()))
+        .try_map(|name| name.parse::<Property>())
+}
+
 pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     let base = scenario::load(&options.scenario, &options.sets)?;
     let (axes, seeds) = plan(options, &base)?;
@@ -78,16 +90,16 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
     let (ledger, done) = Ledger::open(&path, &plan, options.fresh)
         .with_context(|| format!("cannot keep the sweep's results in {}", path.display()))?;
-    eprintln!("{}", report::heading(&base));
+    tell!("{}", report::heading(&base));
     if !done.is_empty() {
-        eprintln!(
+        tell!(
             "  {} of {} cells are there from before",
             done.len(),
             jobs.len()
         );
     }
     let interrupted = interrupt_flag()?;
-    let cells = run(&jobs, done, ledger, options.jobs.threads(), interrupted)?;
+    let cells = run(options, &jobs, done, ledger, interrupted)?;
     let finished: Vec<Cell> = cells.into_iter().flatten().collect();
     let complete = finished.len() == jobs.len();
     let sweep = Sweep {
@@ -96,11 +108,11 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         seeds,
         cells: finished,
     };
-    tell(&sweep, &base);
+    show(options, &sweep, &base);
     conclude(options, &store, &plan.id(), &sweep)?;
     if !complete {
         let (done, all) = (sweep.cells.len(), jobs.len());
-        eprintln!("  interrupted after {done} of {all} cells; the same command does the rest");
+        tell!("  interrupted after {done} of {all} cells; the same command does the rest");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::AsPredicted)
@@ -127,8 +139,8 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
 fn jobs(options: &Options, axes: &[String], seeds: u64) -> anyhow::Result<Vec<Job>> {
     let grid = Grid::parse(axes)?;
     let job = |parameters: Vec<(String, String)>| {
-        let sets = [options.sets.clone(), overrides(&parameters)].concat();
-        let scenario = scenario::load(&options.scenario, &sets)?;
+        let loaded = scenario::load(&options.scenario, &sets(options, &parameters));
+        let scenario = loaded.map_err(|error| blame_axis(&error, &parameters))?;
         Ok(Job {
             scenario,
             parameters,
@@ -138,12 +150,28 @@ fn jobs(options: &Options, axes: &[String], seeds: u64) -> anyhow::Result<Vec<Jo
     grid.cells().into_iter().map(job).collect()
 }
 
+/// The overrides that make a cell's scenario.
+fn sets(options: &Options, parameters: &[(String, String)]) -> Vec<String> {
+    [options.sets.clone(), overrides(parameters)].concat()
+}
+
+/// An error in a cell, which names its parameters as overrides, for those who gave them
+/// as axes.
+fn blame_axis(error: &ScenarioError, parameters: &[(String, String)]) -> anyhow::Error {
+    let blame =
+        |told: String, set: String| told.replace(&format!("--set {set}"), &format!("--vary {set}"));
+    let told = overrides(parameters)
+        .into_iter()
+        .fold(error.to_string(), blame);
+    anyhow!(told)
+}
+
 /// Runs the jobs that are not done yet; each cell goes into the ledger when finished.
 fn run(
+    options: &Options,
     jobs: &[Job],
     done: BTreeMap<usize, Cell>,
     ledger: Ledger,
-    threads: usize,
     stop: &AtomicBool,
 ) -> anyhow::Result<Vec<Option<Cell>>> {
     let open: Vec<usize> = (0..jobs.len())
@@ -155,7 +183,7 @@ fn run(
     let ledger = Mutex::new(ledger);
     let failed = Mutex::new(None);
     let conduct = Conduct {
-        threads,
+        threads: options.jobs.threads(),
         stop,
         progress: &|runs| progress.add(runs),
         finished: &|place, cell| {
@@ -177,6 +205,10 @@ fn run(
     let mut cells: Vec<Option<Cell>> = (0..jobs.len())
         .map(|place| done.get(&place).cloned())
         .collect();
+    let new = new.map_err(|panicked| {
+        let sets = sets(options, &rest[panicked.job].parameters);
+        Bug::new(panicked, &options.scenario, &sets)
+    })?;
     for (place, cell) in open.into_iter().zip(new) {
         cells[place] = cell;
     }
@@ -195,19 +227,33 @@ fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
     Ok(&INTERRUPTED)
 }
 
-/// A line for each cell: its parameters, and the headline's rate.
-fn tell(sweep: &Sweep, base: &Scenario) {
+/// A line for each cell: its parameters, and the headline's rate. Then a line to paste,
+/// which shows the violation that comes soonest.
+fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let headline = base.headline();
     let runs = thousands(sweep.seeds);
-    eprintln!("  violations of {headline}, {runs} runs in each cell");
-    for cell in &sweep.cells {
-        let parameters: Vec<String> = cell
-            .parameters
-            .iter()
-            .map(|(path, value)| format!("{path}={value}"))
-            .collect();
+    tell!("  violations of {headline}, {runs} runs in each cell");
+    let labels: Vec<String> = sweep
+        .cells
+        .iter()
+        .map(|cell| overrides(&cell.parameters).join(" "))
+        .collect();
+    let width = labels.iter().map(|label| label.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for (cell, label) in sweep.cells.iter().zip(&labels) {
         let tally = cell.tallies.get(&headline).copied().unwrap_or_default();
-        eprintln!("  {:<44} {}", parameters.join(" "), tally.rate());
+        tell!("  {label:<width$}  {}", report::rate(tally));
+    }
+    let violations = sweep
+        .cells
+        .iter()
+        .filter_map(|cell| Some((*cell.shortest.get(&headline)?, cell)));
+    if let Some((shortest, cell)) = violations.min_by_key(|(shortest, _)| *shortest) {
+        let sets = sets(options, &cell.parameters);
+        tell!(
+            "  shortest {}",
+            say::run_line(&options.scenario, &sets, shortest.seed)
+        );
     }
 }
 
@@ -217,7 +263,7 @@ fn conclude(options: &Options, store: &Store, id: &str, sweep: &Sweep) -> anyhow
         &format!("sweep-{id}.json"),
         &serde_json::to_vec_pretty(sweep)?,
     )?;
-    eprintln!("  results  {}", data.display());
+    tell!("  results  {}", data.display());
     let chart_options = ChartOptions {
         properties: options.property.clone(),
         reference: None,
@@ -231,17 +277,17 @@ fn conclude(options: &Options, store: &Store, id: &str, sweep: &Sweep) -> anyhow
         match chart::draw(sweep, &chart_options, format) {
             Ok(picture) => {
                 let path = store.write(&format!("sweep-{id}.{ending}"), &picture)?;
-                eprintln!("  chart    {}", path.display());
+                tell!("  chart    {}", path.display());
             }
             Err(error @ Error::NothingJudged { .. }) => {
-                eprintln!("  no chart: {error}");
+                tell!("  no chart: {error}");
                 break;
             }
             Err(error) => return Err(error.into()),
         }
     }
     if options.json {
-        report::print_json(sweep)?;
+        say::print_json(sweep)?;
     }
     Ok(())
 }

@@ -2,14 +2,17 @@
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use locklab_sim::world::first_difference;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::bug::Bug;
 use super::progress::Progress;
-use super::{Exit, report};
+use super::say::tell;
+use super::{Exit, cells};
 use crate::runner::judged::{self, JudgedRun};
+use crate::runner::pool::{self, Panicked};
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 use crate::stats::thousands;
@@ -20,56 +23,45 @@ pub(super) fn compare(
     scenarios: &[Scenario],
     seeds: &Range<u64>,
     threads: usize,
-    as_json: bool,
-) -> anyhow::Result<Exit> {
-    let count = (seeds.end - seeds.start) as usize;
-    let progress = Progress::new("running twice", (scenarios.len() * count) as u64);
-    let next = AtomicUsize::new(0);
+    bug: impl Fn(Panicked) -> Bug,
+) -> anyhow::Result<(Exit, Value)> {
+    let all = cells::runs(scenarios, seeds);
+    let progress = Progress::new("running twice", all);
     let differences = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(scenario) = scenarios.get(place / count) else {
-                return;
-            };
-            let seed = seeds.start + (place % count) as u64;
-            if let Some(difference) = difference(scenario, seed) {
-                progress.say(&format!("{} with seed {seed}: {difference}", scenario.name));
-                let mut differences = differences.lock().unwrap_or_else(|e| e.into_inner());
-                differences.push(json!({
-                    "scenario": scenario.name, "seed": seed, "difference": difference,
-                }));
-            }
-            progress.add(1);
-        }
+    let run = |place: usize, seed, found: &mut Vec<(usize, u64, String)>| {
+        let difference = difference(&scenarios[place], seed);
+        found.extend(difference.map(|difference| (place, seed, difference)));
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
+    let add = |_, seeds: Range<u64>, found| {
+        pool::lock(&differences).extend(found);
+        progress.add(seeds.end - seeds.start);
+    };
+    let ranges = vec![seeds.clone(); scenarios.len()];
+    let dealt = pool::deal(&ranges, threads, &AtomicBool::new(false), run, add);
     progress.clear();
-    let differences = differences.into_inner().unwrap_or_else(|e| e.into_inner());
-    let runs = thousands((scenarios.len() * count) as u64);
-    eprintln!(
-        "{} scenarios, {runs} runs, each two times: {}",
-        scenarios.len(),
-        match differences.len() {
-            0 => "every event alike".to_owned(),
-            n => format!("{n} differ"),
-        }
-    );
-    if as_json {
-        report::print_json(
-            &json!({ "runs": scenarios.len() * count, "differences": differences }),
-        )?;
+    dealt.map_err(bug)?;
+    let mut differences = std::mem::take(&mut *pool::lock(&differences));
+    differences.sort_unstable();
+    for (place, seed, difference) in &differences {
+        tell!("{} with seed {seed}: {difference}", scenarios[*place].name);
     }
-    Ok(if differences.is_empty() {
-        Exit::AsPredicted
-    } else {
-        Exit::Bug
-    })
+    let (exit, came_out) = match differences.len() {
+        0 => (Exit::AsPredicted, "every event alike".to_owned()),
+        n => (Exit::Bug, format!("{n} differ")),
+    };
+    tell!(
+        "{}, {}, each two times: {came_out}",
+        counted(scenarios.len() as u64, "scenario"),
+        counted(all, "run"),
+    );
+    let told = |(place, seed, difference): &(usize, u64, String)| json!({ "scenario": scenarios[*place].name, "seed": seed, "difference": difference });
+    let told: Vec<Value> = differences.iter().map(told).collect();
+    Ok((exit, json!({ "runs": all, "differences": told })))
+}
+
+fn counted(number: u64, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", thousands(number))
 }
 
 /// Where two runs of one seed part, if they do.

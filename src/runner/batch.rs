@@ -1,22 +1,19 @@
-//! Many runs in parallel.
+//! Many runs in parallel, added up.
 //!
-//! Workers take chunks of seeds from a counter, so that no thread waits for another;
-//! what a cell adds up to does not depend on who ran what.
+//! What a cell adds up to does not depend on which thread ran what, nor on how many
+//! there were.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
 use super::judged;
+use super::pool::{self, Panicked, lock};
 use super::results::{Cell, Shortest};
 use super::simulate::Keep;
-use crate::check::Verdict;
+use crate::check::{Property, Verdict};
 use crate::scenario::Scenario;
-
-/// How many seeds a worker takes at a time: a few milliseconds of work.
-const CHUNK: u64 = 32;
 
 /// One scenario to run with many seeds: one cell of a grid.
 #[derive(Debug, Clone)]
@@ -43,43 +40,29 @@ pub struct Conduct<'a> {
 }
 
 /// Runs all jobs; the result of a job that did not finish is `None`.
-pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Vec<Option<Cell>> {
-    let chunks = chunks(jobs);
-    let next = AtomicUsize::new(0);
+///
+/// # Errors
+///
+/// When a run panics.
+pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Panicked> {
+    let seeds: Vec<Range<u64>> = jobs.iter().map(|job| job.seeds.clone()).collect();
     let open: Vec<Mutex<Open>> = jobs.iter().map(Open::new).collect();
     let announce = Mutex::new(());
-    let work = || {
-        while !conduct.stop.load(Ordering::Relaxed)
-            && let Some((place, seeds)) = chunks.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let part = run_seeds(&jobs[*place].scenario, seeds.clone());
-            (conduct.progress)(seeds.end - seeds.start);
-            let finished = lock(&open[*place]).add(part, seeds.end - seeds.start);
-            if let Some(cell) = finished {
-                let _one_at_a_time = lock(&announce);
-                (conduct.finished)(*place, &cell);
-            }
+    let run_one = |place: usize, seed, part: &mut Cell| {
+        let run = judged::run(&jobs[place].scenario, seed, Keep::default());
+        part.add(seed, run.trace_hash, &run.verdicts);
+    };
+    let add = |place: usize, seeds: Range<u64>, part| {
+        let runs = seeds.end - seeds.start;
+        (conduct.progress)(runs);
+        let finished = lock(&open[place]).add(part, runs);
+        if let Some(cell) = finished {
+            let _one_at_a_time = lock(&announce);
+            (conduct.finished)(place, &cell);
         }
     };
-    thread::scope(|scope| {
-        for _ in 1..conduct.threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    open.into_iter()
-        .map(|open| into_inner(open).finished())
-        .collect()
-}
-
-/// Runs one scenario with these seeds, on this thread.
-pub fn run_seeds(scenario: &Scenario, seeds: Range<u64>) -> Cell {
-    let mut cell = Cell::default();
-    for seed in seeds {
-        let run = judged::run(scenario, seed, Keep::default());
-        cell.add(seed, run.trace_hash, &run.verdicts);
-    }
-    cell
+    pool::deal(&seeds, conduct.threads, conduct.stop, run_one, add)?;
+    Ok(open.iter().map(|open| lock(open).finished()).collect())
 }
 
 /// A job's result while it grows.
@@ -104,47 +87,17 @@ impl Open {
     fn add(&mut self, part: Cell, runs: u64) -> Option<Cell> {
         self.cell.merge(part);
         self.missing -= runs;
+        self.finished()
+    }
+
+    fn finished(&self) -> Option<Cell> {
         (self.missing == 0).then(|| self.cell.clone())
     }
-
-    fn finished(self) -> Option<Cell> {
-        (self.missing == 0).then_some(self.cell)
-    }
-}
-
-fn chunks(jobs: &[Job]) -> Vec<(usize, Range<u64>)> {
-    let mut chunks = Vec::new();
-    for (place, job) in jobs.iter().enumerate() {
-        let mut start = job.seeds.start;
-        while start < job.seeds.end {
-            let end = job.seeds.end.min(start + CHUNK);
-            chunks.push((place, start..end));
-            start = end;
-        }
-    }
-    chunks
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn into_inner<T>(mutex: Mutex<T>) -> T {
-    mutex
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Cell {
     /// Counts one run.
-    pub fn add(
-        &mut self,
-        seed: u64,
-        trace_hash: u64,
-        verdicts: &BTreeMap<crate::check::Property, Verdict>,
-    ) {
+    pub fn add(&mut self, seed: u64, trace_hash: u64, verdicts: &BTreeMap<Property, Verdict>) {
         self.fingerprint = self.fingerprint.wrapping_add(mix(seed, trace_hash));
         for (property, verdict) in verdicts {
             let tally = self.tallies.entry(*property).or_default();

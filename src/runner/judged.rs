@@ -71,17 +71,6 @@ pub fn recording(
     )
 }
 
-/// The scenario of a recording.
-pub fn recorded_scenario(recording: &Recording) -> Result<Scenario, serde_json::Error> {
-    let mut value = recording.header.scenario.clone();
-    let name = value.as_object_mut().and_then(|table| table.remove("name"));
-    let mut scenario: Scenario = serde_json::from_value(value)?;
-    scenario.name = name
-        .and_then(|name| name.as_str().map(String::from))
-        .unwrap_or_default();
-    Ok(scenario)
-}
-
 /// A scenario with its name, which its file does not say.
 #[derive(serde::Serialize)]
 struct Named<'a> {

@@ -2,7 +2,7 @@
 //! cell, from which an interrupted sweep goes on.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
@@ -66,16 +66,15 @@ impl Ledger {
         } else {
             read(path, &header)?
         };
-        let mut file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .open(path)?;
+        // Beside its place first: whoever is killed here has lost nothing.
+        let beside = path.with_extension(format!("part{}", std::process::id()));
+        let mut file = File::create(&beside)?;
         writeln!(file, "{header}")?;
         let mut ledger = Self { file };
         for (place, cell) in &done {
             ledger.add(*place, cell)?;
         }
+        fs::rename(&beside, path)?;
         Ok((ledger, done))
     }
 

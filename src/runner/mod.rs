@@ -5,6 +5,8 @@ pub mod judged;
 mod lab;
 pub mod ledger;
 mod nemesis;
+pub mod pool;
 pub mod prediction;
+pub mod recorded;
 pub mod results;
 pub mod simulate;

@@ -53,9 +53,8 @@ impl Nemesis {
                 self.begin(fault, world);
             } else {
                 let nemesis = self.clone();
-                world.at(world.now_ns() + delay_ns, move |world| {
-                    nemesis.begin(fault, world)
-                });
+                let at_ns = world.now_ns().saturating_add(delay_ns);
+                world.at(at_ns, move |world| nemesis.begin(fault, world));
             }
         }
     }

@@ -17,7 +17,7 @@ pub enum ScenarioError {
         what: String,
     },
     /// There is no such file, and no scenario of that name ships.
-    #[error("there is no file \"{name}\", and no scenario of that name ships{}", did_you_mean(.name, .shipped))]
+    #[error("there is no file \"{name}\", and no scenario of that name ships{}", did_you_mean_one_of_many(.name, .shipped))]
     NotFound {
         /// The path or name asked for.
         name: String,
@@ -75,6 +75,14 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
             let first: Vec<String> = first.iter().map(|name| format!("\"{name}\"")).collect();
             format!("; it can be {} or \"{last}\"", first.join(", "))
         }
+    }
+}
+
+/// `; did you mean "kleppmann/k1"?`, or else how to see them all.
+fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
+    match nearest(name, shipped) {
+        Some(nearest) => format!("; did you mean \"{nearest}\"?"),
+        None => "; those that do: locklab list scenarios".into(),
     }
 }
 

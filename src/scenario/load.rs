@@ -51,6 +51,16 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     Ok(scenario)
 }
 
+/// Whether a scenario that did not come from a TOML text could have.
+///
+/// # Errors
+///
+/// The first thing found that is impossible, with the path to it.
+pub fn check(scenario: &Scenario) -> Result<(), String> {
+    validate::validate(scenario)
+        .map_err(|problem| format!("{}: {}", problem.path.join("."), problem.what))
+}
+
 /// `kleppmann/k1` for `scenarios/kleppmann/k1.toml`; outside of `scenarios` the name
 /// of the file.
 fn name_of(file: &str) -> String {

@@ -26,7 +26,7 @@ mod workload;
 
 pub use environment::{Clocks, Fencing, HostClock, Network, Resource};
 pub use error::{Place, ScenarioError};
-pub use load::{load, parse};
+pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
 pub use shipped::SHIPPED;
 pub use workload::{CheckBeforeWrite, ClientOverride, Workload};

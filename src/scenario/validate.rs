@@ -5,6 +5,7 @@ use super::{Expected, Fencing, Scenario};
 use crate::check::Property;
 
 mod faults;
+mod limits;
 mod lock;
 
 /// The most nodes, and the most clients, of a scenario: names of two digits.
@@ -28,6 +29,7 @@ impl Problem {
 
 /// Finds the first thing that is impossible.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    limits::validate(scenario)?;
     topology(scenario)?;
     lock::validate(scenario)?;
     workload(scenario)?;

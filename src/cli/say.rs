@@ -1,0 +1,95 @@
+//! How the program speaks: people's text on standard error, data on standard output,
+//! and lines to paste. A reader who has left, as `| head` does, is no error.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Prints a line for people, as `eprintln!` does for those who are there to read it.
+macro_rules! tell {
+    () => { $crate::cli::say::to_people(format_args!("")) };
+    ($($arg:tt)*) => { $crate::cli::say::to_people(format_args!($($arg)*)) };
+}
+pub(super) use tell;
+
+/// Prints a line for people.
+pub(super) fn to_people(line: Arguments<'_>) {
+    // If nobody can be told, nobody can be told that either.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Prints data.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    let printed = writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write to standard output"),
+    }
+}
+
+/// Prints data for a program.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// A command of this program as a line to paste where this one was called.
+pub(super) fn line(arguments: &[&str]) -> String {
+    let program = std::env::args_os().next().map_or_else(
+        || "locklab".into(),
+        |program| program.to_string_lossy().into_owned(),
+    );
+    let words = [&[program.as_str()], arguments].concat();
+    let words: Vec<_> = words.into_iter().map(quoted).collect();
+    words.join(" ")
+}
+
+/// The line that runs a scenario with one seed.
+pub(super) fn run_line(scenario: &str, sets: &[String], seed: u64) -> String {
+    let seed = seed.to_string();
+    let mut arguments = vec!["run", scenario];
+    for set in sets {
+        arguments.extend(["--set", set]);
+    }
+    arguments.extend(["--seed", &seed]);
+    line(&arguments)
+}
+
+/// The line that does a recorded run again.
+pub(super) fn replay_line(recording: &Path) -> String {
+    line(&["replay", &recording.to_string_lossy()])
+}
+
+/// A word as a shell must be given it: as it is where every shell takes it so, or else
+/// in single quotes.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        for (word, expected) in [
+            ("target/locklab/seed-0.jsonl", "target/locklab/seed-0.jsonl"),
+            ("lock.ttl_ms=500", "lock.ttl_ms=500"),
+            ("my results/x", "'my results/x'"),
+            ("it's", r"'it'\''s'"),
+            ("on=[\"c1\"]", "'on=[\"c1\"]'"),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

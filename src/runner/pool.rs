@@ -1,0 +1,180 @@
+//! Seeds dealt to threads.
+//!
+//! Workers take chunks of seeds as they get to them, so that no thread waits for
+//! another and nothing grows with the number of runs. A run that panics ends the work,
+//! and is told apart from all others.
+
+use std::any::Any;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The most seeds that a worker takes at a time: a few milliseconds of work.
+const CHUNK: u64 = 32;
+
+/// Of less work each worker gets this many chunks, so that they end together.
+const CHUNKS_EACH: u64 = 8;
+
+/// A run that panicked. That is a bug in Locklab, whatever the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("run {seed} of job {job} panicked: {message}")]
+pub struct Panicked {
+    /// The place of its scenario among those that ran.
+    pub job: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// What the panic said.
+    pub message: String,
+}
+
+/// Calls `run` with the place of every range and each of its seeds, and `done` after
+/// each chunk of seeds with what `run` has gathered in it. Ends early when `stop` is set;
+/// a chunk that is cut short by that is not done.
+///
+/// # Errors
+///
+/// When a run panics; the others end with the chunk that they are at.
+pub fn deal<Part: Default>(
+    ranges: &[Range<u64>],
+    threads: usize,
+    stop: &AtomicBool,
+    run: impl Fn(usize, u64, &mut Part) + Sync,
+    done: impl Fn(usize, Range<u64>, Part) + Sync,
+) -> Result<(), Panicked> {
+    let chunks = Mutex::new(chunks(ranges, chunk_size(ranges, threads)));
+    let panicked = Mutex::new(None);
+    let work = || {
+        while lock(&panicked).is_none() {
+            let Some((job, seeds)) = lock(&chunks).next() else {
+                return;
+            };
+            let mut part = Part::default();
+            for seed in seeds.clone() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let caught = catch_unwind(AssertUnwindSafe(|| run(job, seed, &mut part)));
+                if let Err(payload) = caught {
+                    let message = message(&*payload);
+                    lock(&panicked).get_or_insert(Panicked { job, seed, message });
+                    return;
+                }
+            }
+            done(job, seeds, part);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // If the system refuses a thread, those that are there do its work.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let panicked = panicked.into_inner();
+    panicked
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
+}
+
+fn chunk_size(ranges: &[Range<u64>], threads: usize) -> u64 {
+    let lengths = ranges.iter().map(|seeds| seeds.end - seeds.start);
+    let all = lengths.fold(0, u64::saturating_add);
+    (all / (threads as u64 * CHUNKS_EACH)).clamp(1, CHUNK)
+}
+
+fn chunks(ranges: &[Range<u64>], size: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
+    ranges.iter().enumerate().flat_map(move |(job, seeds)| {
+        let mut rest = seeds.clone();
+        std::iter::from_fn(move || {
+            let end = rest.end.min(rest.start.saturating_add(size));
+            let chunk = rest.start..end;
+            rest.start = end;
+            (!chunk.is_empty()).then_some((job, chunk))
+        })
+    })
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).into());
+    let string = || payload.downcast_ref::<String>().cloned();
+    text.or_else(string).unwrap_or_else(|| "no message".into())
+}
+
+/// Locks, whoever panicked with it.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every seed of every range, in order of range and seed, as `threads` saw them.
+    fn dealt(ranges: &[Range<u64>], threads: usize) -> Vec<(usize, u64)> {
+        let seen = Mutex::new(Vec::new());
+        let result = deal(
+            ranges,
+            threads,
+            &AtomicBool::new(false),
+            |job, seed, part: &mut Vec<(usize, u64)>| part.push((job, seed)),
+            |_, _, part| lock(&seen).extend(part),
+        );
+        assert_eq!(result, Ok(()));
+        let mut seen = lock(&seen).clone();
+        seen.sort_unstable();
+        seen
+    }
+
+    #[test]
+    fn every_seed_is_run_once_on_any_number_of_threads() {
+        let ranges = [5..6, 0..0, 10..10 + 3 * CHUNK + 1, u64::MAX - 2..u64::MAX];
+        let all = ranges.iter().enumerate();
+        let all: Vec<_> = all
+            .flat_map(|(job, seeds)| seeds.clone().map(move |seed| (job, seed)))
+            .collect();
+        for threads in [1, 2, 7] {
+            assert_eq!(dealt(&ranges, threads), all, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_run_that_panics_ends_the_work_and_is_named() {
+        for threads in [1, 3] {
+            // The ranges hold more seeds than could ever be run: this test ends
+            // because the work does.
+            let result = deal(
+                &[0..10, 0..u64::MAX],
+                threads,
+                &AtomicBool::new(false),
+                |job, seed, _: &mut ()| assert!((job, seed) != (1, 40), "forty"),
+                |_, _, ()| {},
+            );
+            let expected = Panicked {
+                job: 1,
+                seed: 40,
+                message: "forty".into(),
+            };
+            assert_eq!(result, Err(expected), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn whoever_stops_the_work_has_what_was_done_by_then() {
+        let stop = AtomicBool::new(false);
+        let done = Mutex::new(0);
+        let result = deal(
+            &[0..0, 0..u64::MAX],
+            1,
+            &stop,
+            |_, seed, _: &mut ()| {
+                stop.fetch_or(seed == 100, Ordering::Relaxed);
+            },
+            |_, seeds, ()| *lock(&done) += seeds.end - seeds.start,
+        );
+        assert_eq!(result, Ok(()));
+        // The chunk that seed 100 is in is not done.
+        assert_eq!(*lock(&done), 3 * CHUNK);
+    }
+}

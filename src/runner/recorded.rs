@@ -1,0 +1,187 @@
+//! From a recording back to what is to be run. Recordings are files, and files are
+//! edited: what is impossible in one is told, not run.
+
+use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start};
+use crate::history::Name;
+use crate::history::file::Recording;
+use crate::scenario::{self, Scenario};
+
+/// No clock jumps by more than a year, and no link is slower than that.
+const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
+
+/// Why a recording cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unplayable {
+    /// Its scenario cannot be understood, or asks for something impossible.
+    #[error("the scenario in it: {0}")]
+    Scenario(String),
+    /// Its schedule asks for something impossible.
+    #[error("fault \"{fault}\" in its schedule: {what}")]
+    Fault {
+        /// The fault.
+        fault: Name,
+        /// What is impossible about it.
+        what: String,
+    },
+}
+
+/// The scenario of a recording, whose schedule can be executed in it.
+///
+/// # Errors
+///
+/// When the scenario or the schedule is impossible.
+pub fn scenario(recording: &Recording) -> Result<Scenario, Unplayable> {
+    let mut value = recording.header.scenario.clone();
+    let name = value.as_object_mut().and_then(|table| table.remove("name"));
+    let mut scenario: Scenario = serde_json::from_value(value)
+        .map_err(|error| Unplayable::Scenario(error.to_string().replace('`', "\"")))?;
+    scenario.name = name
+        .and_then(|name| name.as_str().map(String::from))
+        .unwrap_or_default();
+    scenario::check(&scenario).map_err(Unplayable::Scenario)?;
+    check(&recording.header.schedule, &scenario)?;
+    Ok(scenario)
+}
+
+fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), Unplayable> {
+    let hosts = scenario.topology.hosts();
+    let clients = &hosts[..scenario.topology.clients as usize];
+    schedule.faults.iter().try_for_each(|fault| {
+        problem(fault, &hosts, clients).map_or(Ok(()), |what| {
+            Err(Unplayable::Fault {
+                fault: fault.name.clone(),
+                what,
+            })
+        })
+    })
+}
+
+fn problem(fault: &Fault, hosts: &[String], clients: &[String]) -> Option<String> {
+    let among = |name: &Name, names: &[String]| names.iter().any(|known| **known == **name);
+    if let Start::After { client, point, .. } = &fault.start {
+        if !among(client, clients) {
+            return Some(format!("there is no client \"{client}\""));
+        }
+        if !POINTS.iter().any(|(known, _)| *known == &**point) {
+            return Some(format!("a client has no point \"{point}\""));
+        }
+    }
+    if let Some(host) = fault.kind.hosts().find(|host| !among(host, hosts)) {
+        return Some(format!("there is no host \"{host}\""));
+    }
+    if has_empty_side(&fault.kind) {
+        return Some("it names no host".into());
+    }
+    match fault.kind {
+        FaultKind::SlowLink { extra_ns, .. } if extra_ns > LONGEST_NS => {
+            Some(format!("{extra_ns} ns is more than a year"))
+        }
+        FaultKind::ClockStep { step_ns, .. } if step_ns.unsigned_abs() > LONGEST_NS => {
+            Some(format!("{step_ns} ns is more than a year"))
+        }
+        FaultKind::ClockRate { drift_ppm, .. } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
+            Some(format!(
+                "no clock is {drift_ppm} ppm off; from -999999 to 10000000 is possible"
+            ))
+        }
+        FaultKind::Loss { probability, .. } if !(0.0..=1.0).contains(&probability) => Some(
+            format!("a probability is between 0 and 1, not {probability}"),
+        ),
+        _ => None,
+    }
+}
+
+fn has_empty_side(kind: &FaultKind) -> bool {
+    match kind {
+        FaultKind::Pause { hosts }
+        | FaultKind::Suspend { hosts }
+        | FaultKind::Kill { hosts }
+        | FaultKind::Crash { hosts }
+        | FaultKind::ClockStep { hosts, .. }
+        | FaultKind::ClockRate { hosts, .. } => hosts.is_empty(),
+        FaultKind::Partition { from, to, .. }
+        | FaultKind::SlowLink { from, to, .. }
+        | FaultKind::Loss { from, to, .. } => from.is_empty() || to.is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::history::file::Environment;
+    use crate::runner::judged;
+    use crate::runner::simulate::Keep;
+
+    /// What is told of K1's recording when the values at these places of its header are
+    /// replaced.
+    fn told(edits: &[(&str, Value)]) -> String {
+        let k1 = scenario::load("kleppmann/k1", &[]).expect("it ships");
+        let run = judged::run(&k1, 0, Keep::default());
+        let mut recording = judged::recording(&k1, 0, run, Environment::World);
+        let mut schedule = json!(recording.header.schedule);
+        for (place, value) in edits {
+            let edited = match place.strip_prefix("/scenario") {
+                Some(place) => recording.header.scenario.pointer_mut(place),
+                None => schedule.pointer_mut(place),
+            };
+            *edited.expect(place) = value.clone();
+        }
+        recording.header.schedule = serde_json::from_value(schedule).expect("a schedule");
+        match scenario(&recording) {
+            Ok(scenario) => scenario.name,
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_is_impossible_in_a_recording_is_told() {
+        assert_eq!(told(&[]), "kleppmann/k1");
+        for (place, value, expected) in [
+            (
+                "/faults/0/kind/hosts/0",
+                json!("c9"),
+                "fault \"gc\" in its schedule: there is no host \"c9\"",
+            ),
+            (
+                "/faults/0/kind/hosts",
+                json!([]),
+                "fault \"gc\" in its schedule: it names no host",
+            ),
+            (
+                "/faults/0/start/after/client",
+                json!("n1"),
+                "fault \"gc\" in its schedule: there is no client \"n1\"",
+            ),
+            (
+                "/faults/0/start/after/point",
+                json!("reed"),
+                "fault \"gc\" in its schedule: a client has no point \"reed\"",
+            ),
+            (
+                "/faults/0/kind",
+                json!({ "kind": "clock-step", "hosts": ["n1"], "step_ns": i64::MIN }),
+                "fault \"gc\" in its schedule: -9223372036854775808 ns is more than a year",
+            ),
+            (
+                "/faults/0/kind",
+                json!({ "kind": "clock-rate", "hosts": ["n1"], "drift_ppm": -1_000_000 }),
+                "fault \"gc\" in its schedule: no clock is -1000000 ppm off; from -999999 to \
+                 10000000 is possible",
+            ),
+            (
+                "/scenario/topology/nodes",
+                json!(0),
+                "the scenario in it: topology.nodes: there can be 1 to 99 nodes, not 0",
+            ),
+            (
+                "/scenario/lock/ttl_ms",
+                json!("long"),
+                "the scenario in it: invalid type: string \"long\", expected u64",
+            ),
+        ] {
+            assert_eq!(told(&[(place, value)]), expected);
+        }
+    }
+}

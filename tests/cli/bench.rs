@@ -1,0 +1,116 @@
+//! A folder to run the program in, and what came of a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// An empty folder, removed at the end of a test that went well.
+pub struct Bench {
+    pub folder: PathBuf,
+}
+
+/// A finished process.
+pub struct Done {
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Bench {
+    /// A folder for the test of this name.
+    pub fn new(test: &str) -> Self {
+        let name = format!("locklab-cli-{}-{test}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        Self { folder }
+    }
+
+    /// The program in this folder, with nothing of the tester's terminal about it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_locklab"));
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn locklab(&self, arguments: &[&str]) -> Done {
+        Done::from(self.command(arguments).output().expect("the program runs"))
+    }
+
+    /// Writes a file, and returns its name.
+    pub fn write<'n>(&self, name: &'n str, contents: &str) -> &'n str {
+        fs::write(self.folder.join(name), contents).expect("the folder can be written");
+        name
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).expect(name)
+    }
+
+    /// Every file below the folder, by its path from there, sorted.
+    pub fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        collect(&self.folder, &self.folder, &mut found);
+        found.sort();
+        found
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // A folder left behind among temporary ones harms nobody.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+impl Done {
+    /// Both streams and the exit code, to read; the program is called `locklab`.
+    pub fn told(&self) -> String {
+        let code = self.code.map_or("a signal".into(), |code| code.to_string());
+        format!("{}{}exit {code}", named(&self.out), named(&self.err))
+    }
+
+    /// Standard output as data.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error}\n{}{}", self.out, self.err))
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Done {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("UTF-8"),
+            err: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+}
+
+fn named(text: &str) -> String {
+    text.replace(env!("CARGO_BIN_EXE_locklab"), "locklab")
+}
+
+fn collect(folder: &Path, root: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => collect(&path, root, found),
+            false => {
+                let below = path.strip_prefix(root).expect("it is below");
+                found.push(below.to_string_lossy().into_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What there is to read before anything runs.
+
+use insta::assert_snapshot;
+
+use crate::bench::Bench;
+
+/// What the program prints on standard output.
+fn printed(arguments: &[&str]) -> String {
+    let done = Bench::new(&arguments.join("-")).locklab(arguments);
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    done.out
+}
+
+#[test]
+fn help_of_every_command() {
+    for command in ["run", "sweep", "replay", "list", "demo", "completions"] {
+        assert_snapshot!(format!("help_{command}"), printed(&[command, "--help"]));
+    }
+    assert_snapshot!("help", printed(&["--help"]));
+}
+
+#[test]
+fn every_command_with_help_is_in_the_list_of_commands() {
+    let all = printed(&["--help"]);
+    let commands = all
+        .split("Commands:")
+        .nth(1)
+        .and_then(|rest| rest.split("Options:").next());
+    let names: Vec<&str> = commands
+        .expect("a list of commands")
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .collect();
+    assert_eq!(
+        names,
+        ["demo", "run", "sweep", "replay", "list", "completions"]
+    );
+}
+
+#[test]
+fn lists() {
+    for what in ["locks", "faults", "properties", "scenarios"] {
+        assert_snapshot!(format!("list_{what}"), printed(&["list", what]));
+    }
+}
+
+#[test]
+fn lists_are_data_too() {
+    for (what, first) in [
+        ("locks", "/0/name"),
+        ("faults", "/kinds/0/0"),
+        ("properties", "/0/source"),
+        ("scenarios", "/0/about"),
+    ] {
+        let data: serde_json::Value =
+            serde_json::from_str(&printed(&["list", what, "--json"])).expect(what);
+        assert!(data.pointer(first).is_some_and(|v| v.is_string()), "{what}");
+    }
+}
+
+/// What a shell is told to complete, of these words the last.
+fn completed(words: &[&str]) -> Vec<String> {
+    let bench = Bench::new(&words.join("-").replace('/', "-"));
+    let index = (words.len() - 1).to_string();
+    let done = bench
+        .command(&[&["--"], words].concat())
+        .env("COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", index)
+        .env("_CLAP_IFS", "\n")
+        .output()
+        .expect("the program runs");
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    text.lines().map(String::from).collect()
+}
+
+#[test]
+fn shells_complete_commands_and_names() {
+    assert_eq!(completed(&["locklab", "sw"]), ["sweep"]);
+    assert_eq!(
+        completed(&["locklab", "run", "redis-docs/r5"]),
+        ["redis-docs/r5", "redis-docs/r5-compared"]
+    );
+    assert_eq!(
+        completed(&["locklab", "sweep", "kleppmann/k9-"]),
+        ["kleppmann/k9-back"]
+    );
+    assert_eq!(
+        completed(&["locklab", "sweep", "--property", "fo"]),
+        ["foreign-release"]
+    );
+    assert!(completed(&["locklab", "list", ""]).contains(&"scenarios".into()));
+}
+
+#[test]
+fn every_shell_has_a_script() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = printed(&["completions", shell]);
+        assert!(script.contains("COMPLETE"), "{shell}: {script}");
+    }
+}

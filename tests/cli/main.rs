@@ -1,0 +1,12 @@
+//! The command line as a newcomer meets it: the built program, run in an empty folder.
+//!
+//! Everything here is a process of its own, so that exit codes, the two output streams,
+//! signals and files are the real ones. Nothing needs a redis-server.
+
+mod bench;
+mod errors;
+mod help;
+mod replay;
+mod run;
+mod streams;
+mod sweep;

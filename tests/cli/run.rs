@@ -1,0 +1,120 @@
+//! `locklab run`: verdicts, evidence, exit codes.
+
+use insta::assert_snapshot;
+
+use crate::bench::Bench;
+
+#[test]
+fn a_small_run_as_text_and_as_data() {
+    let bench = Bench::new("small-run");
+    let text = bench.locklab(&["run", "kleppmann/k1", "--seeds", "0..3"]);
+    assert_snapshot!("run_text", text.told());
+    let data = bench.locklab(&["run", "kleppmann/k1", "--seeds", "0..3", "--json"]);
+    assert_snapshot!("run_json", data.out);
+}
+
+#[test]
+fn the_number_of_threads_shows_in_nothing() {
+    let bench = Bench::new("threads");
+    let run = |jobs| {
+        let seeds = ["--seeds", "0..100", "--jobs", jobs, "--json"];
+        bench.locklab(
+            &[
+                &["run", "kleppmann/k5", "redis-docs/r5-compared"],
+                &seeds[..],
+            ]
+            .concat(),
+        )
+    };
+    let (one, two, five) = (run("1"), run("2"), run("5"));
+    assert_eq!(one.json()[0]["runs"], 100);
+    assert_eq!(one.told(), two.told());
+    assert_eq!(one.told(), five.told());
+}
+
+#[test]
+fn every_violation_ends_with_a_line_that_replays_it() {
+    let bench = Bench::new("pasted line");
+    let out = "my results";
+    let run = bench.locklab(&["run", "redis-docs/r5", "--seeds", "0..5", "--out", out]);
+    assert_eq!(run.code, Some(0), "{}", run.told());
+    let blocks: Vec<&str> = run
+        .err
+        .split("\n\n")
+        .skip(1)
+        .filter(|b| !b.is_empty())
+        .collect();
+    assert!(!blocks.is_empty(), "{}", run.err);
+    for block in blocks {
+        let last = block.trim_end().lines().last().expect("a line");
+        let line = last.trim_start().strip_prefix("replay ").expect(last);
+        let mut shell = std::process::Command::new("sh");
+        let pasted = shell
+            .args(["-c", line])
+            .current_dir(&bench.folder)
+            .output()
+            .expect("sh");
+        let told = String::from_utf8_lossy(&pasted.stderr).into_owned();
+        assert_eq!(pasted.status.code(), Some(0), "{line}\n{told}");
+        assert!(told.contains("the same run, byte for byte"), "{told}");
+    }
+}
+
+/// The exit code of K1 with other predictions.
+fn exit_with(expect: &str, set: &str) -> Option<i32> {
+    let bench = Bench::new(&format!("exit-{expect}-{set}"));
+    let scenario = format!(
+        "title = \"Mine\"\n[lock]\nname = \"set-nx-px\"\nttl_ms = 1000\n[workload]\nhold_ms = 20\n\
+         [fault.gc]\nkind = \"pause\"\non = \"c1\"\nafter = \"c1 read\"\nduration_ms = 1500\n\
+         [expect]\n{expect}\n"
+    );
+    bench.write("mine.toml", &scenario);
+    bench
+        .locklab(&["run", "mine.toml", "--seeds", "0..4", "--set", set])
+        .code
+}
+
+#[test]
+fn exit_codes() {
+    let nothing = "horizon_ms=60000";
+    assert_eq!(exit_with("resource = \"violated\"", nothing), Some(0));
+    assert_eq!(exit_with("resource = \"holds\"", nothing), Some(2));
+    // A violation that nobody predicted.
+    assert_eq!(exit_with("lease = \"holds\"", nothing), Some(2));
+    // Nothing predicted, nothing violated.
+    assert_eq!(exit_with("", "fault.gc.duration_ms=100"), Some(0));
+    // A violation predicted, none there.
+    assert_eq!(
+        exit_with("lease = \"violated\"", "fault.gc.duration_ms=100"),
+        Some(2)
+    );
+    // The fault comes after the end of the run.
+    assert_eq!(
+        exit_with("lease = \"holds\"", "fault.gc.delay_ms=60000"),
+        Some(3)
+    );
+}
+
+#[test]
+fn what_could_not_be_judged_says_why() {
+    let bench = Bench::new("inconclusive");
+    let set = ["--set", "fault.gc.delay_ms=60000"];
+    let run = bench.locklab(&[&["run", "kleppmann/k1", "--seeds", "0..2"], &set[..]].concat());
+    assert_snapshot!("run_inconclusive", run.told());
+}
+
+#[test]
+fn twice_compares_every_event() {
+    let bench = Bench::new("twice");
+    let twice = ["--twice", "--seeds", "0..3", "--on", "world", "--json"];
+    let done = bench.locklab(&[&["run", "--all"], &twice[..]].concat());
+    assert_eq!(done.code, Some(0), "{}", done.told());
+    assert!(
+        done.err.ends_with("each two times: every event alike\n"),
+        "{}",
+        done.err
+    );
+    assert_eq!(done.json()["differences"], serde_json::json!([]));
+    // It compares, and writes nothing.
+    assert_eq!(bench.files(), [""; 0]);
+}

@@ -1,0 +1,167 @@
+//! `locklab sweep`: grids, results as they come in, Ctrl-C, and going on.
+
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::bench::{Bench, Done};
+
+const SMALL: [&str; 8] = [
+    "sweep",
+    "kleppmann/k1",
+    "--vary",
+    "fault.gc.duration_ms=500,1500",
+    "--vary",
+    "workload.hold_ms=20..40/1",
+    "--seeds",
+    "5",
+];
+
+#[test]
+fn a_small_sweep_as_text_and_files() {
+    let bench = Bench::new("small-sweep");
+    let sweep = bench.locklab(&SMALL);
+    assert_snapshot!("sweep_text", sweep.told());
+    let results = only(&bench, ".json");
+    let data = bench.locklab(&[&SMALL[..], &["--json"]].concat());
+    assert_eq!(data.out, bench.read(&results) + "\n");
+    assert_eq!(data.json()["cells"].as_array().map(Vec::len), Some(4));
+    for ending in [".svg", ".png", ".jsonl"] {
+        only(&bench, ending);
+    }
+    assert_eq!(bench.files().len(), 4, "{:?}", bench.files());
+}
+
+#[test]
+fn the_shortest_violation_can_be_pasted() {
+    let bench = Bench::new("shortest");
+    let sweep = bench.locklab(&SMALL);
+    let line = sweep
+        .err
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("shortest "));
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", line.expect("a line to paste")]);
+    let pasted = shell.current_dir(&bench.folder).output().expect("sh");
+    let told = String::from_utf8_lossy(&pasted.stderr).into_owned();
+    assert!(
+        told.contains("resource, stale-write: c1 wrote version 2"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_done_is_not_done_again_unless_wanted() {
+    let bench = Bench::new("again");
+    let first = bench.locklab(&SMALL);
+    let results = bench.read(&only(&bench, ".json"));
+    let again = bench.locklab(&SMALL);
+    assert!(
+        again.err.contains("4 of 4 cells are there from before"),
+        "{}",
+        again.err
+    );
+    assert_eq!(bench.read(&only(&bench, ".json")), results);
+    let fresh = bench.locklab(&[&SMALL[..], &["--fresh"]].concat());
+    assert_eq!(fresh.err, first.err);
+    // Other seeds are another sweep.
+    let other = bench.locklab(&[&SMALL[..7], &["6"]].concat());
+    assert!(!other.err.contains("from before"), "{}", other.err);
+}
+
+/// Some seconds of work, so that there is time to interrupt it.
+const LONG: [&str; 6] = [
+    "sweep",
+    "kleppmann/k1",
+    "--vary",
+    "fault.gc.duration_ms=0..2000/20",
+    "--seeds",
+    if cfg!(debug_assertions) { "30" } else { "1000" },
+];
+
+#[test]
+fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
+    let whole = Bench::new("uninterrupted");
+    assert_eq!(whole.locklab(&LONG).code, Some(0));
+    let expected = whole.read(&only(&whole, ".json"));
+    for jobs in ["1", "2"] {
+        let bench = Bench::new(&format!("interrupted-{jobs}"));
+        let arguments = [&LONG[..], &["--jobs", jobs]].concat();
+        let interrupted = interrupt(&bench, &arguments, Signal::SIGINT);
+        assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
+        let last = interrupted.err.lines().last().expect("a line");
+        assert!(last.ends_with("; the same command does the rest"), "{last}");
+
+        let partial = bench.read(&only(&bench, ".json"));
+        let partial: serde_json::Value = serde_json::from_str(&partial).expect("valid results");
+        let full: serde_json::Value = serde_json::from_str(&expected).expect("valid results");
+        let cells = |results: &serde_json::Value| results["cells"].as_array().cloned();
+        let (some, all) = (
+            cells(&partial).expect("cells"),
+            cells(&full).expect("cells"),
+        );
+        assert!((1..all.len()).contains(&some.len()), "{} cells", some.len());
+        assert!(some.iter().all(|cell| all.contains(cell)));
+
+        let resumed = bench.locklab(&arguments);
+        assert_eq!(resumed.code, Some(0), "{}", resumed.told());
+        assert!(
+            resumed.err.contains(" of 21 cells are there from before"),
+            "{}",
+            resumed.err
+        );
+        assert_eq!(bench.read(&only(&bench, ".json")), expected, "{jobs} jobs");
+        for ending in [".svg", ".png", ".jsonl"] {
+            only(&bench, ending);
+        }
+    }
+}
+
+#[test]
+fn a_killed_sweep_goes_on_too() {
+    let bench = Bench::new("killed");
+    let killed = interrupt(&bench, &LONG, Signal::SIGKILL);
+    assert_eq!(killed.code, None);
+    let resumed = bench.locklab(&LONG);
+    assert!(
+        resumed.err.contains(" of 21 cells are there from before"),
+        "{}",
+        resumed.err
+    );
+    assert_eq!(resumed.code, Some(0));
+}
+
+/// Sends a signal to the program when it has finished a cell.
+fn interrupt(bench: &Bench, arguments: &[&str], signal: Signal) -> Done {
+    let mut command = bench.command(arguments);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.expect("the program starts");
+    let has_a_cell = || {
+        let files = bench.files();
+        let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
+        ledger.is_some_and(|name| bench.read(name).lines().count() >= 2)
+    };
+    while !has_a_cell() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let pid = i32::try_from(child.id()).expect("a process id");
+    kill(Pid::from_raw(pid), signal).expect("it is still there");
+    Done::from(child.wait_with_output().expect("it ends"))
+}
+
+/// The one file with this ending.
+fn only(bench: &Bench, ending: &str) -> String {
+    let mut files = bench.files();
+    files.retain(|name| name.ends_with(ending));
+    match &files[..] {
+        [only] => only.clone(),
+        files => panic!("one file *{ending}, not {files:?}"),
+    }
+}
