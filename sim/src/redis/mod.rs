@@ -11,16 +11,26 @@
 //! functions, `db` is the keyspace they work on, `script` is Lua, and `reply`
 //! writes the answer. Source files named in comments (`src/db.c`) are Redis's.
 
+mod active_expiry;
+mod blocking;
+mod changes;
 mod cmd;
+mod config;
 mod db;
 mod dispatch;
+mod glob;
 mod node;
 mod number;
+mod pause;
+mod pubsub;
 mod reply;
 mod request;
 mod script;
 mod session;
 mod state;
 mod table;
+mod tell;
+mod tracking;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use session::Addresses;

@@ -1,5 +1,6 @@
 //! GET and its relatives that also change the key.
 
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::table::Call;
@@ -19,6 +20,7 @@ pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
         expires_at_ms: None,
     };
     call.state.db.set(call.args[1], entry);
+    call.notify(Class::String, "set", call.args[1]);
     Ok(old)
 }
 
@@ -26,5 +28,8 @@ pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
 pub(in crate::redis) fn getdel(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let removed = call.state.db.remove(call.args[1], now_ms);
+    if removed.is_some() {
+        call.notify(Class::Generic, "del", call.args[1]);
+    }
     Ok(Reply::bulk_or_nil(removed.map(|entry| entry.value)))
 }

@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::{NOT_AN_INTEGER, integer};
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::number::{parse_i64, push_i64};
 use crate::redis::reply::{Answer, Error, Reply};
@@ -54,6 +55,7 @@ fn add(call: &mut Call<'_>, increment: i64) -> Answer {
             expires_at_ms,
         },
     );
+    call.notify(Class::String, "incrby", key);
     Ok(Reply::Integer(new))
 }
 

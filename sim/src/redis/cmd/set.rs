@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::SYNTAX;
 use super::expire::{Base, Time, Unit};
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -39,6 +40,10 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
         },
     };
     call.state.db.set(key, entry);
+    call.notify(Class::String, "set", key);
+    if let Expiry::At(_) = options.expiry {
+        call.notify(Class::Generic, "expire", key);
+    }
     Ok(old_value.unwrap_or(Reply::OK))
 }
 
@@ -53,6 +58,7 @@ pub(in crate::redis) fn setnx(call: &mut Call<'_>) -> Answer {
         expires_at_ms: None,
     };
     call.state.db.set(call.args[1], entry);
+    call.notify(Class::String, "set", call.args[1]);
     Ok(Reply::Integer(1))
 }
 
@@ -73,6 +79,8 @@ fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
         value: Bytes::copy_from_slice(call.args[3]),
     };
     call.state.db.set(call.args[1], entry);
+    call.notify(Class::String, "set", call.args[1]);
+    call.notify(Class::Generic, "expire", call.args[1]);
     Ok(Reply::OK)
 }
 

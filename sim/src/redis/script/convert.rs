@@ -88,6 +88,15 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
             }
             Ok(Value::Table(table))
         }
+        // A script speaks RESP2.
+        Reply::Verbatim(text) => Ok(Value::String(lua.create_string(text)?)),
+        Reply::Map(pairs) => {
+            let items = pairs.iter().flat_map(|(key, value)| [key, value]);
+            from_reply(lua, &Reply::Array(items.cloned().collect()))
+        }
+        Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
+            from_reply(lua, &Reply::Array(items.clone()))
+        }
     }
 }
 
