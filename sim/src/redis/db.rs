@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::value::Value;
+
 /// A key's value and its time to live.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) value: Bytes,
+    pub(super) value: Value,
     /// When the key expires, in milliseconds since the Unix epoch.
     pub(super) expires_at_ms: Option<i64>,
 }
@@ -49,6 +51,37 @@ impl Db {
         self.keys.get_mut(key)
     }
 
+    /// Like [`Db::get_mut`], and makes the key if it is not there. An empty
+    /// collection may not stay: see [`Db::changed`].
+    pub(super) fn get_or_insert(
+        &mut self,
+        key: &[u8],
+        now_ms: i64,
+        value: impl FnOnce() -> Value,
+    ) -> &mut Entry {
+        self.expire_if_needed(key, now_ms);
+        self.keys
+            .entry(Bytes::copy_from_slice(key))
+            .or_insert_with(|| Entry {
+                value: value(),
+                expires_at_ms: None,
+            })
+    }
+
+    /// A key's value changed in place. Deletes what is an empty collection now, and
+    /// says whether it did.
+    pub(super) fn changed(&mut self, key: &[u8]) -> bool {
+        let empty = self
+            .keys
+            .get(key)
+            .is_some_and(|entry| entry.value.is_empty());
+        if empty {
+            self.keys.remove(key);
+        }
+        self.touch(key);
+        empty
+    }
+
     /// Sets a key, whatever it was.
     pub(super) fn set(&mut self, key: &[u8], entry: Entry) {
         match self.keys.get_mut(key) {
@@ -81,6 +114,23 @@ impl Db {
                 watcher.stale = false;
             }
         }
+    }
+
+    /// The keys with their values, by name, without those that are expired.
+    pub(super) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys
+            .iter()
+            .filter(move |(_, entry)| entry.expires_at_ms.is_none_or(|when| now_ms <= when))
+    }
+
+    /// As [`Db::iter`], with those that are expired.
+    pub(super) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys.iter()
+    }
+
+    /// The key that is the `index`th by name, expired or not.
+    pub(super) fn nth(&self, index: usize) -> Option<&Bytes> {
+        self.keys.keys().nth(index)
     }
 
     /// How many keys there are, expired ones included (`DBSIZE`).

@@ -8,12 +8,14 @@
 //! The way of a request: `node` keeps the connections, `request` cuts their
 //! bytes into commands, `dispatch` checks a command as `processCommand` does and
 //! queues or calls it, `table` says which function that is, `cmd` holds those
-//! functions, `db` is the keyspace they work on, `script` is Lua, and `reply`
+//! functions, `db` is the keyspace they work on, `value` what a key holds, `script` is Lua, and `reply`
 //! writes the answer. Source files named in comments (`src/db.c`) are Redis's.
 
 mod cmd;
 mod db;
 mod dispatch;
+mod float;
+mod glob;
 mod node;
 mod number;
 mod reply;
@@ -22,5 +24,6 @@ mod script;
 mod session;
 mod state;
 mod table;
+mod value;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};

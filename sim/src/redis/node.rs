@@ -12,7 +12,8 @@ use super::state::State;
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
-    /// Determines the 40-digit run id that `INFO` shows. A restarted server has
+    /// Determines the 40-digit run id that `INFO` shows, and what RANDOMKEY, SPOP and
+    /// SRANDMEMBER draw. A restarted server has
     /// a new run id, so give every start of a node its own seed.
     pub run_id_seed: u64,
 }

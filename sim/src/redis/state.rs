@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use super::db::Db;
 use super::script::{Rand48, Sha};
@@ -17,6 +19,8 @@ pub(super) struct State {
     pub(super) scripts: BTreeMap<Sha, Bytes>,
     /// Where the scripts' `math.random` is in its sequence.
     pub(super) random: Rand48,
+    /// What RANDOMKEY, SPOP and SRANDMEMBER draw from.
+    choices: SplitMix64,
     /// 40 hexadecimal digits that name this start of the server.
     pub(super) run_id: String,
     pub(super) connected_clients: usize,
@@ -30,10 +34,17 @@ impl State {
             db: Db::default(),
             scripts: BTreeMap::new(),
             random: Rand48::default(),
+            choices: SplitMix64::seed_from_u64(run_id_seed),
             run_id: run_id(run_id_seed),
             connected_clients: 0,
             commands_processed: 0,
         }
+    }
+
+    /// A number below `len`, drawn by the node. `len` is not 0.
+    pub(super) fn choose(&mut self, len: usize) -> usize {
+        // The bias is below 2^-32 for whatever fits into a node.
+        (self.choices.next_u64() % len as u64) as usize
     }
 }
 

@@ -1,6 +1,8 @@
 //! The command table: name, arity, flags, keys, function (`src/commands.c`).
 
 use super::cmd::{connection, del, expire, get, incr, keys, multi, script, server, set};
+use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
+use super::cmd::{zset_range, zsets};
 use super::reply::{Answer, Error};
 use super::session::Session;
 use super::state::State;
@@ -119,14 +121,22 @@ use Flag::{
 const NONE: (i32, i32, i32) = (0, 0, 0);
 /// The first argument.
 const ONE: (i32, i32, i32) = (1, 1, 1);
+/// The first two arguments.
+const TWO: (i32, i32, i32) = (1, 2, 1);
+/// The word after the subcommand.
+const SECOND: (i32, i32, i32) = (2, 2, 1);
+/// Every second argument.
+const PAIRS: (i32, i32, i32) = (1, -1, 2);
 /// Every argument.
 const ALL: (i32, i32, i32) = (1, -1, 1);
 
 /// Every command, by name.
 #[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
+    command("append", 3, &[Write, DenyOom, Fast], ONE, strings::append),
     container("client", -2, CLIENT),
     Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, server::command) },
+    command("copy", -3, &[Write, DenyOom], TWO, rename::copy),
     command("dbsize", 1, &[ReadOnly, Fast], NONE, keys::dbsize),
     command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
     command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
@@ -141,34 +151,116 @@ pub(super) static COMMANDS: &[Command] = &[
     command("exists", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("expire", -3, &[Write, Fast], ONE, expire::expire),
     command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
+    command("expiretime", 2, &[ReadOnly, Fast], ONE, expire::expiretime),
     command("flushall", -1, &[Write], NONE, keys::flush),
     command("flushdb", -1, &[Write], NONE, keys::flush),
     command("get", 2, &[ReadOnly, Fast], ONE, get::get),
     command("getdel", 2, &[Write, Fast], ONE, get::getdel),
+    command("getex", -2, &[Write, Fast], ONE, getex::getex),
+    command("getrange", 4, &[ReadOnly], ONE, strings::getrange),
     command("getset", 3, &[Write, DenyOom, Fast], ONE, get::getset),
+    command("hdel", -3, &[Write, Fast], ONE, hashes::hdel),
     command("hello", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::hello),
+    command("hexists", 3, &[ReadOnly, Fast], ONE, hashes::hexists),
+    command("hget", 3, &[ReadOnly, Fast], ONE, hashes::hget),
+    command("hgetall", 2, &[ReadOnly], ONE, hashes::hgetall),
+    command("hincrby", 4, &[Write, DenyOom, Fast], ONE, hashes::hincrby),
+    command("hincrbyfloat", 4, &[Write, DenyOom, Fast], ONE, hashes::hincrbyfloat),
+    command("hkeys", 2, &[ReadOnly], ONE, hashes::hkeys),
+    command("hlen", 2, &[ReadOnly, Fast], ONE, hashes::hlen),
+    command("hmget", -3, &[ReadOnly, Fast], ONE, hashes::hmget),
+    command("hmset", -4, &[Write, DenyOom, Fast], ONE, hashes::hmset),
+    command("hscan", -3, &[ReadOnly], ONE, scan::hscan),
+    command("hset", -4, &[Write, DenyOom, Fast], ONE, hashes::hset),
+    command("hsetnx", 4, &[Write, DenyOom, Fast], ONE, hashes::hsetnx),
+    command("hstrlen", 3, &[ReadOnly, Fast], ONE, hashes::hstrlen),
+    command("hvals", 2, &[ReadOnly], ONE, hashes::hvals),
     command("incr", 2, &[Write, DenyOom, Fast], ONE, incr::incr),
     command("incrby", 3, &[Write, DenyOom, Fast], ONE, incr::incrby),
+    command("incrbyfloat", 3, &[Write, DenyOom, Fast], ONE, strings::incrbyfloat),
     command("info", -1, &[Loading, Stale], NONE, server::info),
+    command("keys", 2, &[ReadOnly], NONE, scan::keys),
+    command("lindex", 3, &[ReadOnly], ONE, lists::lindex),
+    command("linsert", 5, &[Write, DenyOom], ONE, list_search::linsert),
+    command("llen", 2, &[ReadOnly, Fast], ONE, lists::llen),
+    command("lmove", 5, &[Write, DenyOom], TWO, lists::lmove),
+    command("lpop", -2, &[Write, Fast], ONE, lists::lpop),
+    command("lpos", -3, &[ReadOnly], ONE, list_search::lpos),
+    command("lpush", -3, &[Write, DenyOom, Fast], ONE, lists::lpush),
+    command("lpushx", -3, &[Write, DenyOom, Fast], ONE, lists::lpushx),
+    command("lrange", 4, &[ReadOnly], ONE, lists::lrange),
+    command("lrem", 4, &[Write], ONE, list_search::lrem),
+    command("lset", 4, &[Write, DenyOom], ONE, lists::lset),
+    command("ltrim", 4, &[Write], ONE, lists::ltrim),
+    command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
+    command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
+    command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
     command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::multi),
+    container("object", -2, OBJECT),
     command("persist", 2, &[Write, Fast], ONE, expire::persist),
     command("pexpire", -3, &[Write, Fast], ONE, expire::pexpire),
     command("pexpireat", -3, &[Write, Fast], ONE, expire::pexpireat),
+    command("pexpiretime", 2, &[ReadOnly, Fast], ONE, expire::pexpiretime),
     command("ping", -1, &[Fast], NONE, connection::ping),
     command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
     command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
     command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::quit),
+    command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
+    command("rename", 3, &[Write], TWO, rename::rename),
+    command("renamenx", 3, &[Write, Fast], TWO, rename::renamenx),
     command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::reset),
+    command("rpop", -2, &[Write, Fast], ONE, lists::rpop),
+    command("rpoplpush", 3, &[Write, DenyOom], TWO, lists::rpoplpush),
+    command("rpush", -3, &[Write, DenyOom, Fast], ONE, lists::rpush),
+    command("rpushx", -3, &[Write, DenyOom, Fast], ONE, lists::rpushx),
+    command("sadd", -3, &[Write, DenyOom, Fast], ONE, sets::sadd),
+    command("scan", -2, &[ReadOnly], NONE, scan::scan),
+    command("scard", 2, &[ReadOnly, Fast], ONE, sets::scard),
     container("script", -2, SCRIPT),
     command("select", 2, &[Loading, Stale, Fast], NONE, keys::select),
     command("set", -3, &[Write, DenyOom], ONE, set::set),
     command("setex", 4, &[Write, DenyOom], ONE, set::setex),
     command("setnx", 3, &[Write, DenyOom, Fast], ONE, set::setnx),
+    command("setrange", 4, &[Write, DenyOom], ONE, strings::setrange),
+    command("sismember", 3, &[ReadOnly, Fast], ONE, sets::sismember),
+    command("smembers", 2, &[ReadOnly], ONE, sets::smembers),
+    command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
+    command("smove", 4, &[Write, Fast], TWO, sets::smove),
+    command("spop", -2, &[Write, Fast], ONE, sets::spop),
+    command("srandmember", -2, &[ReadOnly], ONE, sets::srandmember),
+    command("srem", -3, &[Write, Fast], ONE, sets::srem),
+    command("sscan", -3, &[ReadOnly], ONE, scan::sscan),
+    command("strlen", 2, &[ReadOnly, Fast], ONE, strings::strlen),
+    command("substr", 4, &[ReadOnly], ONE, strings::getrange),
     command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
+    command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
+    command("type", 2, &[ReadOnly, Fast], ONE, object::type_of),
     command("unlink", -2, &[Write, Fast], ALL, del::del),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
     command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
+    command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
+    command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),
+    command("zcount", 4, &[ReadOnly, Fast], ONE, zset_range::zcount),
+    command("zincrby", 4, &[Write, DenyOom, Fast], ONE, zsets::zincrby),
+    command("zlexcount", 4, &[ReadOnly, Fast], ONE, zset_range::zlexcount),
+    command("zmscore", -3, &[ReadOnly, Fast], ONE, zsets::zmscore),
+    command("zpopmax", -2, &[Write, Fast], ONE, zsets::zpopmax),
+    command("zpopmin", -2, &[Write, Fast], ONE, zsets::zpopmin),
+    command("zrange", -4, &[ReadOnly], ONE, zset_range::zrange),
+    command("zrangebylex", -4, &[ReadOnly], ONE, zset_range::zrangebylex),
+    command("zrangebyscore", -4, &[ReadOnly], ONE, zset_range::zrangebyscore),
+    command("zrank", 3, &[ReadOnly, Fast], ONE, zsets::zrank),
+    command("zrem", -3, &[Write, Fast], ONE, zsets::zrem),
+    command("zremrangebylex", 4, &[Write], ONE, zset_range::zremrangebylex),
+    command("zremrangebyrank", 4, &[Write], ONE, zset_range::zremrangebyrank),
+    command("zremrangebyscore", 4, &[Write], ONE, zset_range::zremrangebyscore),
+    command("zrevrange", -4, &[ReadOnly], ONE, zset_range::zrevrange),
+    command("zrevrangebylex", -4, &[ReadOnly], ONE, zset_range::zrevrangebylex),
+    command("zrevrangebyscore", -4, &[ReadOnly], ONE, zset_range::zrevrangebyscore),
+    command("zrevrank", 3, &[ReadOnly, Fast], ONE, zsets::zrevrank),
+    command("zscan", -3, &[ReadOnly], ONE, scan::zscan),
+    command("zscore", 3, &[ReadOnly, Fast], ONE, zsets::zscore),
 ];
 
 #[rustfmt::skip]
@@ -184,6 +276,14 @@ static COMMAND: &[Command] = &[
     command("command|docs", -2, &[Loading, Stale], NONE, server::command_docs),
     command("command|info", -2, &[Loading, Stale], NONE, server::command_info),
     command("command|list", -2, &[Loading, Stale], NONE, server::command_list),
+];
+
+#[rustfmt::skip]
+static OBJECT: &[Command] = &[
+    command("object|encoding", 3, &[ReadOnly], SECOND, object::encoding),
+    command("object|freq", 3, &[ReadOnly], SECOND, object::freq),
+    command("object|idletime", 3, &[ReadOnly], SECOND, object::idletime),
+    command("object|refcount", 3, &[ReadOnly], SECOND, object::refcount),
 ];
 
 static SCRIPT: &[Command] = &[
@@ -227,7 +327,7 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_so_every_name_is_found() {
-        for table in [COMMANDS, CLIENT, COMMAND, SCRIPT] {
+        for table in [COMMANDS, CLIENT, COMMAND, OBJECT, SCRIPT] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {
                 let words: Vec<&[u8]> = command.name.split('|').map(str::as_bytes).collect();

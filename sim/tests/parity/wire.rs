@@ -22,6 +22,8 @@ pub enum Likeness {
     Bytes,
     /// Integers no further apart than this; anything else the same bytes.
     Within(i64),
+    /// Arrays of the same items in any order; anything else the same bytes.
+    Sorted,
     /// The same types, and arrays of the same length.
     Shape,
 }
@@ -31,6 +33,7 @@ pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
     one == other
         || match (likeness, read(one), read(other)) {
             (Likeness::Within(most), Some(one), Some(other)) => near(&one, &other, most),
+            (Likeness::Sorted, Some(one), Some(other)) => sorted(one) == sorted(other),
             (Likeness::Shape, Some(one), Some(other)) => same_shape(&one, &other),
             _ => false,
         }
@@ -46,6 +49,17 @@ fn near(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || near(a, b, most))
         }
         _ => one == other,
+    }
+}
+
+fn sorted(frame: OwnedFrame) -> OwnedFrame {
+    match frame {
+        OwnedFrame::Array(items) => {
+            let mut items: Vec<_> = items.into_iter().map(sorted).collect();
+            items.sort_by_key(|item| format!("{item:?}"));
+            OwnedFrame::Array(items)
+        }
+        other => other,
     }
 }
 
