@@ -3,17 +3,18 @@
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its
 //! time on, and goes when somebody looks at it, or when `active_expiry` finds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
 use bytes::Bytes;
 
 use super::changes::{Changes, Class};
+use super::value::Value;
 
 /// A key's value and its time to live.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) value: Bytes,
+    pub(super) value: Value,
     /// When the key expires, in milliseconds since the Unix epoch.
     pub(super) expires_at_ms: Option<i64>,
 }
@@ -53,6 +54,41 @@ impl Db {
         self.keys.get_mut(key)
     }
 
+    /// Like [`Db::get_mut`], and makes the key if it is not there. An empty
+    /// collection may not stay: see [`Db::changed`].
+    pub(super) fn get_or_insert(
+        &mut self,
+        key: &[u8],
+        now_ms: i64,
+        value: impl FnOnce() -> Value,
+    ) -> &mut Entry {
+        self.expire_if_needed(key, now_ms);
+        match self.keys.entry(Bytes::copy_from_slice(key)) {
+            btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            btree_map::Entry::Vacant(place) => {
+                self.changes.event(Class::New, "new", key);
+                place.insert(Entry {
+                    value: value(),
+                    expires_at_ms: None,
+                })
+            }
+        }
+    }
+
+    /// A key's value changed in place. Deletes what is an empty collection now, and
+    /// says whether it did.
+    pub(super) fn changed(&mut self, key: &[u8]) -> bool {
+        let empty = self
+            .keys
+            .get(key)
+            .is_some_and(|entry| entry.value.is_empty());
+        if empty {
+            self.keys.remove(key);
+        }
+        self.touch(key);
+        empty
+    }
+
     /// Sets a key, whatever it was.
     pub(super) fn set(&mut self, key: &[u8], entry: Entry) {
         match self.keys.get_mut(key) {
@@ -87,6 +123,23 @@ impl Db {
                 watcher.stale = false;
             }
         }
+    }
+
+    /// The keys with their values, by name, without those that are expired.
+    pub(super) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys
+            .iter()
+            .filter(move |(_, entry)| entry.expires_at_ms.is_none_or(|when| now_ms <= when))
+    }
+
+    /// As [`Db::iter`], with those that are expired.
+    pub(super) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys.iter()
+    }
+
+    /// The key that is the `index`th by name, expired or not.
+    pub(super) fn nth(&self, index: usize) -> Option<&Bytes> {
+        self.keys.keys().nth(index)
     }
 
     /// How many keys there are, expired ones included (`DBSIZE`).

@@ -13,9 +13,10 @@ use super::{blocking, tracking};
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
-    /// Determines the 40-digit run id that `INFO` shows, and at which fractions of
-    /// a second the server does its regular work. A restarted server has a new run
-    /// id, so give every start of a node its own seed.
+    /// Determines the 40-digit run id that `INFO` shows, what RANDOMKEY, SPOP and
+    /// SRANDMEMBER draw, and at which fractions of a second the server does its
+    /// regular work. A restarted server has a new run id, so give every start of a
+    /// node its own seed.
     pub run_id_seed: u64,
 }
 

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::float::general;
 use super::number::push_i64;
 
 /// What a command answers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Reply {
     /// `+OK`.
     Status(Cow<'static, str>),
@@ -21,6 +22,10 @@ pub(super) enum Reply {
     Array(Vec<Reply>),
     /// Pairs; in RESP2 an array of keys and values in turn.
     Map(Vec<(Reply, Reply)>),
+    /// Pairs in order: in RESP2 one after the other, in RESP3 an array of arrays.
+    Pairs(Vec<(Reply, Reply)>),
+    /// A score; in RESP2 a bulk string.
+    Double(f64),
     /// Items without order; in RESP2 an array.
     Set(Vec<Reply>),
     /// A text of the format `txt`; in RESP2 a bulk string.
@@ -95,6 +100,24 @@ impl Reply {
                 for (key, value) in pairs {
                     key.encode(resp, out);
                     value.encode(resp, out);
+                }
+            }
+            Reply::Pairs(pairs) => {
+                let factor = if resp == Resp::V2 { 2 } else { 1 };
+                number_line(out, b'*', factor * pairs.len() as i64);
+                for (one, other) in pairs {
+                    if resp == Resp::V3 {
+                        array_header(out, 2);
+                    }
+                    one.encode(resp, out);
+                    other.encode(resp, out);
+                }
+            }
+            Reply::Double(number) => {
+                let text = general(*number, 17);
+                match resp {
+                    Resp::V2 => Reply::bulk(text).encode(resp, out),
+                    Resp::V3 => line(out, b',', text.as_bytes()),
                 }
             }
             Reply::Verbatim(text) => match resp {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use super::active_expiry::ActiveExpiry;
 use super::blocking::Waiting;
@@ -31,6 +33,8 @@ pub(super) struct State {
     pub(super) scripts: BTreeMap<Sha, Bytes>,
     /// Where the scripts' `math.random` is in its sequence.
     pub(super) random: Rand48,
+    /// What RANDOMKEY, SPOP and SRANDMEMBER draw from.
+    choices: SplitMix64,
     /// 40 hexadecimal digits that name this start of the server.
     pub(super) run_id: String,
     /// Commands called since the start, for INFO.
@@ -64,6 +68,7 @@ impl State {
             active_expiry: ActiveExpiry::new(seed),
             scripts: BTreeMap::new(),
             random: Rand48::default(),
+            choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),
             commands_processed: 0,
             seen_us: None,
@@ -158,6 +163,12 @@ impl State {
                 .clients
                 .values()
                 .any(|session| session.tracking.is_some());
+    }
+
+    /// A number below `len`, drawn by the node. `len` is not 0.
+    pub(super) fn choose(&mut self, len: usize) -> usize {
+        // The bias is below 2^-32 for whatever fits into a node.
+        (self.choices.next_u64() % len as u64) as usize
     }
 }
 

@@ -22,6 +22,10 @@ pub enum Likeness {
     Bytes,
     /// Integers no further apart than this; anything else the same bytes.
     Within(i64),
+    /// As [`Likeness::Within`], with arrays inside an array in any order.
+    Loose(i64),
+    /// Arrays of the same items in any order; anything else the same bytes.
+    Sorted,
     /// The same types, and arrays of the same length.
     Shape,
 }
@@ -31,6 +35,8 @@ pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
     one == other
         || match (likeness, read(one), read(other)) {
             (Likeness::Within(most), Some(one), Some(other)) => near(&one, &other, most),
+            (Likeness::Loose(most), Some(one), Some(other)) => loosely(&one, &other, most),
+            (Likeness::Sorted, Some(one), Some(other)) => sorted(one) == sorted(other),
             (Likeness::Shape, Some(one), Some(other)) => same_shape(&one, &other),
             _ => false,
         }
@@ -46,6 +52,29 @@ fn near(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || near(a, b, most))
         }
         _ => one == other,
+    }
+}
+
+fn loosely(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
+    match (one, other) {
+        (OwnedFrame::Array(a), OwnedFrame::Array(b)) => {
+            let alike = |(a, b): (&OwnedFrame, &OwnedFrame)| {
+                near(a, b, most) || sorted(a.clone()) == sorted(b.clone())
+            };
+            a.len() == b.len() && a.iter().zip(b).all(alike)
+        }
+        _ => one == other,
+    }
+}
+
+fn sorted(frame: OwnedFrame) -> OwnedFrame {
+    match frame {
+        OwnedFrame::Array(items) => {
+            let mut items: Vec<_> = items.into_iter().map(sorted).collect();
+            items.sort_by_key(|item| format!("{item:?}"));
+            OwnedFrame::Array(items)
+        }
+        other => other,
     }
 }
 

@@ -75,6 +75,28 @@ pub(in crate::redis) fn ttl(call: &mut Call<'_>) -> Answer {
     }))
 }
 
+/// `PEXPIRETIME key`: when the key expires, in milliseconds since the Unix epoch; -1
+/// and -2 as PTTL.
+pub(in crate::redis) fn pexpiretime(call: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(expires_at_ms(call)))
+}
+
+/// `EXPIRETIME key`: as PEXPIRETIME, in seconds, rounded to the nearest.
+pub(in crate::redis) fn expiretime(call: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(match expires_at_ms(call) {
+        none @ ..0 => none,
+        ms => ms.saturating_add(500) / 1000,
+    }))
+}
+
+fn expires_at_ms(call: &mut Call<'_>) -> i64 {
+    let now_ms = call.now_ms();
+    match call.state.db.get(call.args[1], now_ms) {
+        None => -2,
+        Some(entry) => entry.expires_at_ms.unwrap_or(-1),
+    }
+}
+
 fn remaining_ms(call: &mut Call<'_>) -> i64 {
     let now_ms = call.now_ms();
     match call.state.db.get(call.args[1], now_ms) {

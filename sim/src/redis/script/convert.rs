@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
 
+use crate::redis::float::general;
 use crate::redis::reply::{Error, Reply};
 
 /// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
@@ -90,7 +91,8 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
         }
         // A script speaks RESP2.
         Reply::Verbatim(text) => Ok(Value::String(lua.create_string(text)?)),
-        Reply::Map(pairs) => {
+        Reply::Double(number) => Ok(Value::String(lua.create_string(general(*number, 17))?)),
+        Reply::Map(pairs) | Reply::Pairs(pairs) => {
             let items = pairs.iter().flat_map(|(key, value)| [key, value]);
             from_reply(lua, &Reply::Array(items.cloned().collect()))
         }
