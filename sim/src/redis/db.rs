@@ -1,17 +1,20 @@
 //! The keyspace: values, their expiry, and who watches them.
 //!
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its
-//! time on, and goes when somebody looks at it. There is no active cycle: what it
-//! would delete early, nobody can see through the commands that there are.
+//! time on, and goes when somebody looks at it, or when `active_expiry` finds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
+use std::ops::Bound;
 
 use bytes::Bytes;
 
+use super::changes::{Changes, Class};
+use super::value::Value;
+
 /// A key's value and its time to live.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) value: Bytes,
+    pub(super) value: Value,
     /// When the key expires, in milliseconds since the Unix epoch.
     pub(super) expires_at_ms: Option<i64>,
 }
@@ -23,6 +26,8 @@ pub(super) struct Db {
     watched: BTreeMap<Bytes, Vec<Watcher>>,
     /// Keys deleted because their time was over, for INFO.
     pub(super) expired_keys: u64,
+    /// What happened since the last command.
+    pub(super) changes: Changes,
 }
 
 /// A client that watches a key.
@@ -49,12 +54,48 @@ impl Db {
         self.keys.get_mut(key)
     }
 
+    /// Like [`Db::get_mut`], and makes the key if it is not there. An empty
+    /// collection may not stay: see [`Db::changed`].
+    pub(super) fn get_or_insert(
+        &mut self,
+        key: &[u8],
+        now_ms: i64,
+        value: impl FnOnce() -> Value,
+    ) -> &mut Entry {
+        self.expire_if_needed(key, now_ms);
+        match self.keys.entry(Bytes::copy_from_slice(key)) {
+            btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            btree_map::Entry::Vacant(place) => {
+                self.changes.event(Class::New, "new", key);
+                place.insert(Entry {
+                    value: value(),
+                    expires_at_ms: None,
+                })
+            }
+        }
+    }
+
+    /// A key's value changed in place. Deletes what is an empty collection now, and
+    /// says whether it did.
+    pub(super) fn changed(&mut self, key: &[u8]) -> bool {
+        let empty = self
+            .keys
+            .get(key)
+            .is_some_and(|entry| entry.value.is_empty());
+        if empty {
+            self.keys.remove(key);
+        }
+        self.touch(key);
+        empty
+    }
+
     /// Sets a key, whatever it was.
     pub(super) fn set(&mut self, key: &[u8], entry: Entry) {
         match self.keys.get_mut(key) {
             Some(old) => *old = entry,
             None => {
                 self.keys.insert(Bytes::copy_from_slice(key), entry);
+                self.changes.event(Class::New, "new", key);
             }
         }
         self.touch(key);
@@ -73,6 +114,7 @@ impl Db {
     /// Deletes everything. Watchers of keys that were there see a change.
     pub(super) fn flush(&mut self) {
         let keys = std::mem::take(&mut self.keys);
+        self.changes.flushed();
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
             for watcher in watchers {
@@ -81,6 +123,23 @@ impl Db {
                 watcher.stale = false;
             }
         }
+    }
+
+    /// The keys with their values, by name, without those that are expired.
+    pub(super) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys
+            .iter()
+            .filter(move |(_, entry)| entry.expires_at_ms.is_none_or(|when| now_ms <= when))
+    }
+
+    /// As [`Db::iter`], with those that are expired.
+    pub(super) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys.iter()
+    }
+
+    /// The key that is the `index`th by name, expired or not.
+    pub(super) fn nth(&self, index: usize) -> Option<&Bytes> {
+        self.keys.keys().nth(index)
     }
 
     /// How many keys there are, expired ones included (`DBSIZE`).
@@ -98,6 +157,7 @@ impl Db {
 
     /// A key changed: `signalModifiedKey`.
     pub(super) fn touch(&mut self, key: &[u8]) {
+        self.changes.modified(key);
         if self.watched.is_empty() {
             return;
         }
@@ -154,11 +214,28 @@ impl Db {
             .is_some_and(|when| now_ms > when)
     }
 
-    fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) {
-        if self.is_expired(key, now_ms) {
+    /// Deletes a key if its time is over; says whether it did.
+    pub(super) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
+        let expired = self.is_expired(key, now_ms);
+        if expired {
             self.keys.remove(key);
             self.expired_keys += 1;
+            self.changes.event(Class::Expired, "expired", key);
             self.touch(key);
         }
+        expired
+    }
+
+    /// The keys that have a time to live, with that time, from one key on.
+    pub(super) fn volatile_after(&self, key: &Bytes) -> impl Iterator<Item = (&Bytes, i64)> {
+        self.keys
+            .range((Bound::Excluded(key.clone()), Bound::Unbounded))
+            .filter_map(|(key, entry)| Some((key, entry.expires_at_ms?)))
+    }
+
+    /// When the next key's time is over, or was, in milliseconds since the epoch.
+    pub(super) fn earliest_expiry_ms(&self) -> Option<i64> {
+        let times = self.keys.values().filter_map(|entry| entry.expires_at_ms);
+        times.min()
     }
 }

@@ -20,6 +20,10 @@ impl Pair {
     pub fn start(connections: usize) -> Self {
         let server = RealServer::start();
         let mut node = Node::new(NodeConfig::default());
+        // As for the real server: what it deletes by itself, and when, is chance.
+        let admin = node.accept();
+        let request = b"DEBUG SET-ACTIVE-EXPIRE 0\r\n";
+        node.receive(admin, request, 0, &mut Vec::new());
         Pair {
             clock: server.connect(),
             real: (0..connections).map(|_| server.connect()).collect(),
@@ -85,16 +89,7 @@ impl Pair {
 
     /// The real server's clock, in microseconds since the Unix epoch.
     fn now_us(&mut self) -> u64 {
-        let reply = self.clock.request(b"TIME\r\n");
-        let text = String::from_utf8_lossy(&reply);
-        let numbers: Vec<u64> = text
-            .split("\r\n")
-            .filter_map(|line| line.parse().ok())
-            .collect();
-        let [seconds, micros] = numbers[..] else {
-            panic!("TIME answered {text:?}");
-        };
-        seconds * 1_000_000 + micros
+        self.clock.time_us()
     }
 
     fn receive(&mut self, conn: ConnId, bytes: &[u8], now_us: u64) -> Vec<Effect> {

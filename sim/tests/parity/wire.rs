@@ -2,6 +2,8 @@
 
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame;
+use redis_protocol::resp3;
+use redis_protocol::resp3::types::OwnedFrame as Frame3;
 
 /// A request as clients send it.
 pub fn multibulk<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
@@ -22,8 +24,59 @@ pub enum Likeness {
     Bytes,
     /// Integers no further apart than this; anything else the same bytes.
     Within(i64),
+    /// As [`Likeness::Within`], with arrays inside an array in any order.
+    Loose(i64),
+    /// Arrays of the same items in any order; anything else the same bytes.
+    Sorted,
     /// The same types, and arrays of the same length.
     Shape,
+}
+
+/// Whether two streams of replies and messages are alike, whichever protocol they
+/// are in. Each has to be frames from end to end, as an independent decoder has it.
+pub fn alike_all(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
+    let (one_frames, other_frames) = (frames(one), frames(other));
+    match (one_frames, other_frames) {
+        (Some(a), Some(b)) if likeness == Likeness::Shape => {
+            a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same_shape_3(a, b))
+        }
+        (Some(_), Some(_)) => one == other,
+        _ => false,
+    }
+}
+
+fn frames(mut bytes: &[u8]) -> Option<Vec<Frame3>> {
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        // Only RESP2 has nulls with a length.
+        let len = match decode(bytes) {
+            Ok(Some((_, len))) => len,
+            _ => 0,
+        };
+        if let Ok(Some((frame, len))) = resp3::decode::complete::decode(bytes) {
+            frames.push(frame);
+            bytes = &bytes[len..];
+        } else if len > 0 {
+            frames.push(Frame3::Null);
+            bytes = &bytes[len..];
+        } else {
+            return None;
+        }
+    }
+    Some(frames)
+}
+
+fn same_shape_3(one: &Frame3, other: &Frame3) -> bool {
+    let all = |a: &[Frame3], b: &[Frame3]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_shape_3(a, b))
+    };
+    match (one, other) {
+        (Frame3::Array { data: a, .. }, Frame3::Array { data: b, .. })
+        | (Frame3::Push { data: a, .. }, Frame3::Push { data: b, .. }) => all(a, b),
+        (Frame3::Map { data: a, .. }, Frame3::Map { data: b, .. }) => a.len() == b.len(),
+        (Frame3::Set { data: a, .. }, Frame3::Set { data: b, .. }) => a == b,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
 }
 
 pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
@@ -31,6 +84,8 @@ pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
     one == other
         || match (likeness, read(one), read(other)) {
             (Likeness::Within(most), Some(one), Some(other)) => near(&one, &other, most),
+            (Likeness::Loose(most), Some(one), Some(other)) => loosely(&one, &other, most),
+            (Likeness::Sorted, Some(one), Some(other)) => sorted(one) == sorted(other),
             (Likeness::Shape, Some(one), Some(other)) => same_shape(&one, &other),
             _ => false,
         }
@@ -46,6 +101,29 @@ fn near(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || near(a, b, most))
         }
         _ => one == other,
+    }
+}
+
+fn loosely(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
+    match (one, other) {
+        (OwnedFrame::Array(a), OwnedFrame::Array(b)) => {
+            let alike = |(a, b): (&OwnedFrame, &OwnedFrame)| {
+                near(a, b, most) || sorted(a.clone()) == sorted(b.clone())
+            };
+            a.len() == b.len() && a.iter().zip(b).all(alike)
+        }
+        _ => one == other,
+    }
+}
+
+fn sorted(frame: OwnedFrame) -> OwnedFrame {
+    match frame {
+        OwnedFrame::Array(items) => {
+            let mut items: Vec<_> = items.into_iter().map(sorted).collect();
+            items.sort_by_key(|item| format!("{item:?}"));
+            OwnedFrame::Array(items)
+        }
+        other => other,
     }
 }
 

@@ -1,30 +1,30 @@
 //! GET and its relatives that also change the key.
 
-use crate::redis::db::Entry;
+use bytes::Bytes;
+
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::table::Call;
 
 /// `GET key`.
 pub(in crate::redis) fn get(call: &mut Call<'_>) -> Answer {
-    let now_ms = call.now_ms();
-    let entry = call.state.db.get(call.args[1], now_ms);
-    Ok(Reply::bulk_or_nil(entry.map(|entry| entry.value.clone())))
+    let value = call.read::<Bytes>(call.args[1])?;
+    Ok(Reply::bulk_or_nil(value.cloned()))
 }
 
 /// `GETSET key value`: the old value. The key's time to live goes.
 pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
     let old = get(call)?;
-    let entry = Entry {
-        value: bytes::Bytes::copy_from_slice(call.args[2]),
-        expires_at_ms: None,
-    };
-    call.state.db.set(call.args[1], entry);
+    call.set_string(call.args[1], Bytes::copy_from_slice(call.args[2]));
     Ok(old)
 }
 
 /// `GETDEL key`: the value, which is gone then.
 pub(in crate::redis) fn getdel(call: &mut Call<'_>) -> Answer {
+    let value = get(call)?;
     let now_ms = call.now_ms();
-    let removed = call.state.db.remove(call.args[1], now_ms);
-    Ok(Reply::bulk_or_nil(removed.map(|entry| entry.value)))
+    if call.state.db.remove(call.args[1], now_ms).is_some() {
+        call.notify(Class::Generic, "del", call.args[1]);
+    }
+    Ok(value)
 }

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::{NOT_AN_INTEGER, integer};
-use crate::redis::db::Entry;
+use crate::redis::changes::Class;
 use crate::redis::number::{parse_i64, push_i64};
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -33,27 +33,16 @@ pub(in crate::redis) fn decrby(call: &mut Call<'_>) -> Answer {
 }
 
 fn add(call: &mut Call<'_>, increment: i64) -> Answer {
-    let now_ms = call.now_ms();
     let key = call.args[1];
-    let db = &mut call.state.db;
-    let (old, expires_at_ms) = match db.get(key, now_ms) {
-        Some(entry) => {
-            let number = parse_i64(&entry.value).ok_or(NOT_AN_INTEGER)?;
-            (number, entry.expires_at_ms)
-        }
-        None => (0, None),
+    let old = match call.read::<Bytes>(key)? {
+        Some(text) => parse_i64(text).ok_or(NOT_AN_INTEGER)?,
+        None => 0,
     };
     let new = old
         .checked_add(increment)
         .ok_or(Error::of("ERR increment or decrement would overflow"))?;
-    let value = decimal(new);
-    db.set(
-        key,
-        Entry {
-            value,
-            expires_at_ms,
-        },
-    );
+    *call.edit_or_create::<Bytes>(key)? = decimal(new);
+    call.changed_by(Class::String, "incrby", key);
     Ok(Reply::Integer(new))
 }
 

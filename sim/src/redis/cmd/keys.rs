@@ -14,8 +14,9 @@ pub(in crate::redis) fn exists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(found as i64))
 }
 
-/// `DBSIZE`: keys that expired, and that nobody has looked at since, count.
+/// `DBSIZE`: keys that expired, and that nobody has found since, count.
 pub(in crate::redis) fn dbsize(call: &mut Call<'_>) -> Answer {
+    call.state.run_due_cycles(call.wall_us);
     Ok(Reply::Integer(call.state.db.len() as i64))
 }
 
@@ -40,14 +41,15 @@ pub(in crate::redis) fn is_flush_mode(options: &[&[u8]]) -> bool {
 
 /// `SELECT index`: only database 0 exists.
 pub(in crate::redis) fn select(call: &mut Call<'_>) -> Answer {
-    let index = super::integer(call.args[1])?;
-    if i32::try_from(index).is_err() {
-        return Err(Error::of(
-            "ERR value is out of range, value must between -2147483648 and 2147483647",
-        ));
-    }
-    match index {
+    match database_index(call.args[1])? {
         0 => Ok(Reply::OK),
         _ => Err(Error::of("ERR DB index is out of range")),
     }
+}
+
+/// The number of a database, which need not exist.
+pub(in crate::redis) fn database_index(arg: &[u8]) -> Result<i32, Error> {
+    i32::try_from(super::integer(arg)?).map_err(|_| {
+        Error::of("ERR value is out of range, value must between -2147483648 and 2147483647")
+    })
 }

@@ -4,9 +4,12 @@ use bytes::Bytes;
 
 use super::SYNTAX;
 use super::expire::{Base, Time, Unit};
+use super::get::get;
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
+use crate::redis::value::Value;
 
 /// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`.
 pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
@@ -17,12 +20,14 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
         Expiry::Keep | Expiry::None => None,
     };
     let (key, value) = (call.args[1], call.args[2]);
+    // Only with GET does the old value have to be a string.
+    let old_value = match options.get {
+        true => Some(get(call)?),
+        false => None,
+    };
     let old = call.state.db.get(key, now_ms);
     let exists = old.is_some();
     let kept = old.and_then(|entry| entry.expires_at_ms);
-    let old_value = options
-        .get
-        .then(|| Reply::bulk_or_nil(old.map(|entry| entry.value.clone())));
     let refused = match options.condition {
         Condition::None => false,
         Condition::Absent => exists,
@@ -32,13 +37,17 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
         return Ok(old_value.unwrap_or(Reply::Nil));
     }
     let entry = Entry {
-        value: Bytes::copy_from_slice(value),
+        value: Value::String(Bytes::copy_from_slice(value)),
         expires_at_ms: match options.expiry {
             Expiry::Keep => kept,
             Expiry::At(_) | Expiry::None => expires_at_ms,
         },
     };
     call.state.db.set(key, entry);
+    call.notify(Class::String, "set", key);
+    if let Expiry::At(_) = options.expiry {
+        call.notify(Class::Generic, "expire", key);
+    }
     Ok(old_value.unwrap_or(Reply::OK))
 }
 
@@ -48,11 +57,7 @@ pub(in crate::redis) fn setnx(call: &mut Call<'_>) -> Answer {
     if call.state.db.get(call.args[1], now_ms).is_some() {
         return Ok(Reply::Integer(0));
     }
-    let entry = Entry {
-        value: Bytes::copy_from_slice(call.args[2]),
-        expires_at_ms: None,
-    };
-    call.state.db.set(call.args[1], entry);
+    call.set_string(call.args[1], Bytes::copy_from_slice(call.args[2]));
     Ok(Reply::Integer(1))
 }
 
@@ -70,9 +75,11 @@ fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
     let time = Time::new(call.args[2], unit, Base::Now);
     let entry = Entry {
         expires_at_ms: Some(time.positive_unix_ms(call.now_ms(), name)?),
-        value: Bytes::copy_from_slice(call.args[3]),
+        value: Value::String(Bytes::copy_from_slice(call.args[3])),
     };
     call.state.db.set(call.args[1], entry);
+    call.notify(Class::String, "set", call.args[1]);
+    call.notify(Class::Generic, "expire", call.args[1]);
     Ok(Reply::OK)
 }
 

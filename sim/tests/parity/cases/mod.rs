@@ -3,14 +3,20 @@
 //! A line is a request on the first connection, or on the second if it starts
 //! with `2:`. A line that starts with `~` compares the shapes of the replies only,
 //! and one with `≈` lets integers differ by two seconds in milliseconds.
-//! `sleep N` waits N milliseconds.
+//! One with `?` compares arrays as if they were sorted. `sleep N` waits N milliseconds.
 
 mod expiry;
+mod hashes;
+mod keys;
+mod lists;
 mod malformed;
 mod scripting;
 mod server;
+mod sets;
+mod string_parts;
 mod strings;
 mod transactions;
+mod zsets;
 
 use std::time::Duration;
 
@@ -34,6 +40,8 @@ fn check(cases: &[&str]) {
             };
             let (likeness, line) = if let Some(line) = line.strip_prefix('~') {
                 (Likeness::Shape, line)
+            } else if let Some(line) = line.strip_prefix('?') {
+                (Likeness::Sorted, line)
             } else if let Some(line) = line.strip_prefix('≈') {
                 (Likeness::Within(2000), line)
             } else {

@@ -1,0 +1,84 @@
+//! CLIENT PAUSE: requests wait until it is over.
+
+use super::state::State;
+use super::table::{Command, Flag, find};
+
+/// A pause that CLIENT PAUSE began.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Pause {
+    /// When it ends, by the node's wall clock in milliseconds since the epoch.
+    pub(super) until_ms: i64,
+    pub(super) whom: Whom,
+}
+
+/// Whose requests wait.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Whom {
+    /// Those that may change something, or may be replicated.
+    Writers,
+    All,
+}
+
+impl State {
+    /// Whether a request of this client has to wait.
+    pub(super) fn is_paused(&self, client: u64, command: &Command) -> bool {
+        match self.pause {
+            None => false,
+            Some(Pause {
+                whom: Whom::All, ..
+            }) => true,
+            Some(_) => may_replicate(command) || self.is_exec_of(client, command, may_replicate),
+        }
+    }
+
+    /// Whether no request waits for the end of the pause.
+    pub(super) fn pause_is_unnoticed(&self) -> bool {
+        self.clients.values().all(|session| !session.postponed)
+    }
+
+    /// Whether this is EXEC, and some command in the queue is of a kind.
+    pub(super) fn is_exec_of(
+        &self,
+        client: u64,
+        command: &Command,
+        is: impl Fn(&Command) -> bool,
+    ) -> bool {
+        let session = self.clients.get(&client).filter(|_| command.name == "exec");
+        let transaction = session.and_then(|session| session.transaction.as_ref());
+        transaction.is_some_and(|transaction| {
+            transaction.queue.iter().any(|args| {
+                let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
+                find(&args).is_some_and(&is)
+            })
+        })
+    }
+
+    /// Ends the pause if it is over: the requests that it held back go on.
+    pub(super) fn end_pause_if_over(&mut self, now_ms: i64) {
+        if self.pause.is_some_and(|pause| now_ms >= pause.until_ms) {
+            self.end_pause();
+        }
+    }
+
+    /// CLIENT UNPAUSE.
+    pub(super) fn end_pause(&mut self) {
+        self.pause = None;
+        for session in self.clients.values_mut().filter(|s| s.postponed) {
+            session.postponed = false;
+            self.waiting.resumed.push_back(session.id);
+        }
+    }
+}
+
+/// `CMD_WRITE | CMD_MAY_REPLICATE`.
+fn may_replicate(command: &Command) -> bool {
+    const WITHOUT_FLAG: [&str; 6] = [
+        "eval",
+        "evalsha",
+        "fcall",
+        "publish",
+        "spublish",
+        "script|load",
+    ];
+    command.flags.contains(&Flag::Write) || WITHOUT_FLAG.contains(&command.name)
+}
