@@ -19,10 +19,13 @@ pub(super) struct Nemesis {
     began: RefCell<Vec<bool>>,
     /// The rules of the links' faults in force, by their place in the schedule.
     rules: RefCell<BTreeMap<usize, RuleId>>,
-    /// The rates of each host's clocks: the latest in force is last, and first of all is
-    /// its own, of no fault.
-    rates: RefCell<BTreeMap<HostId, Vec<(Option<usize>, i64)>>>,
+    rates: RefCell<BTreeMap<HostId, Rates>>,
 }
+
+/// The rate errors of one host's clocks in parts per million, each with its fault's
+/// place in the schedule: the latest in force is last, and first of all is the host's
+/// own, of no fault.
+type Rates = Vec<(Option<usize>, i64)>;
 
 impl Nemesis {
     pub(super) fn new(lab: Rc<Lab>, schedule: Schedule) -> Rc<Self> {

@@ -80,7 +80,8 @@ impl Host {
     ///
     /// # Errors
     /// Refused where nobody listens; refused too, where Linux says that it timed out,
-    /// after 127 s without an answer. What is later done with the stream fails as in TCP:
+    /// after 127 s without an answer, and where Linux connects, if the other end has
+    /// accepted and closed before a paused process could look. What is later done with the stream fails as in TCP:
     /// it is reset when the other end is gone, or when data has been repeated in vain for
     /// 924.6 s.
     pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {

@@ -10,6 +10,7 @@ use locklab_sim::world::{
     Config, Ending, Host, HostConfig, HostId, LinkEffect, LinkRule, TaskOrder, World,
 };
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{MS, PORT, SECOND, ms};
@@ -268,7 +269,13 @@ fn total(pieces: &[Piece]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "tests/regressions/world.txt",
+        ))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn streams_arrive_and_runs_repeat(
