@@ -29,6 +29,13 @@ const SCENARIOS: [&str; 8] = [
 /// Runs of each: a rate of zero is then below 0.4 %.
 const SEEDS: u64 = 1000;
 
+/// What the headlines ask, in short; `locklab list properties` says it in full.
+const LEGEND: &str = "  \
+  belief    no two clients believe at once that they hold the lock
+  lease     the same, but each believes only until its deadline by its own clock
+  resource  the data that the lock protects accept no stale and no lost write
+  (the others, and where they come from: locklab list properties)";
+
 #[derive(Args, Clone)]
 pub(super) struct Options {
     /// Print the results as JSON on standard output
@@ -48,7 +55,8 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         .collect::<Result<_, _>>()?;
     tell!(
         "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
-         network of real lock clients and in-process Redis nodes.\n"
+         network of real lock clients and in-process Redis nodes.\n\n\
+         {LEGEND}\n"
     );
     let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads())
         .map_err(|panicked| Bug::new(panicked.clone(), SCENARIOS[panicked.job], &[]))?;

@@ -86,10 +86,12 @@ fn properties() -> (String, Value) {
 fn scenarios() -> anyhow::Result<(String, Value)> {
     let mut text = String::new();
     let mut data = Vec::new();
+    let width = SHIPPED.iter().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or_default();
     for (name, _) in SHIPPED {
         let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
         let claim = scenario.claim.as_deref().unwrap_or("");
-        text += &format!("{name:<30} {claim:<5} {}\n", scenario.title);
+        text += &format!("{name:<width$}  {claim:<4}  {}\n", scenario.title);
         data.push(json!({
             "name": name,
             "claim": scenario.claim,

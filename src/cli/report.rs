@@ -25,7 +25,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
 /// One line for each property that was predicted or violated.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
     let mut lines = vec![format!(
-        "  {:<17}{:<11}{:<16}{}",
+        "  {:<18}{:<11}{:<16}{}",
         "property", "predicted", "observed", "violated"
     )];
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
@@ -36,7 +36,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
             None => "–",
         };
         lines.push(format!(
-            "  {:<17}{:<11}{}  {}",
+            "  {:<18}{:<11}{}  {}",
             comparison.property.name(),
             predicted,
             observed(comparison),

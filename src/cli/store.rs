@@ -45,8 +45,13 @@ impl Store {
         let path = self.path(name);
         let beside = self.path(&format!(".{name}.{}", std::process::id()));
         let advice = || format!("cannot write {}", path.display());
-        fs::write(&beside, contents).with_context(advice)?;
-        fs::rename(&beside, &path).with_context(advice)?;
+        let written = fs::write(&beside, contents).and_then(|()| fs::rename(&beside, &path));
+        if written.is_err() {
+            // What could not be written whole is not left in part. The error that counts
+            // is the first.
+            let _ = fs::remove_file(&beside);
+        }
+        written.with_context(advice)?;
         Ok(path)
     }
 }
