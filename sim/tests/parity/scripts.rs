@@ -5,7 +5,7 @@ use crate::wire::Likeness;
 
 /// Runs each script with two keys and two arguments, the first key set to `10`
 /// and the second absent.
-fn check(scripts: &[&str]) {
+pub fn check(scripts: &[&str]) {
     let mut pair = Pair::start(1);
     let mut failures = Vec::new();
     for script in scripts {

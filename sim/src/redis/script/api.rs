@@ -80,26 +80,52 @@ fn number(arguments: &MultiValue) -> Option<f64> {
 
 /// Raises an error reply in Lua.
 pub(super) fn raise(error: Error) -> mlua::Error {
-    mlua::Error::external(Raised(error))
+    mlua::Error::external(Raised::Reply(error))
 }
 
-/// The text of an error that was raised by [`raise`], or by mlua itself.
-pub(super) fn raised_text(error: mlua::Error) -> Vec<u8> {
+/// Raises a string in Lua, as Lua's own libraries do.
+pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
+    mlua::Error::external(Raised::Message(text))
+}
+
+/// What a script sees of an error: of one that [`raise`] made, or mlua itself, a table
+/// with its text; of one that [`raise_message`] made, the text. Other values it sees
+/// as they are.
+pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
+    let Value::Error(error) = error else {
+        return Ok(error);
+    };
+    let text = match raised(*error) {
+        Raised::Message(text) => return Ok(Value::String(lua.create_string(text)?)),
+        Raised::Reply(error) => error.text().to_vec(),
+    };
+    let table = lua.create_table()?;
+    table.raw_set("err", lua.create_string(text)?)?;
+    Ok(Value::Table(table))
+}
+
+fn raised(error: mlua::Error) -> Raised {
     match error {
-        mlua::Error::CallbackError { cause, .. } => raised_text((*cause).clone()),
+        mlua::Error::CallbackError { cause, .. } => raised((*cause).clone()),
         error => match error.downcast_ref::<Raised>() {
-            Some(Raised(error)) => error.text().to_vec(),
-            None => format!("ERR {error}").into_bytes(),
+            Some(raised) => raised.clone(),
+            None => Raised::Reply(Error::new(format!("ERR {error}"))),
         },
     }
 }
 
-#[derive(Debug)]
-struct Raised(Error);
+#[derive(Clone, Debug)]
+enum Raised {
+    Reply(Error),
+    Message(Vec<u8>),
+}
 
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(self.0.text()))
+        f.write_str(&String::from_utf8_lossy(match self {
+            Raised::Reply(error) => error.text(),
+            Raised::Message(text) => text,
+        }))
     }
 }
 

@@ -10,6 +10,7 @@ use mlua::{
 
 use super::api;
 use super::convert::{self, Arguments};
+use super::lib;
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Sha};
@@ -70,12 +71,17 @@ impl Engine {
             stream.set(Rand48::seeded(seed as i32));
             Ok(())
         })?;
-        let raised =
-            lua.create_function(|lua, error| lua.create_string(api::raised_text(error)))?;
+        let visible = lua.create_function(api::visible)?;
         let (environment, globals, run) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
-            .call((api::functions(&lua)?, random_unit, seed_random, raised))?;
+            .call((
+                api::functions(&lua)?,
+                lib::tables(&lua)?,
+                random_unit,
+                seed_random,
+                visible,
+            ))?;
         Ok(Engine {
             lua,
             environment,
