@@ -1,18 +1,38 @@
 //! A Redis node on a simulated host: the one place where [`redis`](crate::redis) and
 //! [`world`](crate::world) meet.
+//!
+//! Nobody waits for a slow client: what its socket does not take is kept, up to a
+//! limit, and sent by a task of its own. And a node that nothing is due for gets no
+//! timer, so a run that uses none of this pays nothing for it.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::redis::{ConnId, Effect, Node, NodeConfig};
+use crate::redis::{Addresses, ConnId, Effect, Node, NodeConfig};
 use crate::world::Host;
 
-/// Runs a Redis node on `host` until its process ends. It expires keys by that host's
-/// wall clock; its memory ends with it.
+/// A client for which more than this is kept is cut off: the hard limit of
+/// `client-output-buffer-limit pubsub 32mb 8mb 60`.
+const HARD_LIMIT_BYTES: usize = 32 << 20;
+/// So is one for which more than this was kept for [`SOFT_LIMIT_NS`].
+const SOFT_LIMIT_BYTES: usize = 8 << 20;
+const SOFT_LIMIT_NS: u64 = 60 * 1_000_000_000;
+
+/// The longest sleep until something is due. The wall clock may be set meanwhile:
+/// like `serverCron`, look at it ten times a second.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// Runs a Redis node on `host` until its process ends, or somebody calls SHUTDOWN. It
+/// expires keys by that host's wall clock; its memory ends with it.
 pub async fn redis(host: Host, config: NodeConfig, port: u16) {
     let Ok(listener) = host.listen(port).await else {
         return;
@@ -20,57 +40,247 @@ pub async fn redis(host: Host, config: NodeConfig, port: u16) {
     let server = Rc::new(Server {
         host: host.clone(),
         node: RefCell::new(Node::new(config)),
-        writers: RefCell::default(),
+        clients: RefCell::default(),
+        timer: Cell::default(),
+        sooner: Notify::new(),
+        exit: Notify::new(),
     });
-    while let Ok((stream, _)) = listener.accept().await {
-        let conn = server.node.borrow_mut().accept();
+    loop {
+        let stream = tokio::select! {
+            biased;
+            () = server.exit.notified() => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(_) => return,
+            },
+        };
+        let conn = server.node.borrow_mut().accept_from(addresses(&stream));
         let (reader, writer) = stream.into_split();
-        server.writers.borrow_mut().insert(conn, writer);
-        host.spawn(server.clone().converse(conn, reader));
+        let client = Client::new(writer);
+        let ended = client.ended.clone();
+        server.clients.borrow_mut().insert(conn, client);
+        host.spawn(server.clone().converse(conn, reader, ended));
+    }
+}
+
+fn addresses(stream: &TcpStream) -> Addresses {
+    let unknown = Addresses::default();
+    Addresses {
+        peer: stream.peer_addr().unwrap_or(unknown.peer),
+        local: stream.local_addr().unwrap_or(unknown.local),
     }
 }
 
 struct Server {
     host: Host,
     node: RefCell<Node>,
-    writers: RefCell<BTreeMap<ConnId, OwnedWriteHalf>>,
+    clients: RefCell<BTreeMap<ConnId, Client>>,
+    /// The wall-clock time, in microseconds, that the timer's task sleeps for, if
+    /// there is one.
+    timer: Cell<Option<u64>>,
+    /// Something is due before that.
+    sooner: Notify,
+    exit: Notify,
+}
+
+/// The sending side of a connection.
+struct Client {
+    /// `None` while a task sends the backlog.
+    writer: Option<OwnedWriteHalf>,
+    /// What the socket did not take.
+    backlog: VecDeque<Bytes>,
+    backlog_bytes: usize,
+    /// Since when the backlog is over the soft limit, by the monotonic clock.
+    heavy_since_ns: Option<u64>,
+    /// The node closed the connection; what is in the backlog is still sent.
+    closing: bool,
+    /// Tells the receiving side that the connection ended.
+    ended: Rc<Notify>,
 }
 
 impl Server {
     /// Serves one connection until it ends.
-    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf) {
+    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
         let mut effects = Vec::new();
-        while let Ok(count @ 1..) = reader.read(&mut bytes).await {
+        loop {
+            let count = tokio::select! {
+                biased;
+                () = ended.notified() => return,
+                count = reader.read(&mut bytes) => count,
+            };
+            let Ok(count @ 1..) = count else {
+                break;
+            };
             let wall_us = self.host.wall_ns() / 1_000;
             self.node
                 .borrow_mut()
                 .receive(conn, &bytes[..count], wall_us, &mut effects);
-            for effect in effects.drain(..) {
-                self.carry_out(effect).await;
-            }
-            if !self.writers.borrow().contains_key(&conn) {
-                break;
-            }
+            self.carry_out(&mut effects);
         }
         self.node.borrow_mut().closed(conn);
-        self.writers.borrow_mut().remove(&conn);
+        self.clients.borrow_mut().remove(&conn);
+        self.set_timer();
     }
 
-    async fn carry_out(&self, effect: Effect) {
-        match effect {
-            Effect::Send { conn, bytes } => {
-                // Taken out while it writes, so that nothing is borrowed meanwhile.
-                let writer = self.writers.borrow_mut().remove(&conn);
-                if let Some(mut writer) = writer
-                    && writer.write_all(&bytes).await.is_ok()
-                {
-                    self.writers.borrow_mut().insert(conn, writer);
+    fn carry_out(self: &Rc<Self>, effects: &mut Vec<Effect>) {
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send { conn, bytes } => self.send(conn, bytes),
+                Effect::Close { conn } => self.close(conn),
+                Effect::Exit => {
+                    for (_, client) in std::mem::take(&mut *self.clients.borrow_mut()) {
+                        client.ended.notify_one();
+                    }
+                    self.exit.notify_one();
                 }
             }
-            Effect::Close { conn } => {
-                self.writers.borrow_mut().remove(&conn);
+        }
+        self.set_timer();
+    }
+
+    fn send(self: &Rc<Self>, conn: ConnId, bytes: Bytes) {
+        let now_ns = self.host.mono_ns();
+        let mut clients = self.clients.borrow_mut();
+        let Some(client) = clients.get_mut(&conn) else {
+            return;
+        };
+        if client.send(bytes, now_ns).is_err() {
+            // The client is gone, or too slow.
+            client.ended.notify_one();
+            clients.remove(&conn);
+            drop(clients);
+            self.node.borrow_mut().closed(conn);
+        } else if !client.backlog.is_empty()
+            && let Some(writer) = client.writer.take()
+        {
+            self.host.spawn(self.clone().send_backlog(conn, writer));
+        }
+    }
+
+    fn close(&self, conn: ConnId) {
+        let mut clients = self.clients.borrow_mut();
+        if let Some(client) = clients.get_mut(&conn) {
+            client.ended.notify_one();
+            client.closing = true;
+            if client.backlog.is_empty() && client.writer.is_some() {
+                clients.remove(&conn);
             }
+        }
+    }
+
+    /// Sends what a client's socket did not take, as it does.
+    async fn send_backlog(self: Rc<Self>, conn: ConnId, mut writer: OwnedWriteHalf) {
+        loop {
+            let bytes = {
+                let mut clients = self.clients.borrow_mut();
+                let Some(client) = clients.get_mut(&conn) else {
+                    return;
+                };
+                match client.backlog.pop_front() {
+                    Some(bytes) => bytes,
+                    None if client.closing => {
+                        clients.remove(&conn);
+                        return;
+                    }
+                    None => {
+                        client.writer = Some(writer);
+                        return;
+                    }
+                }
+            };
+            // A failure shows on the receiving side as well, which ends things.
+            if writer.write_all(&bytes).await.is_err() {
+                return;
+            }
+            if let Some(client) = self.clients.borrow_mut().get_mut(&conn) {
+                client.sent(bytes.len());
+            }
+        }
+    }
+
+    /// Sees to it that the node is called when it wants to be.
+    fn set_timer(self: &Rc<Self>) {
+        let Some(wake_us) = self.node.borrow().next_wake_us() else {
+            return;
+        };
+        match self.timer.get() {
+            None => {
+                self.timer.set(Some(wake_us));
+                self.host.spawn(self.clone().keep_time());
+            }
+            Some(set_us) if wake_us < set_us => self.sooner.notify_one(),
+            Some(_) => {}
+        }
+    }
+
+    /// Calls the node whenever something is due, for as long as anything will be.
+    async fn keep_time(self: Rc<Self>) {
+        let mut effects = Vec::new();
+        loop {
+            let next_us = self.node.borrow().next_wake_us();
+            self.timer.set(next_us);
+            let Some(wake_us) = next_us else {
+                return;
+            };
+            let wall_us = self.host.wall_ns() / 1_000;
+            if wall_us >= wake_us {
+                self.node.borrow_mut().wake(wall_us, &mut effects);
+                self.carry_out(&mut effects);
+                continue;
+            }
+            // The next reading may fall short by a part of a microsecond.
+            let left = Duration::from_micros(wake_us - wall_us);
+            let sleep = self.host.sleep(left.min(LONGEST_SLEEP));
+            tokio::select! {
+                biased;
+                () = self.sooner.notified() => {}
+                () = sleep => {}
+            }
+        }
+    }
+}
+
+impl Client {
+    fn new(writer: OwnedWriteHalf) -> Self {
+        Client {
+            writer: Some(writer),
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            heavy_since_ns: None,
+            closing: false,
+            ended: Rc::new(Notify::new()),
+        }
+    }
+
+    /// Hands bytes to the socket, or puts them behind those that it did not take.
+    fn send(&mut self, mut bytes: Bytes, now_ns: u64) -> io::Result<()> {
+        if let Some(writer) = self.writer.as_ref().filter(|_| self.backlog.is_empty()) {
+            match writer.try_write(&bytes) {
+                Ok(count) => bytes.advance(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.backlog_bytes += bytes.len();
+        self.backlog.push_back(bytes);
+        if self.backlog_bytes <= SOFT_LIMIT_BYTES {
+            return Ok(());
+        }
+        let since_ns = *self.heavy_since_ns.get_or_insert(now_ns);
+        if self.backlog_bytes > HARD_LIMIT_BYTES || now_ns - since_ns > SOFT_LIMIT_NS {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.backlog_bytes -= bytes;
+        if self.backlog_bytes <= SOFT_LIMIT_BYTES {
+            self.heavy_since_ns = None;
         }
     }
 }

@@ -110,6 +110,7 @@ fn a_time_that_is_not_in_the_future_deletes_at_once() {
 #[test]
 fn dbsize_counts_expired_keys_until_somebody_looks() {
     check(&[
+        (1000, "DEBUG SET-ACTIVE-EXPIRE 0", "+OK"),
         (1000, "SET k v PX 50", "+OK"),
         (2000, "DBSIZE", ":1"),
         (2000, "EXISTS k", ":0"),

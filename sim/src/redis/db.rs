@@ -1,13 +1,14 @@
 //! The keyspace: values, their expiry, and who watches them.
 //!
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its
-//! time on, and goes when somebody looks at it. There is no active cycle: what it
-//! would delete early, nobody can see through the commands that there are.
+//! time on, and goes when somebody looks at it, or when `active_expiry` finds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
+use std::ops::Bound;
 
 use bytes::Bytes;
 
+use super::changes::{Changes, Class};
 use super::value::Value;
 
 /// A key's value and its time to live.
@@ -25,6 +26,8 @@ pub(super) struct Db {
     watched: BTreeMap<Bytes, Vec<Watcher>>,
     /// Keys deleted because their time was over, for INFO.
     pub(super) expired_keys: u64,
+    /// What happened since the last command.
+    pub(super) changes: Changes,
 }
 
 /// A client that watches a key.
@@ -60,12 +63,16 @@ impl Db {
         value: impl FnOnce() -> Value,
     ) -> &mut Entry {
         self.expire_if_needed(key, now_ms);
-        self.keys
-            .entry(Bytes::copy_from_slice(key))
-            .or_insert_with(|| Entry {
-                value: value(),
-                expires_at_ms: None,
-            })
+        match self.keys.entry(Bytes::copy_from_slice(key)) {
+            btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            btree_map::Entry::Vacant(place) => {
+                self.changes.event(Class::New, "new", key);
+                place.insert(Entry {
+                    value: value(),
+                    expires_at_ms: None,
+                })
+            }
+        }
     }
 
     /// A key's value changed in place. Deletes what is an empty collection now, and
@@ -88,6 +95,7 @@ impl Db {
             Some(old) => *old = entry,
             None => {
                 self.keys.insert(Bytes::copy_from_slice(key), entry);
+                self.changes.event(Class::New, "new", key);
             }
         }
         self.touch(key);
@@ -106,6 +114,7 @@ impl Db {
     /// Deletes everything. Watchers of keys that were there see a change.
     pub(super) fn flush(&mut self) {
         let keys = std::mem::take(&mut self.keys);
+        self.changes.flushed();
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
             for watcher in watchers {
@@ -148,6 +157,7 @@ impl Db {
 
     /// A key changed: `signalModifiedKey`.
     pub(super) fn touch(&mut self, key: &[u8]) {
+        self.changes.modified(key);
         if self.watched.is_empty() {
             return;
         }
@@ -204,11 +214,28 @@ impl Db {
             .is_some_and(|when| now_ms > when)
     }
 
-    fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) {
-        if self.is_expired(key, now_ms) {
+    /// Deletes a key if its time is over; says whether it did.
+    pub(super) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
+        let expired = self.is_expired(key, now_ms);
+        if expired {
             self.keys.remove(key);
             self.expired_keys += 1;
+            self.changes.event(Class::Expired, "expired", key);
             self.touch(key);
         }
+        expired
+    }
+
+    /// The keys that have a time to live, with that time, from one key on.
+    pub(super) fn volatile_after(&self, key: &Bytes) -> impl Iterator<Item = (&Bytes, i64)> {
+        self.keys
+            .range((Bound::Excluded(key.clone()), Bound::Unbounded))
+            .filter_map(|(key, entry)| Some((key, entry.expires_at_ms?)))
+    }
+
+    /// When the next key's time is over, or was, in milliseconds since the epoch.
+    pub(super) fn earliest_expiry_ms(&self) -> Option<i64> {
+        let times = self.keys.values().filter_map(|entry| entry.expires_at_ms);
+        times.min()
     }
 }

@@ -1,4 +1,4 @@
-//! From a request to a reply: `processCommand` of `src/server.c`.
+//! From a request to its reply: `processCommand` of `src/server.c`.
 
 use std::borrow::Cow;
 
@@ -6,45 +6,91 @@ use bytes::Bytes;
 
 use super::reply::{Error, Reply};
 use super::script::Access;
-use super::session::Session;
+use super::session::{Replies, Session};
 use super::state::State;
-use super::table::{self, Call, Command, Flag};
+use super::table::{self, Call, Command, Context, Flag};
+use super::tell::tell;
+use super::tracking;
 
-/// Checks a request in Redis's order, then queues or calls it.
-pub(super) fn process(
-    state: &mut State,
-    session: &mut Session,
-    args: &[&[u8]],
-    wall_us: u64,
-) -> Reply {
-    let command = match check(args) {
-        Ok(command) => command,
-        Err(error) => {
-            return reject(state, session, args, error);
+/// What became of a request.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Processed {
+    Done,
+    /// CLIENT PAUSE holds it back: it is to be processed again.
+    Postponed,
+}
+
+/// Checks a request in Redis's order, then queues or calls it, and answers it.
+pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
+    state.current = Some(client);
+    let session = state.client(client);
+    session.active_us = wall_us;
+    match check(state, client, args) {
+        Ok(command) if state.is_paused(client, command) => {
+            state.current = None;
+            state.client(client).postponed = true;
+            return Processed::Postponed;
         }
+        Ok(command) => {
+            let session = state.client(client);
+            if session.transaction.is_some() && !UNQUEUED.contains(&command.name) {
+                queue(session, args);
+            } else {
+                session.last_command = command.name;
+                let mut call = Call {
+                    state,
+                    client,
+                    args,
+                    wall_us,
+                    context: Context::Direct,
+                };
+                let reply = run(command, &mut call);
+                state.client(client).answer(&reply);
+                tracking::tell_own(state, client);
+                after_command(state, client, command);
+            }
+        }
+        Err(error) => {
+            let reply = reject(state, client, args, error);
+            state.client(client).answer(&reply);
+        }
+    }
+    state.current = None;
+    let session = state.client(client);
+    session.replies = match session.replies {
+        Replies::SkipNext => Replies::Skip,
+        Replies::Skip => Replies::On,
+        kept => kept,
     };
-    if let Some(transaction) = &mut session.transaction
-        && !UNQUEUED.contains(&command.name)
-    {
+    Processed::Done
+}
+
+fn queue(session: &mut Session, args: &[&[u8]]) {
+    if let Some(transaction) = &mut session.transaction {
         let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
         transaction.queue.push(copy.collect());
-        return Reply::Status(Cow::Borrowed("QUEUED"));
     }
-    let mut call = Call {
-        state,
-        session,
-        args,
-        wall_us,
-    };
-    run(command, &mut call)
+    session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
+}
+
+/// `resetClient`: CLIENT CACHING is for one command.
+fn after_command(state: &mut State, client: u64, command: &Command) {
+    let session = state.client(client);
+    if session.transaction.is_none()
+        && !command.name.starts_with("client")
+        && let Some(tracking) = &mut session.tracking
+    {
+        tracking.caching = false;
+    }
 }
 
 /// `rejectCommand`: a refused command spoils the transaction that it was meant for,
 /// and a refused EXEC ends it.
-fn reject(state: &mut State, session: &mut Session, args: &[&[u8]], error: Error) -> Reply {
+fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply {
+    let session = state.client(client);
     if args[0].eq_ignore_ascii_case(b"exec") {
         session.transaction = None;
-        session.unwatch(&mut state.db);
+        state.unwatch(client);
         let why = error.text().strip_prefix(b"ERR ").unwrap_or(error.text());
         let text = [b"EXECABORT Transaction discarded because of: ", why].concat();
         return Error::new(text).into();
@@ -77,6 +123,9 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
+    if too_few_replicas(call.state, command) {
+        return NO_REPLICAS.into();
+    }
     run(command, call)
 }
 
@@ -85,16 +134,69 @@ const UNQUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset
 
 fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     call.state.commands_processed += 1;
-    (command.run)(call).unwrap_or_else(Reply::Error)
+    let reply = (command.run)(call).unwrap_or_else(Reply::Error);
+    if command.flags.contains(&Flag::ReadOnly) && call.session().tracking.is_some() {
+        remember(command, call);
+    }
+    if !call.state.db.changes.is_empty() {
+        tell(call.state);
+    }
+    reply
 }
 
-fn check(args: &[&[u8]]) -> Result<&'static Command, Error> {
-    let command = table::find(args).ok_or_else(|| unknown(args))?;
-    if has_right_arity(command, args) {
-        Ok(command)
-    } else {
-        Err(wrong_arity(command.name))
+/// A client that tracks read keys. Of a script 7.0 remembers not the keys that it
+/// read, but those that the client declared.
+fn remember(command: &Command, call: &mut Call<'_>) {
+    let (state, client) = (&mut *call.state, call.client);
+    if call.context != Context::Script {
+        tracking::remember(state, client, command, call.args);
     }
+}
+
+fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Command, Error> {
+    let command = table::find(args).ok_or_else(|| unknown(args))?;
+    if !has_right_arity(command, args) {
+        return Err(wrong_arity(command.name));
+    }
+    let session = state.client(client);
+    if !session.authenticated && !command.flags.contains(&Flag::NoAuth) {
+        return Err(Error::of("NOAUTH Authentication required."));
+    }
+    if session.transaction.is_some() && command.flags.contains(&Flag::NoMulti) {
+        return Err(Error::of("ERR Command not allowed inside a transaction"));
+    }
+    let only_listens = session.only_listens();
+    if too_few_replicas(state, command) {
+        return Err(NO_REPLICAS);
+    }
+    if only_listens && !WHILE_LISTENING.contains(&command.name) {
+        return Err(Error::new(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT \
+             / RESET are allowed in this context",
+            command.name
+        )));
+    }
+    Ok(command)
+}
+
+/// What a client may call in RESP2 while it is subscribed to something.
+const WHILE_LISTENING: [&str; 9] = [
+    "ping",
+    "psubscribe",
+    "punsubscribe",
+    "quit",
+    "reset",
+    "ssubscribe",
+    "subscribe",
+    "sunsubscribe",
+    "unsubscribe",
+];
+
+const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
+
+/// `min-replicas-to-write`: a node without replicas has none that is good.
+fn too_few_replicas(state: &State, command: &Command) -> bool {
+    state.config.min_replicas_to_write > 0 && command.flags.contains(&Flag::Write)
 }
 
 /// Whether a request has as many words as its command takes.

@@ -8,22 +8,32 @@
 //! The way of a request: `node` keeps the connections, `request` cuts their
 //! bytes into commands, `dispatch` checks a command as `processCommand` does and
 //! queues or calls it, `table` says which function that is, `cmd` holds those
-//! functions, `db` is the keyspace they work on, `value` what a key holds, `script` is Lua, and `reply`
-//! writes the answer. Source files named in comments (`src/db.c`) are Redis's.
+//! functions, `db` is the keyspace they work on, `value` what a key holds, `script`
+//! is Lua, and `reply` writes the answer. What a command did to keys is told to others
+//! by `tell`. Source files named in comments (`src/db.c`) are Redis's.
 
+mod active_expiry;
+mod blocking;
+mod changes;
 mod cmd;
+mod config;
 mod db;
 mod dispatch;
 mod float;
 mod glob;
 mod node;
 mod number;
+mod pause;
+mod pubsub;
 mod reply;
 mod request;
 mod script;
 mod session;
 mod state;
 mod table;
+mod tell;
+mod tracking;
 mod value;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use session::Addresses;

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
-use super::dispatch;
+use super::dispatch::{self, Processed};
 use super::request::{Parsed, Parser};
-use super::session::Session;
+use super::session::{Addresses, Closing, Session};
 use super::state::State;
+use super::{blocking, tracking};
 
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
-    /// Determines the 40-digit run id that `INFO` shows, and what RANDOMKEY, SPOP and
-    /// SRANDMEMBER draw. A restarted server has
-    /// a new run id, so give every start of a node its own seed.
+    /// Determines the 40-digit run id that `INFO` shows, what RANDOMKEY, SPOP and
+    /// SRANDMEMBER draw, and at which fractions of a second the server does its
+    /// regular work. A restarted server has a new run id, so give every start of a
+    /// node its own seed.
     pub run_id_seed: u64,
 }
 
@@ -30,7 +32,7 @@ pub enum Effect {
     Send {
         /// The client's connection.
         conn: ConnId,
-        /// One or more whole replies.
+        /// Whole replies and messages.
         bytes: Bytes,
     },
     /// Close a connection, after what was sent on it. The node has forgotten it.
@@ -38,21 +40,23 @@ pub enum Effect {
         /// The connection to close.
         conn: ConnId,
     },
+    /// SHUTDOWN: the process ends, and all its connections with it.
+    Exit,
 }
 
 /// One `redis-server`. Dropping it is the server's power loss: nothing persists.
 pub struct Node {
     state: State,
-    conns: BTreeMap<ConnId, Connection>,
+    inputs: BTreeMap<ConnId, Input>,
     next_conn: u64,
 }
 
+/// What a connection sent.
 #[derive(Default)]
-struct Connection {
+struct Input {
     parser: Parser,
-    /// The query buffer: what arrived and is not yet a whole request.
+    /// The query buffer: what arrived and is not handled yet.
     pending: BytesMut,
-    session: Session,
 }
 
 impl Node {
@@ -60,102 +64,204 @@ impl Node {
     pub fn new(config: NodeConfig) -> Self {
         Node {
             state: State::new(config.run_id_seed),
-            conns: BTreeMap::new(),
+            inputs: BTreeMap::new(),
             next_conn: 1,
         }
     }
 
-    /// A client connected.
+    /// A client connected, from nobody knows where.
     pub fn accept(&mut self) -> ConnId {
-        let id = ConnId(self.next_conn);
-        self.next_conn += 1;
-        self.conns.insert(
-            id,
-            Connection {
-                session: Session::new(id.0),
-                ..Connection::default()
-            },
-        );
-        self.state.connected_clients = self.conns.len();
-        id
+        self.accept_from(Addresses::default())
     }
 
-    /// A client went away. Its transaction and its watches are discarded.
-    /// Does nothing for a connection that the node does not know (any more).
+    /// A client connected.
+    pub fn accept_from(&mut self, addresses: Addresses) -> ConnId {
+        let conn = ConnId(self.next_conn);
+        self.next_conn += 1;
+        self.inputs.insert(conn, Input::default());
+        let authenticated = self.state.config.requirepass.is_empty();
+        let now_us = self.state.seen_us.unwrap_or(0);
+        let session = Session::new(conn.0, addresses, authenticated, now_us);
+        self.state.clients.insert(conn.0, session);
+        conn
+    }
+
+    /// A client went away. Its transaction, its watches, its subscriptions and its
+    /// wait end. Does nothing for a connection that the node does not know (any
+    /// more).
     pub fn closed(&mut self, conn: ConnId) {
-        if let Some(mut connection) = self.conns.remove(&conn) {
-            connection.session.reset(&mut self.state.db);
-            self.state.connected_clients = self.conns.len();
-        }
+        self.state.forget(conn.0);
+        self.inputs.remove(&conn);
     }
 
     /// Bytes from a client, at the node's wall-clock time `wall_us`
     /// (microseconds since the Unix epoch).
     ///
     /// Handles every request that is complete in the connection's query buffer,
-    /// and keeps the rest. Appends at most one [`Effect::Send`], with all replies
-    /// one after another, and an [`Effect::Close`] if the connection ends here
-    /// (after `QUIT` or a protocol error). Bytes on an unknown connection are
-    /// ignored.
+    /// and keeps the rest. What that has for whom is appended to `effects`, at most
+    /// one [`Effect::Send`] for a connection. A request that waits, or that CLIENT
+    /// PAUSE holds back, and those after it, are handled later, by a call of this
+    /// or of [`Node::wake`]. Bytes on an unknown connection are ignored.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
-        let Some(connection) = self.conns.get_mut(&conn) else {
+        let Some(input) = self.inputs.get_mut(&conn) else {
             return;
         };
-        let mut out = BytesMut::new();
+        self.state.see_time(wall_us);
+        if self.state.is_asleep(wall_us) {
+            input.pending.extend_from_slice(bytes);
+            self.state.waiting.resumed.push_back(conn.0);
+            return;
+        }
         // As a rule nothing is pending and `bytes` are whole requests: then they
         // are handled where they lie.
-        if connection.pending.is_empty() {
-            let used = connection.run(&mut self.state, bytes, wall_us, &mut out);
-            connection.pending.extend_from_slice(&bytes[used..]);
+        if input.pending.is_empty() {
+            let used = input.parser.run(&mut self.state, conn.0, bytes, wall_us);
+            input.pending.extend_from_slice(&bytes[used..]);
         } else {
-            let mut pending = std::mem::take(&mut connection.pending);
-            pending.extend_from_slice(bytes);
-            let used = connection.run(&mut self.state, &pending, wall_us, &mut out);
-            let _ = pending.split_to(used);
-            connection.pending = pending;
+            input.pending.extend_from_slice(bytes);
+            input.resume(&mut self.state, conn.0, wall_us);
         }
-        let close = connection.session.closing;
-        if !out.is_empty() {
-            effects.push(Effect::Send {
-                conn,
-                bytes: out.freeze(),
-            });
+        if self.state.is_asleep(wall_us) {
+            self.state.waiting.resumed.push_back(conn.0);
         }
-        if close {
+        self.state.stirred.push(conn.0);
+        self.finish(wall_us, effects);
+    }
+
+    /// The node's wall-clock time in microseconds at which it wants to be called
+    /// again, if nothing arrives before; `None` while nothing of what it does is due
+    /// to time. Ask after each call, and whenever the wall clock was set.
+    ///
+    /// It is asked for by a client that waits, a pause, DEBUG SLEEP, and the expiry
+    /// of keys if somebody is told of it: never by a node that only answers.
+    pub fn next_wake_us(&self) -> Option<u64> {
+        if let Some(us) = self.state.asleep_until_us {
+            return Some(us);
+        }
+        let at_tick = |ms: i64| {
+            let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
+            self.state.tick_from(us.min(u64::MAX / 2))
+        };
+        // What only `beforeSleep` does is done when `serverCron` ends the sleep.
+        let held_back = !self.state.pause_is_unnoticed();
+        let pause_us = self
+            .state
+            .pause
+            .filter(|_| held_back)
+            .map(|p| at_tick(p.until_ms));
+        let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
+        let cycle_us = self.state.next_cycle_us();
+        [pause_us, timeout_us, cycle_us].into_iter().flatten().min()
+    }
+
+    /// The wall clock reads `wall_us`: does what is due. To be called at the time
+    /// that [`Node::next_wake_us`] gave, and harmless at any other.
+    pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        self.state.see_time(wall_us);
+        if !self.state.is_asleep(wall_us) {
+            if self.state.next_cycle_us().is_some() {
+                self.state.run_due_cycles(wall_us);
+            }
+            self.finish(wall_us, effects);
+        }
+    }
+
+    /// `beforeSleep`: what is left to do when the requests that arrived are done.
+    fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        let now_ms = (wall_us / 1000) as i64;
+        self.state.end_pause_if_over(now_ms);
+        blocking::time_out(&mut self.state, now_ms);
+        while !self.state.is_asleep(wall_us)
+            && let Some(id) = self.state.waiting.resumed.pop_front()
+        {
+            // It may have been killed meanwhile.
+            if let Some(input) = self.inputs.get_mut(&ConnId(id))
+                && self.state.clients.contains_key(&id)
+            {
+                input.resume(&mut self.state, id, wall_us);
+                self.state.stirred.push(id);
+            }
+        }
+        tracking::broadcast(&mut self.state);
+        if self.state.is_asleep(wall_us) {
+            return;
+        }
+        // Somebody may be there more than once: then there is nothing left to send.
+        for id in std::mem::take(&mut self.state.stirred) {
+            self.send(ConnId(id), effects);
+        }
+        for id in std::mem::take(&mut self.state.killed) {
+            let conn = ConnId(id);
+            self.inputs.remove(&conn);
+            effects.push(Effect::Close { conn });
+        }
+        if self.state.shut_down {
+            effects.push(Effect::Exit);
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, effects: &mut Vec<Effect>) {
+        let Some(session) = self.state.clients.get_mut(&conn.0) else {
+            return;
+        };
+        let closing = session.closing;
+        let out = std::mem::take(&mut session.out);
+        if !out.is_empty() && closing != Some(Closing::Now) {
+            let bytes = out.freeze();
+            effects.push(Effect::Send { conn, bytes });
+        }
+        if closing.is_some() {
             effects.push(Effect::Close { conn });
             self.closed(conn);
         }
     }
 }
 
-impl Connection {
-    /// Handles the whole requests at the start of `input`; returns their length.
-    fn run(&mut self, state: &mut State, input: &[u8], wall_us: u64, out: &mut BytesMut) -> usize {
+impl Input {
+    /// Goes on with what arrived before.
+    fn resume(&mut self, state: &mut State, client: u64, wall_us: u64) {
+        let pending = std::mem::take(&mut self.pending);
+        let used = self.parser.run(state, client, &pending, wall_us);
+        self.pending = pending;
+        let _ = self.pending.split_to(used);
+    }
+}
+
+impl Parser {
+    /// Handles the whole requests at the start of `input`, for as long as the client
+    /// need not wait; returns their length.
+    fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
-        while !self.session.closing {
-            match self.parser.next(&input[used..]) {
-                Parsed::Multibulk { args, len } => {
-                    used += len;
-                    self.answer(state, &args, wall_us, out);
-                }
+        while state.client(client).is_free() && !state.is_asleep(wall_us) {
+            let (processed, len) = match self.next(&input[used..]) {
+                Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
                 Parsed::Inline { args, len } => {
-                    used += len;
                     let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
-                    self.answer(state, &args, wall_us, out);
+                    (handle(state, client, &args, wall_us), len)
                 }
                 Parsed::Incomplete => break,
                 Parsed::Malformed(error) => {
-                    error.encode(out);
-                    self.session.closing = true;
+                    let session = state.client(client);
+                    session.answer(&error.into());
+                    session.closing = Some(Closing::AfterReplies);
+                    break;
                 }
+            };
+            match processed {
+                Processed::Done => used += len,
+                Processed::Postponed => break,
             }
         }
         used
     }
+}
 
-    fn answer(&mut self, state: &mut State, args: &[&[u8]], wall_us: u64, out: &mut BytesMut) {
-        if !args.is_empty() {
-            dispatch::process(state, &mut self.session, args, wall_us).encode(out);
-        }
+/// Processes a request, and serves who waited for what it did.
+fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
+    if args.is_empty() {
+        return Processed::Done;
     }
+    let processed = dispatch::process(state, client, args, wall_us);
+    blocking::serve(state, wall_us);
+    processed
 }

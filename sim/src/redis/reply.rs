@@ -1,13 +1,14 @@
-//! Replies, and how they look on the wire (RESP2).
+//! Replies, and how they look on the wire, in RESP2 and in RESP3.
 
 use std::borrow::Cow;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::float::general;
 use super::number::push_i64;
 
 /// What a command answers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Reply {
     /// `+OK`.
     Status(Cow<'static, str>),
@@ -19,6 +20,28 @@ pub(super) enum Reply {
     /// No array (an aborted EXEC): `*-1` in RESP2.
     NilArray,
     Array(Vec<Reply>),
+    /// Pairs; in RESP2 an array of keys and values in turn.
+    Map(Vec<(Reply, Reply)>),
+    /// Pairs in order: in RESP2 one after the other, in RESP3 an array of arrays.
+    Pairs(Vec<(Reply, Reply)>),
+    /// A score; in RESP2 a bulk string.
+    Double(f64),
+    /// Items without order; in RESP2 an array.
+    Set(Vec<Reply>),
+    /// A text of the format `txt`; in RESP2 a bulk string.
+    Verbatim(Bytes),
+    /// What answers no request: a message, an invalidation. In RESP2 an array.
+    Push(Vec<Reply>),
+    /// One reply after another, where a request has any number of them but one.
+    Several(Vec<Reply>),
+}
+
+/// The protocol that a client speaks, as HELLO chose.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum Resp {
+    #[default]
+    V2,
+    V3,
 }
 
 /// An error reply's text, code first: `ERR syntax error`.
@@ -42,8 +65,18 @@ impl Reply {
         value.map_or(Reply::Nil, Reply::Bulk)
     }
 
-    /// Appends the reply in RESP2.
-    pub(super) fn encode(&self, out: &mut BytesMut) {
+    /// No reply at all, at least for now.
+    pub(super) const NONE: Reply = Reply::Several(Vec::new());
+
+    /// Appends the reply.
+    pub(super) fn encode(&self, resp: Resp, out: &mut BytesMut) {
+        let aggregate = |out: &mut BytesMut, kind: u8, items: &[Reply]| {
+            let kind = if resp == Resp::V3 { kind } else { b'*' };
+            number_line(out, kind, items.len() as i64);
+            for item in items {
+                item.encode(resp, out);
+            }
+        };
         match self {
             Reply::Status(text) => line(out, b'+', text.as_bytes()),
             Reply::Error(error) => error.encode(out),
@@ -53,16 +86,62 @@ impl Reply {
                 out.extend_from_slice(bytes);
                 out.extend_from_slice(b"\r\n");
             }
+            Reply::Nil | Reply::NilArray if resp == Resp::V3 => out.extend_from_slice(b"_\r\n"),
             Reply::Nil => out.extend_from_slice(b"$-1\r\n"),
             Reply::NilArray => out.extend_from_slice(b"*-1\r\n"),
-            Reply::Array(items) => {
-                number_line(out, b'*', items.len() as i64);
-                for item in items {
-                    item.encode(out);
+            Reply::Array(items) => aggregate(out, b'*', items),
+            Reply::Set(items) => aggregate(out, b'~', items),
+            Reply::Push(items) => aggregate(out, b'>', items),
+            Reply::Map(pairs) => {
+                match resp {
+                    Resp::V2 => number_line(out, b'*', 2 * pairs.len() as i64),
+                    Resp::V3 => number_line(out, b'%', pairs.len() as i64),
+                }
+                for (key, value) in pairs {
+                    key.encode(resp, out);
+                    value.encode(resp, out);
+                }
+            }
+            Reply::Pairs(pairs) => {
+                let factor = if resp == Resp::V2 { 2 } else { 1 };
+                number_line(out, b'*', factor * pairs.len() as i64);
+                for (one, other) in pairs {
+                    if resp == Resp::V3 {
+                        array_header(out, 2);
+                    }
+                    one.encode(resp, out);
+                    other.encode(resp, out);
+                }
+            }
+            Reply::Double(number) => {
+                let text = general(*number, 17);
+                match resp {
+                    Resp::V2 => Reply::bulk(text).encode(resp, out),
+                    Resp::V3 => line(out, b',', text.as_bytes()),
+                }
+            }
+            Reply::Verbatim(text) => match resp {
+                Resp::V2 => Reply::Bulk(text.clone()).encode(resp, out),
+                Resp::V3 => {
+                    // The format and its colon count.
+                    number_line(out, b'=', text.len() as i64 + 4);
+                    out.extend_from_slice(b"txt:");
+                    out.extend_from_slice(text);
+                    out.extend_from_slice(b"\r\n");
+                }
+            },
+            Reply::Several(replies) => {
+                for reply in replies {
+                    reply.encode(resp, out);
                 }
             }
         }
     }
+}
+
+/// The head of an array whose items are encoded one by one.
+pub(super) fn array_header(out: &mut BytesMut, len: usize) {
+    number_line(out, b'*', len as i64);
 }
 
 impl Error {
@@ -91,7 +170,7 @@ impl Error {
         &self.0
     }
 
-    /// Appends the error in RESP2.
+    /// Appends the error.
     pub(super) fn encode(&self, out: &mut BytesMut) {
         line(out, b'-', &self.0);
     }

@@ -1,22 +1,68 @@
 //! What the server keeps for one connection.
 
-use bytes::Bytes;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
 
-use super::db::Db;
+use bytes::{Bytes, BytesMut};
+
+use super::blocking::Blocked;
+use super::pubsub::Kind;
+use super::reply::{Reply, Resp};
+use super::tracking::Tracking;
 
 /// A client's state between two of its commands.
-#[derive(Default)]
 pub(super) struct Session {
     /// Its connection's number, which `CLIENT ID` answers.
     pub(super) id: u64,
     /// What `CLIENT SETNAME` set; empty when nothing did.
     pub(super) name: Bytes,
+    pub(super) addresses: Addresses,
+    pub(super) resp: Resp,
+    /// Whether it need not authenticate (any more).
+    pub(super) authenticated: bool,
     /// The transaction between MULTI and EXEC.
     pub(super) transaction: Option<Transaction>,
     /// The keys that WATCH named.
     pub(super) watched: Vec<Bytes>,
-    /// The connection ends after the replies so far.
-    pub(super) closing: bool,
+    pub(super) subscriptions: Subscriptions,
+    /// What CLIENT TRACKING set, while it is on.
+    pub(super) tracking: Option<Tracking>,
+    /// What it waits for; its next requests wait as well.
+    pub(super) blocked: Option<Blocked>,
+    /// CLIENT PAUSE holds its next request back.
+    pub(super) postponed: bool,
+    pub(super) replies: Replies,
+    pub(super) eviction: Eviction,
+    /// The connection ends.
+    pub(super) closing: Option<Closing>,
+    /// Its last command, as CLIENT LIST names it.
+    pub(super) last_command: &'static str,
+    /// When it connected, as far as the node has seen, in wall-clock microseconds.
+    pub(super) since_us: u64,
+    /// When it sent its last command.
+    pub(super) active_us: u64,
+    /// What is to be sent to it.
+    pub(super) out: BytesMut,
+}
+
+/// The two ends of a connection, as CLIENT LIST shows them.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Addresses {
+    /// The client's.
+    pub peer: SocketAddr,
+    /// The node's.
+    pub local: SocketAddr,
+}
+
+impl Default for Addresses {
+    /// Not known: the loopback, port 0.
+    fn default() -> Self {
+        let unknown = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Addresses {
+            peer: unknown,
+            local: unknown,
+        }
+    }
 }
 
 /// The commands between MULTI and EXEC.
@@ -28,28 +74,118 @@ pub(super) struct Transaction {
     pub(super) refused: bool,
 }
 
+/// What a client listens to.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    pub(super) channels: BTreeSet<Bytes>,
+    pub(super) patterns: BTreeSet<Bytes>,
+    pub(super) shard_channels: BTreeSet<Bytes>,
+}
+
+/// How a connection ends.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Closing {
+    /// After the replies so far.
+    AfterReplies,
+    /// At once, as CLIENT KILL ends others.
+    Now,
+}
+
+/// What CLIENT REPLY set.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) enum Replies {
+    #[default]
+    On,
+    Off,
+    /// No reply to the command after this one.
+    SkipNext,
+    /// No reply to this command.
+    Skip,
+}
+
+/// What CLIENT NO-EVICT set. Only CLIENT LIST shows it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) enum Eviction {
+    #[default]
+    Allowed,
+    Refused,
+}
+
+impl Subscriptions {
+    /// The names of a kind.
+    pub(super) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
+        match kind {
+            Kind::Channel => &mut self.channels,
+            Kind::Pattern => &mut self.patterns,
+            Kind::Shard => &mut self.shard_channels,
+        }
+    }
+
+    /// How many channels and patterns, shard channels not counted.
+    pub(super) fn count(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    /// Whether there are any (`CLIENT_PUBSUB`).
+    pub(super) fn any(&self) -> bool {
+        self.count() + self.shard_channels.len() > 0
+    }
+}
+
 impl Session {
-    pub(super) fn new(id: u64) -> Self {
+    /// A client that has just connected.
+    pub(super) fn new(id: u64, addresses: Addresses, authenticated: bool, now_us: u64) -> Self {
         Session {
             id,
-            ..Session::default()
+            name: Bytes::new(),
+            addresses,
+            resp: Resp::V2,
+            authenticated,
+            transaction: None,
+            watched: Vec::new(),
+            subscriptions: Subscriptions::default(),
+            tracking: None,
+            blocked: None,
+            postponed: false,
+            replies: Replies::On,
+            eviction: Eviction::Allowed,
+            closing: None,
+            last_command: "NULL",
+            since_us: now_us,
+            active_us: now_us,
+            out: BytesMut::new(),
         }
     }
 
-    /// `unwatchAllKeys`.
-    pub(super) fn unwatch(&mut self, db: &mut Db) {
-        for key in self.watched.drain(..) {
-            db.unwatch(&key, self.id);
+    /// Answers a request, unless CLIENT REPLY says not to.
+    pub(super) fn answer(&mut self, reply: &Reply) {
+        if matches!(self.replies, Replies::On | Replies::SkipNext) {
+            reply.encode(self.resp, &mut self.out);
         }
     }
 
-    /// Back to what a new connection is (RESET, or the connection's end).
-    pub(super) fn reset(&mut self, db: &mut Db) {
-        self.unwatch(db);
-        *self = Session {
-            id: self.id,
-            closing: self.closing,
-            ..Session::default()
-        };
+    /// The head of an array whose items come one by one.
+    pub(super) fn answer_array_of(&mut self, len: usize) {
+        if matches!(self.replies, Replies::On | Replies::SkipNext) {
+            super::reply::array_header(&mut self.out, len);
+        }
+    }
+
+    /// Sends what answers no request. As in `prepareClientToWrite`, CLIENT REPLY
+    /// OFF holds messages back in RESP2 alone.
+    pub(super) fn push(&mut self, message: &Reply) {
+        if self.resp == Resp::V3 || matches!(self.replies, Replies::On | Replies::SkipNext) {
+            message.encode(self.resp, &mut self.out);
+        }
+    }
+
+    /// Whether it is in the state where RESP2 allows few commands.
+    pub(super) fn only_listens(&self) -> bool {
+        self.resp == Resp::V2 && self.subscriptions.any()
+    }
+
+    /// Whether its next request may be handled.
+    pub(super) fn is_free(&self) -> bool {
+        self.blocked.is_none() && self.closing.is_none()
     }
 }

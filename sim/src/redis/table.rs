@@ -1,8 +1,13 @@
 //! The command table: name, arity, flags, keys, function (`src/commands.c`).
 
-use super::cmd::{connection, del, expire, get, incr, keys, multi, script, server, set};
+use super::changes::Class;
+use super::cmd::{
+    auth, blocking, client, config, connection, debug, del, expire, get, incr, keys, multi, pubsub,
+    script, server, set, tracking,
+};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
 use super::cmd::{zset_range, zsets};
+use super::number::parse_i64;
 use super::reply::{Answer, Error};
 use super::session::Session;
 use super::state::State;
@@ -24,15 +29,35 @@ pub(super) struct Command {
 /// One call of a command: whose it is, when, and with what.
 pub(super) struct Call<'a> {
     pub(super) state: &'a mut State,
-    pub(super) session: &'a mut Session,
+    /// The client whose request this is; a script's commands are its client's.
+    pub(super) client: u64,
     /// The words of the request, the command's own first.
     pub(super) args: &'a [&'a [u8]],
     /// The node's wall clock, in microseconds since the Unix epoch. One reading
     /// for a command, a transaction or a script.
     pub(super) wall_us: u64,
+    pub(super) context: Context,
+}
+
+/// Where a command is called from. Only a direct call can wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    Direct,
+    Transaction,
+    Script,
 }
 
 impl Call<'_> {
+    /// The session of the client whose request this is.
+    pub(super) fn session(&mut self) -> &mut Session {
+        self.state.client(self.client)
+    }
+
+    /// `notifyKeyspaceEvent`: to be called by a command for what it did to a key.
+    pub(super) fn notify(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.state.db.changes.event(class, event, key);
+    }
+
     /// The node's wall clock in milliseconds, the unit of expiry.
     pub(super) fn now_ms(&self) -> i64 {
         (self.wall_us / 1000) as i64
@@ -58,6 +83,14 @@ pub(super) enum Flag {
     Stale,
     /// Works before authentication.
     NoAuth,
+    /// For whoever runs the server.
+    Admin,
+    /// About subscriptions and messages.
+    PubSub,
+    /// May make its client wait.
+    Blocking,
+    /// May not be called in a transaction.
+    NoMulti,
     /// Works while a script is running for too long.
     AllowBusy,
     /// Its keys are not where `keys` says.
@@ -76,9 +109,37 @@ impl Flag {
             Flag::Loading => "loading",
             Flag::Stale => "stale",
             Flag::NoAuth => "no_auth",
+            Flag::Admin => "admin",
+            Flag::PubSub => "pubsub",
+            Flag::Blocking => "blocking",
+            Flag::NoMulti => "no_multi",
             Flag::AllowBusy => "allow_busy",
             Flag::MovableKeys => "movablekeys",
         }
+    }
+}
+
+impl Command {
+    /// The keys among the words of a request.
+    pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
+        if self.flags.contains(&Flag::MovableKeys) {
+            // EVAL and its relatives: the number of keys, then the keys.
+            let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
+            let count = usize::try_from(count).unwrap_or(0);
+            return args.iter().copied().skip(3).take(count).collect();
+        }
+        let (first, last, step) = self.keys;
+        let last = match last {
+            ..0 => args.len() as i32 + last,
+            _ => last,
+        };
+        let indices = (first..=last).step_by(step.max(1) as usize);
+        let places = indices
+            .filter(|_| first > 0)
+            .filter_map(|index| usize::try_from(index).ok());
+        places
+            .filter_map(|place| args.get(place).copied())
+            .collect()
     }
 }
 
@@ -114,7 +175,8 @@ fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'s
 }
 
 use Flag::{
-    AllowBusy, DenyOom, Fast, Loading, MovableKeys, NoAuth, NoScript, ReadOnly, Stale, Write,
+    Admin, AllowBusy, Blocking, DenyOom, Fast, Loading, MovableKeys, NoAuth, NoMulti, NoScript,
+    PubSub, ReadOnly, Stale, Write,
 };
 
 /// No keys.
@@ -133,11 +195,23 @@ const ALL: (i32, i32, i32) = (1, -1, 1);
 /// Every command, by name.
 #[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
+    container("acl", -2, ACL),
     command("append", 3, &[Write, DenyOom, Fast], ONE, strings::append),
+    command("auth", -2, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, auth::auth),
+    command("blmove", 6, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), blocking::blmove),
+    command("blmpop", -5, &[Write, Blocking, MovableKeys], NONE, blocking::blmpop),
+    command("blpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), blocking::blpop),
+    command("brpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), blocking::brpop),
+    command("brpoplpush", 4, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), blocking::brpoplpush),
+    command("bzmpop", -5, &[Write, Blocking, MovableKeys], NONE, blocking::bzmpop),
+    command("bzpopmax", -3, &[Write, NoScript, Fast, Blocking], (1, -2, 1), blocking::bzpopmax),
+    command("bzpopmin", -3, &[Write, NoScript, Fast, Blocking], (1, -2, 1), blocking::bzpopmin),
     container("client", -2, CLIENT),
     Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, server::command) },
+    container("config", -2, CONFIG),
     command("copy", -3, &[Write, DenyOom], TWO, rename::copy),
     command("dbsize", 1, &[ReadOnly, Fast], NONE, keys::dbsize),
+    command("debug", -2, &[Admin, NoScript, Loading, Stale], NONE, debug::debug),
     command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
     command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
     command("del", -2, &[Write], ALL, del::del),
@@ -203,7 +277,11 @@ pub(super) static COMMANDS: &[Command] = &[
     command("pexpiretime", 2, &[ReadOnly, Fast], ONE, expire::pexpiretime),
     command("ping", -1, &[Fast], NONE, connection::ping),
     command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
+    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::psubscribe),
     command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
+    command("publish", 3, &[PubSub, Loading, Stale, Fast], NONE, pubsub::publish),
+    container("pubsub", -2, PUBSUB),
+    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::punsubscribe),
     command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::quit),
     command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
     command("rename", 3, &[Write], TWO, rename::rename),
@@ -222,22 +300,29 @@ pub(super) static COMMANDS: &[Command] = &[
     command("setex", 4, &[Write, DenyOom], ONE, set::setex),
     command("setnx", 3, &[Write, DenyOom, Fast], ONE, set::setnx),
     command("setrange", 4, &[Write, DenyOom], ONE, strings::setrange),
+    command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], NONE, debug::shutdown),
     command("sismember", 3, &[ReadOnly, Fast], ONE, sets::sismember),
     command("smembers", 2, &[ReadOnly], ONE, sets::smembers),
     command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
     command("smove", 4, &[Write, Fast], TWO, sets::smove),
     command("spop", -2, &[Write, Fast], ONE, sets::spop),
+    command("spublish", 3, &[PubSub, Loading, Stale, Fast], ONE, pubsub::spublish),
     command("srandmember", -2, &[ReadOnly], ONE, sets::srandmember),
     command("srem", -3, &[Write, Fast], ONE, sets::srem),
     command("sscan", -3, &[ReadOnly], ONE, scan::sscan),
+    command("ssubscribe", -2, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::ssubscribe),
     command("strlen", 2, &[ReadOnly, Fast], ONE, strings::strlen),
+    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::subscribe),
     command("substr", 4, &[ReadOnly], ONE, strings::getrange),
+    command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::sunsubscribe),
     command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
     command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
     command("type", 2, &[ReadOnly, Fast], ONE, object::type_of),
     command("unlink", -2, &[Write, Fast], ALL, del::del),
+    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
+    command("wait", 3, &[NoScript], NONE, blocking::wait),
     command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
     command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
     command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),
@@ -264,10 +349,30 @@ pub(super) static COMMANDS: &[Command] = &[
 ];
 
 #[rustfmt::skip]
+static ACL: &[Command] = &[
+    command("acl|getuser", 3, &[Admin, NoScript, Loading, Stale], NONE, auth::getuser),
+    command("acl|list", 2, &[Admin, NoScript, Loading, Stale], NONE, auth::list),
+    command("acl|users", 2, &[Admin, NoScript, Loading, Stale], NONE, auth::users),
+    command("acl|whoami", 2, &[NoScript, Loading, Stale], NONE, auth::whoami),
+];
+
+#[rustfmt::skip]
 static CLIENT: &[Command] = &[
-    command("client|getname", 2, &[NoScript, Loading, Stale], NONE, connection::client_getname),
-    command("client|id", 2, &[NoScript, Loading, Stale], NONE, connection::client_id),
-    command("client|setname", 3, &[NoScript, Loading, Stale], NONE, connection::client_setname),
+    command("client|caching", 3, &[NoScript, Loading, Stale], NONE, tracking::caching),
+    command("client|getname", 2, &[NoScript, Loading, Stale], NONE, client::getname),
+    command("client|getredir", 2, &[NoScript, Loading, Stale], NONE, tracking::getredir),
+    command("client|id", 2, &[NoScript, Loading, Stale], NONE, client::id),
+    command("client|info", 2, &[NoScript, Loading, Stale], NONE, client::info),
+    command("client|kill", -3, &[Admin, NoScript, Loading, Stale], NONE, client::kill),
+    command("client|list", -2, &[Admin, NoScript, Loading, Stale], NONE, client::list),
+    command("client|no-evict", 3, &[Admin, NoScript, Loading, Stale], NONE, client::no_evict),
+    command("client|pause", -3, &[Admin, NoScript, Loading, Stale], NONE, client::pause),
+    command("client|reply", 3, &[NoScript, Loading, Stale], NONE, client::reply),
+    command("client|setname", 3, &[NoScript, Loading, Stale], NONE, client::setname),
+    command("client|tracking", -3, &[NoScript, Loading, Stale], NONE, tracking::tracking),
+    command("client|trackinginfo", 2, &[NoScript, Loading, Stale], NONE, tracking::trackinginfo),
+    command("client|unblock", -3, &[Admin, NoScript, Loading, Stale], NONE, client::unblock),
+    command("client|unpause", 2, &[Admin, NoScript, Loading, Stale], NONE, client::unpause),
 ];
 
 #[rustfmt::skip]
@@ -279,6 +384,22 @@ static COMMAND: &[Command] = &[
 ];
 
 #[rustfmt::skip]
+static CONFIG: &[Command] = &[
+    command("config|get", -3, &[Admin, NoScript, Loading, Stale], NONE, config::get),
+    command("config|resetstat", 2, &[Admin, NoScript, Loading, Stale], NONE, config::resetstat),
+    command("config|rewrite", 2, &[Admin, NoScript, Loading, Stale], NONE, config::rewrite),
+    command("config|set", -4, &[Admin, NoScript, Loading, Stale], NONE, config::set),
+];
+
+#[rustfmt::skip]
+static PUBSUB: &[Command] = &[
+    command("pubsub|channels", -2, &[PubSub, Loading, Stale], NONE, pubsub::channels),
+    command("pubsub|numpat", 2, &[PubSub, Loading, Stale], NONE, pubsub::numpat),
+    command("pubsub|numsub", -2, &[PubSub, Loading, Stale], NONE, pubsub::numsub),
+    command("pubsub|shardchannels", -2, &[PubSub, Loading, Stale], NONE, pubsub::shard_channels),
+    command("pubsub|shardnumsub", -2, &[PubSub, Loading, Stale], NONE, pubsub::shard_numsub),
+];
+
 static OBJECT: &[Command] = &[
     command("object|encoding", 3, &[ReadOnly], SECOND, object::encoding),
     command("object|freq", 3, &[ReadOnly], SECOND, object::freq),
@@ -327,7 +448,9 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_so_every_name_is_found() {
-        for table in [COMMANDS, CLIENT, COMMAND, OBJECT, SCRIPT] {
+        for table in [
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, OBJECT, PUBSUB, SCRIPT,
+        ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {
                 let words: Vec<&[u8]> = command.name.split('|').map(str::as_bytes).collect();

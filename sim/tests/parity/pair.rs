@@ -20,6 +20,10 @@ impl Pair {
     pub fn start(connections: usize) -> Self {
         let server = RealServer::start();
         let mut node = Node::new(NodeConfig::default());
+        // As for the real server: what it deletes by itself, and when, is chance.
+        let admin = node.accept();
+        let request = b"DEBUG SET-ACTIVE-EXPIRE 0\r\n";
+        node.receive(admin, request, 0, &mut Vec::new());
         Pair {
             clock: server.connect(),
             real: (0..connections).map(|_| server.connect()).collect(),

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::Error;
 use crate::redis::table::Call;
@@ -59,6 +60,15 @@ impl Call<'_> {
         self.state.db.changed(key)
     }
 
+    /// As [`Call::changed`], by something that subscribers may hear of.
+    pub(in crate::redis) fn changed_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        let gone = self.changed(key);
+        self.notify(class, event, key);
+        if gone {
+            self.notify(Class::Generic, "del", key);
+        }
+    }
+
     /// Sets a key to a string, without a time to live.
     pub(in crate::redis) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
         let value = Value::String(text.into());
@@ -70,5 +80,6 @@ impl Call<'_> {
                 expires_at_ms,
             },
         );
+        self.notify(Class::String, "set", key);
     }
 }

@@ -1,17 +1,26 @@
-//! Commands about the connection itself: PING, ECHO, HELLO, CLIENT, QUIT, RESET.
+//! Commands about the connection itself: PING, ECHO, HELLO, QUIT, RESET.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::auth;
+use super::client::valid_name;
 use crate::redis::number::parse_i64;
-use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::reply::{Answer, Error, Reply, Resp};
+use crate::redis::session::Closing;
 use crate::redis::state::VERSION;
 use crate::redis::table::Call;
 
 /// `PING [message]`.
 pub(in crate::redis) fn ping(call: &mut Call<'_>) -> Answer {
+    let only_listens = call.session().only_listens();
     match call.args {
+        // What cannot be told from a message by its kind says what it is.
+        [_] | [_, _] if only_listens => Ok(Reply::Array(vec![
+            Reply::bulk("pong"),
+            Reply::bulk(call.args.get(1).unwrap_or(&&b""[..])),
+        ])),
         [_] => Ok(Reply::Status(Cow::Borrowed("PONG"))),
         [_, message] => Ok(Reply::bulk(message)),
         _ => Err(crate::redis::dispatch::wrong_arity("ping")),
@@ -25,103 +34,93 @@ pub(in crate::redis) fn echo(call: &mut Call<'_>) -> Answer {
 
 /// `QUIT`: the server closes the connection after its OK.
 pub(in crate::redis) fn quit(call: &mut Call<'_>) -> Answer {
-    call.session.closing = true;
+    call.session().closing = Some(Closing::AfterReplies);
     Ok(Reply::OK)
 }
 
 /// `RESET`: the connection is as a new one, without transaction, watches, name.
 pub(in crate::redis) fn reset(call: &mut Call<'_>) -> Answer {
-    call.session.reset(&mut call.state.db);
+    call.state.reset(call.client);
     Ok(Reply::Status(Cow::Borrowed("RESET")))
 }
 
-/// `HELLO [version [AUTH user password] [SETNAME name]]`. RESP2 only, for now.
+/// `HELLO [version [AUTH user password] [SETNAME name]]`.
 pub(in crate::redis) fn hello(call: &mut Call<'_>) -> Answer {
-    let mut name = None;
-    if let [_, version, options @ ..] = call.args {
-        match parse_i64(version) {
-            Some(2) => {}
+    let mut options = HelloOptions::default();
+    if let [_, version, words @ ..] = call.args {
+        options = HelloOptions::parse(version, words)?;
+    }
+    if let Some((user, password)) = options.auth {
+        auth::check(call.state, user, password)?;
+        call.session().authenticated = true;
+    }
+    if !call.session().authenticated {
+        return Err(Error::of(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the \
+             HELLO AUTH <user> <pass> option can be used to authenticate the client and select \
+             the RESP protocol version at the same time",
+        ));
+    }
+    let session = call.session();
+    if let Some(name) = options.name {
+        session.name = name;
+    }
+    session.resp = options.resp.unwrap_or(session.resp);
+    let proto = match session.resp {
+        Resp::V2 => 2,
+        Resp::V3 => 3,
+    };
+    let pair = |key: &str, value: Reply| (Reply::bulk(key), value);
+    Ok(Reply::Map(vec![
+        pair("server", Reply::bulk("redis")),
+        pair("version", Reply::bulk(VERSION)),
+        pair("proto", Reply::Integer(proto)),
+        pair("id", Reply::Integer(call.client as i64)),
+        pair("mode", Reply::bulk("standalone")),
+        pair("role", Reply::bulk("master")),
+        pair("modules", Reply::Array(Vec::new())),
+    ]))
+}
+
+/// What HELLO asks for.
+#[derive(Default)]
+struct HelloOptions<'a> {
+    resp: Option<Resp>,
+    auth: Option<(&'a [u8], &'a [u8])>,
+    name: Option<Bytes>,
+}
+
+impl<'a> HelloOptions<'a> {
+    fn parse(version: &[u8], mut words: &[&'a [u8]]) -> Result<Self, Error> {
+        let mut options = HelloOptions::default();
+        options.resp = match parse_i64(version) {
+            Some(2) => Some(Resp::V2),
+            Some(3) => Some(Resp::V3),
             Some(_) => return Err(Error::of("NOPROTO unsupported protocol version")),
             None => {
                 return Err(Error::of(
                     "ERR Protocol version is not an integer or out of range",
                 ));
             }
-        }
-        name = hello_options(options)?;
-    }
-    if let Some(name) = name {
-        call.session.name = name;
-    }
-    let pair = |key: &str, value: Reply| [Reply::bulk(key), value];
-    Ok(Reply::Array(
-        [
-            pair("server", Reply::bulk("redis")),
-            pair("version", Reply::bulk(VERSION)),
-            pair("proto", Reply::Integer(2)),
-            pair("id", Reply::Integer(call.session.id as i64)),
-            pair("mode", Reply::bulk("standalone")),
-            pair("role", Reply::bulk("master")),
-            pair("modules", Reply::Array(Vec::new())),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
-    ))
-}
-
-/// Reads the options of HELLO; returns the name to set.
-fn hello_options(mut options: &[&[u8]]) -> Result<Option<Bytes>, Error> {
-    let mut name = None;
-    while let [option, rest @ ..] = options {
-        options = match rest {
-            [user, _password, rest @ ..] if option.eq_ignore_ascii_case(b"auth") => {
-                // The default user of a default configuration has no password and
-                // takes any; there is no other user.
-                if *user != b"default" {
-                    return Err(Error::of(
-                        "WRONGPASS invalid username-password pair or user is disabled.",
-                    ));
-                }
-                rest
-            }
-            [new, rest @ ..] if option.eq_ignore_ascii_case(b"setname") => {
-                name = Some(valid_name(new)?);
-                rest
-            }
-            _ => {
-                let mut text = b"ERR Syntax error in HELLO option '".to_vec();
-                text.extend_from_slice(option);
-                text.push(b'\'');
-                return Err(Error::new(text));
-            }
         };
+        while let [option, rest @ ..] = words {
+            words = match rest {
+                [user, password, rest @ ..] if option.eq_ignore_ascii_case(b"auth") => {
+                    options.auth = Some((user, password));
+                    rest
+                }
+                [name, rest @ ..] if option.eq_ignore_ascii_case(b"setname") => {
+                    options.name = Some(valid_name(name)?);
+                    rest
+                }
+                _ => {
+                    let mut text = b"ERR Syntax error in HELLO option '".to_vec();
+                    text.extend_from_slice(option);
+                    text.push(b'\'');
+                    return Err(Error::new(text));
+                }
+            };
+        }
+        Ok(options)
     }
-    Ok(name)
-}
-
-/// `CLIENT ID`.
-pub(in crate::redis) fn client_id(call: &mut Call<'_>) -> Answer {
-    Ok(Reply::Integer(call.session.id as i64))
-}
-
-/// `CLIENT GETNAME`.
-pub(in crate::redis) fn client_getname(call: &mut Call<'_>) -> Answer {
-    let name = &call.session.name;
-    Ok(Reply::bulk_or_nil((!name.is_empty()).then(|| name.clone())))
-}
-
-/// `CLIENT SETNAME name`; an empty name takes it away.
-pub(in crate::redis) fn client_setname(call: &mut Call<'_>) -> Answer {
-    call.session.name = valid_name(call.args[2])?;
-    Ok(Reply::OK)
-}
-
-fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
-    if !name.iter().all(u8::is_ascii_graphic) {
-        return Err(Error::of(
-            "ERR Client names cannot contain spaces, newlines or special characters.",
-        ));
-    }
-    Ok(Bytes::copy_from_slice(name))
 }

@@ -1,6 +1,7 @@
 //! Expiry times: EXPIRE and its three relatives, TTL, PERSIST (`src/expire.c`).
 
 use super::integer;
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 
@@ -39,9 +40,11 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     // `checkAlreadyExpired`: a time that is not in the future deletes at once.
     if when <= now_ms {
         call.state.db.remove(key, now_ms);
+        call.notify(Class::Generic, "del", key);
     } else {
         entry.expires_at_ms = Some(when);
         call.state.db.touch(key);
+        call.notify(Class::Generic, "expire", key);
     }
     Ok(Reply::Integer(1))
 }
@@ -53,6 +56,7 @@ pub(in crate::redis) fn persist(call: &mut Call<'_>) -> Answer {
     let had = entry.is_some_and(|entry| entry.expires_at_ms.take().is_some());
     if had {
         call.state.db.touch(call.args[1]);
+        call.notify(Class::Generic, "persist", call.args[1]);
     }
     Ok(Reply::Integer(had.into()))
 }

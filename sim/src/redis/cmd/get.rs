@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::table::Call;
 
@@ -22,6 +23,8 @@ pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
 pub(in crate::redis) fn getdel(call: &mut Call<'_>) -> Answer {
     let value = get(call)?;
     let now_ms = call.now_ms();
-    call.state.db.remove(call.args[1], now_ms);
+    if call.state.db.remove(call.args[1], now_ms).is_some() {
+        call.notify(Class::Generic, "del", call.args[1]);
+    }
     Ok(value)
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::SYNTAX;
 use super::expire::Time;
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 
@@ -22,11 +23,17 @@ pub(in crate::redis) fn getex(call: &mut Call<'_>) -> Answer {
     let db = &mut call.state.db;
     if expires_at_ms.is_some_and(|when| when <= now_ms) {
         db.remove(key, now_ms);
+        call.notify(Class::Generic, "del", key);
     } else if let Some(entry) = db.get_mut(key, now_ms) {
         let had = entry.expires_at_ms.is_some();
         entry.expires_at_ms = expires_at_ms;
         if had || expires_at_ms.is_some() {
             db.touch(key);
+            let event = match expires_at_ms {
+                Some(_) => "expire",
+                None => "persist",
+            };
+            call.notify(Class::Generic, event, key);
         }
     }
     Ok(Reply::Bulk(value))

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, float_reply, integer, map};
+use crate::redis::changes::Class;
 use crate::redis::dispatch::wrong_arity;
 use crate::redis::float::LongDouble;
 use crate::redis::number::parse_i64;
@@ -30,7 +31,7 @@ fn set_fields(call: &mut Call<'_>, name: &str) -> Result<usize, Error> {
     let new = pairs
         .filter(|pair| hash.set(pair[0], Bytes::copy_from_slice(pair[1])))
         .count();
-    call.changed(key);
+    call.changed_by(Class::Hash, "hset", key);
     Ok(new)
 }
 
@@ -42,7 +43,7 @@ pub(in crate::redis) fn hsetnx(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Integer(0));
     }
     hash.set(field, Bytes::copy_from_slice(value));
-    call.changed(key);
+    call.changed_by(Class::Hash, "hset", key);
     Ok(Reply::Integer(1))
 }
 
@@ -95,7 +96,7 @@ pub(in crate::redis) fn hdel(call: &mut Call<'_>) -> Answer {
     };
     let removed = fields.iter().filter(|field| hash.remove(field)).count();
     if removed > 0 {
-        call.changed(key);
+        call.changed_by(Class::Hash, "hdel", key);
     }
     Ok(Reply::Integer(removed as i64))
 }
@@ -132,7 +133,7 @@ pub(in crate::redis) fn hincrby(call: &mut Call<'_>) -> Answer {
     let new = old
         .checked_add(increment)
         .ok_or(Error::of("ERR increment or decrement would overflow"))?;
-    set_field(call, new.to_string())?;
+    set_field(call, "hincrby", new.to_string())?;
     Ok(Reply::Integer(new))
 }
 
@@ -147,13 +148,17 @@ pub(in crate::redis) fn hincrbyfloat(call: &mut Call<'_>) -> Answer {
         None => LongDouble::ZERO,
     };
     let (text, reply) = float_reply(old.plus(increment))?;
-    set_field(call, text)?;
+    set_field(call, "hincrbyfloat", text)?;
     Ok(reply)
 }
 
-fn set_field(call: &mut Call<'_>, value: impl Into<Bytes>) -> Result<(), Error> {
+fn set_field(
+    call: &mut Call<'_>,
+    event: &'static str,
+    value: impl Into<Bytes>,
+) -> Result<(), Error> {
     let (key, field) = (call.args[1], call.args[2]);
     call.edit_or_create::<Hash>(key)?.set(field, value.into());
-    call.changed(key);
+    call.changed_by(Class::Hash, event, key);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::{NOT_AN_INTEGER, integer};
+use crate::redis::changes::Class;
 use crate::redis::number::{parse_i64, push_i64};
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -41,7 +42,7 @@ fn add(call: &mut Call<'_>, increment: i64) -> Answer {
         .checked_add(increment)
         .ok_or(Error::of("ERR increment or decrement would overflow"))?;
     *call.edit_or_create::<Bytes>(key)? = decimal(new);
-    call.changed(key);
+    call.changed_by(Class::String, "incrby", key);
     Ok(Reply::Integer(new))
 }
 

@@ -14,8 +14,9 @@ pub(in crate::redis) fn exists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(found as i64))
 }
 
-/// `DBSIZE`: keys that expired, and that nobody has looked at since, count.
+/// `DBSIZE`: keys that expired, and that nobody has found since, count.
 pub(in crate::redis) fn dbsize(call: &mut Call<'_>) -> Answer {
+    call.state.run_due_cycles(call.wall_us);
     Ok(Reply::Integer(call.state.db.len() as i64))
 }
 

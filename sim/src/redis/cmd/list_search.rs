@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative_or};
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 use crate::redis::value::List;
@@ -33,7 +34,7 @@ pub(in crate::redis) fn lrem(call: &mut Call<'_>) -> Answer {
         list.make_contiguous().reverse();
     }
     if removed > 0 {
-        call.changed(key);
+        call.changed_by(Class::List, "lrem", key);
     }
     Ok(Reply::Integer(removed as i64))
 }
@@ -57,7 +58,7 @@ pub(in crate::redis) fn linsert(call: &mut Call<'_>) -> Answer {
     };
     list.insert(at + after, Bytes::copy_from_slice(element));
     let len = list.len();
-    call.changed(key);
+    call.changed_by(Class::List, "linsert", key);
     Ok(Reply::Integer(len as i64))
 }
 

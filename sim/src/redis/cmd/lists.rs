@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative, slice};
+use crate::redis::changes::Class;
 use crate::redis::dispatch::wrong_arity;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -41,7 +42,7 @@ fn push_all(call: &mut Call<'_>, end: End) -> Answer {
         end.push(list, Bytes::copy_from_slice(element));
     }
     let len = list.len();
-    call.changed(key);
+    call.changed_by(Class::List, end.push_event(), key);
     Ok(Reply::Integer(len as i64))
 }
 
@@ -57,7 +58,7 @@ pub(in crate::redis) fn push(
     element: Bytes,
 ) -> Result<(), Error> {
     end.push(call.edit_or_create::<List>(key)?, element);
-    call.changed(key);
+    call.changed_by(Class::List, end.push_event(), key);
     Ok(())
 }
 
@@ -73,7 +74,7 @@ pub(in crate::redis) fn pop(
 ) -> Result<Option<Bytes>, Error> {
     let element = call.edit::<List>(key)?.and_then(|list| end.pop(list));
     if element.is_some() {
-        call.changed(key);
+        call.changed_by(Class::List, end.pop_event(), key);
     }
     Ok(element)
 }
@@ -105,7 +106,7 @@ fn pop_some(call: &mut Call<'_>, name: &str, end: End) -> Answer {
         popped.push(Reply::Bulk(element));
     }
     if !popped.is_empty() {
-        call.changed(key);
+        call.changed_by(Class::List, end.pop_event(), key);
     }
     Ok(Reply::Array(popped))
 }
@@ -134,7 +135,7 @@ pub(in crate::redis) fn lset(call: &mut Call<'_>) -> Answer {
         .ok_or(Error::of("ERR no such key"))?;
     let at = position(integer(index)?, list.len()).ok_or(Error::of("ERR index out of range"))?;
     list[at] = Bytes::copy_from_slice(element);
-    call.changed(key);
+    call.changed_by(Class::List, "lset", key);
     Ok(Reply::OK)
 }
 
@@ -168,7 +169,7 @@ pub(in crate::redis) fn ltrim(call: &mut Call<'_>) -> Answer {
     let kept = slice(start, stop, list.len());
     list.truncate(kept.end);
     list.drain(..kept.start.min(list.len()));
-    call.changed(key);
+    call.changed_by(Class::List, "ltrim", key);
     Ok(Reply::OK)
 }
 
@@ -205,6 +206,6 @@ pub(in crate::redis) fn move_one(
         return Ok(Reply::Nil);
     };
     push(call, destination, to, element.clone())?;
-    call.changed(source);
+    call.changed_by(Class::List, from.pop_event(), source);
     Ok(Reply::Bulk(element))
 }

@@ -1,7 +1,12 @@
 //! The commands, one file each where there is substance.
 
 mod access;
+pub(super) mod auth;
+pub(super) mod blocking;
+pub(super) mod client;
+pub(super) mod config;
 pub(super) mod connection;
+pub(super) mod debug;
 pub(super) mod del;
 pub(super) mod expire;
 pub(super) mod get;
@@ -13,6 +18,7 @@ pub(super) mod list_search;
 pub(super) mod lists;
 pub(super) mod multi;
 pub(super) mod object;
+pub(super) mod pubsub;
 pub(super) mod rename;
 pub(super) mod scan;
 pub(super) mod script;
@@ -20,6 +26,7 @@ pub(super) mod server;
 pub(super) mod set;
 pub(super) mod sets;
 pub(super) mod strings;
+pub(super) mod tracking;
 pub(super) mod zset_range;
 pub(super) mod zsets;
 
@@ -27,7 +34,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::float::{self, LongDouble};
+use super::float::LongDouble;
 use super::number::parse_i64;
 use super::reply::{Error, Reply};
 
@@ -65,17 +72,17 @@ pub(super) fn slice(start: i64, stop: i64, len: usize) -> Range<usize> {
 
 /// Pairs: a map in RESP3, one after the other in RESP2.
 pub(super) fn map(pairs: impl Iterator<Item = (Reply, Reply)>) -> Reply {
-    Reply::Array(pairs.flat_map(|(key, value)| [key, value]).collect())
+    Reply::Map(pairs.collect())
 }
 
 /// Members of a set: a set in RESP3, an array in RESP2.
 pub(super) fn set_of(members: Vec<Reply>) -> Reply {
-    Reply::Array(members)
+    Reply::Set(members)
 }
 
 /// A score: a double in RESP3, in RESP2 its text with 17 digits.
 pub(super) fn double(number: f64) -> Reply {
-    Reply::bulk(float::general(number, 17))
+    Reply::Double(number)
 }
 
 /// A sum of INCRBYFLOAT or HINCRBYFLOAT: its text, also as a reply.

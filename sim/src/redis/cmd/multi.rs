@@ -5,25 +5,25 @@ use bytes::Bytes;
 use crate::redis::dispatch;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Transaction;
-use crate::redis::table::Call;
+use crate::redis::table::{Call, Context};
 
 /// `MULTI`: the commands from here on are queued.
 pub(in crate::redis) fn multi(call: &mut Call<'_>) -> Answer {
-    if call.session.transaction.is_some() {
+    if call.session().transaction.is_some() {
         return Err(Error::of("ERR MULTI calls can not be nested"));
     }
-    call.session.transaction = Some(Transaction::default());
+    call.session().transaction = Some(Transaction::default());
     Ok(Reply::OK)
 }
 
 /// `EXEC`: runs the queue, unless a command in it was refused (EXECABORT) or a
 /// watched key changed (nil). Either way the watches end. Nothing is rolled back.
 pub(in crate::redis) fn exec(call: &mut Call<'_>) -> Answer {
-    let Some(transaction) = call.session.transaction.take() else {
+    let Some(transaction) = call.session().transaction.take() else {
         return Err(Error::of("ERR EXEC without MULTI"));
     };
     let changed = watched_key_changed(call);
-    call.session.unwatch(&mut call.state.db);
+    call.state.unwatch(call.client);
     if transaction.refused {
         return Err(Error::of(
             "EXECABORT Transaction discarded because of previous errors.",
@@ -32,45 +32,49 @@ pub(in crate::redis) fn exec(call: &mut Call<'_>) -> Answer {
     if changed {
         return Ok(Reply::NilArray);
     }
-    let replies = transaction.queue.iter().map(|args| {
+    // Item by item, for what a command sends to its own client comes between them.
+    call.session().answer_array_of(transaction.queue.len());
+    for args in &transaction.queue {
         let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
-        dispatch::call(&mut Call {
+        let reply = dispatch::call(&mut Call {
             state: &mut *call.state,
-            session: &mut *call.session,
+            client: call.client,
             args: &args,
             wall_us: call.wall_us,
-        })
-    });
-    Ok(Reply::Array(replies.collect()))
+            context: Context::Transaction,
+        });
+        call.session().answer(&reply);
+    }
+    Ok(Reply::NONE)
 }
 
-fn watched_key_changed(call: &Call<'_>) -> bool {
-    let now_ms = call.now_ms();
-    let session = &call.session;
-    session
-        .watched
-        .iter()
-        .any(|key| call.state.db.changed_since_watch(key, session.id, now_ms))
+fn watched_key_changed(call: &mut Call<'_>) -> bool {
+    let (now_ms, client) = (call.now_ms(), call.client);
+    let watched = std::mem::take(&mut call.session().watched);
+    let changed = |key: &Bytes| call.state.db.changed_since_watch(key, client, now_ms);
+    let any = watched.iter().any(changed);
+    call.session().watched = watched;
+    any
 }
 
 /// `DISCARD`: forgets the queue, and the watches.
 pub(in crate::redis) fn discard(call: &mut Call<'_>) -> Answer {
-    if call.session.transaction.take().is_none() {
+    if call.session().transaction.take().is_none() {
         return Err(Error::of("ERR DISCARD without MULTI"));
     }
-    call.session.unwatch(&mut call.state.db);
+    call.state.unwatch(call.client);
     Ok(Reply::OK)
 }
 
 /// `WATCH key [key …]`: the next EXEC runs only if these keys stay as they are.
 pub(in crate::redis) fn watch(call: &mut Call<'_>) -> Answer {
-    if call.session.transaction.is_some() {
+    if call.session().transaction.is_some() {
         return Err(Error::of("ERR WATCH inside MULTI is not allowed"));
     }
     let now_ms = call.now_ms();
     for key in &call.args[1..] {
-        if call.state.db.watch(key, call.session.id, now_ms) {
-            call.session.watched.push(Bytes::copy_from_slice(key));
+        if call.state.db.watch(key, call.client, now_ms) {
+            call.session().watched.push(Bytes::copy_from_slice(key));
         }
     }
     Ok(Reply::OK)
@@ -78,6 +82,6 @@ pub(in crate::redis) fn watch(call: &mut Call<'_>) -> Answer {
 
 /// `UNWATCH`.
 pub(in crate::redis) fn unwatch(call: &mut Call<'_>) -> Answer {
-    call.session.unwatch(&mut call.state.db);
+    call.state.unwatch(call.client);
     Ok(Reply::OK)
 }

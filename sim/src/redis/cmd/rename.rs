@@ -1,6 +1,7 @@
 //! RENAME, RENAMENX and COPY (`src/db.c`). The time to live goes along.
 
 use super::SYNTAX;
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -14,6 +15,8 @@ pub(in crate::redis) fn rename(call: &mut Call<'_>) -> Answer {
     {
         call.state.db.remove(new, now_ms);
         call.state.db.set(new, entry);
+        call.notify(Class::Generic, "rename_from", key);
+        call.notify(Class::Generic, "rename_to", new);
     }
     Ok(Reply::OK)
 }
@@ -27,6 +30,8 @@ pub(in crate::redis) fn renamenx(call: &mut Call<'_>) -> Answer {
     }
     if let Some(entry) = call.state.db.remove(key, now_ms) {
         call.state.db.set(new, entry);
+        call.notify(Class::Generic, "rename_from", key);
+        call.notify(Class::Generic, "rename_to", new);
     }
     Ok(Reply::Integer(1))
 }
@@ -53,6 +58,7 @@ pub(in crate::redis) fn copy(call: &mut Call<'_>) -> Answer {
     }
     db.remove(destination, now_ms);
     db.set(destination, entry);
+    call.notify(Class::Generic, "copy_to", destination);
     Ok(Reply::Integer(1))
 }
 

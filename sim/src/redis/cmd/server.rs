@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
+
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::state::{State, VERSION};
 use crate::redis::table::{COMMANDS, Call, Command, find};
@@ -23,6 +25,7 @@ pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
         wanted.iter().any(is)
     };
     let every = wanted.is_empty() || named("all") || named("default") || named("everything");
+    call.state.run_due_cycles(call.wall_us);
     let mut text = String::new();
     for (name, body) in SECTIONS {
         if every || named(name) {
@@ -35,7 +38,7 @@ pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
             text.push_str(&body(call.state));
         }
     }
-    Ok(Reply::bulk(text))
+    Ok(Reply::Verbatim(Bytes::from(text)))
 }
 
 type Section = (&'static str, fn(&State) -> String);
@@ -48,7 +51,11 @@ const SECTIONS: [Section; 5] = [
         )
     }),
     ("Clients", |state| {
-        format!("connected_clients:{}\r\n", state.connected_clients)
+        format!(
+            "connected_clients:{}\r\nblocked_clients:{}\r\n",
+            state.clients.len(),
+            state.waiting.len()
+        )
     }),
     ("Stats", |state| {
         format!(
@@ -100,7 +107,7 @@ pub(in crate::redis) fn command_info(call: &mut Call<'_>) -> Answer {
 
 /// `COMMAND DOCS`, which `redis-cli` asks for hints: there are none.
 pub(in crate::redis) fn command_docs(_: &mut Call<'_>) -> Answer {
-    Ok(Reply::Array(Vec::new()))
+    Ok(Reply::Map(Vec::new()))
 }
 
 /// The ten fields of Redis 7. ACL categories, tips and key specifications stay
@@ -114,13 +121,13 @@ fn describe(command: &Command) -> Reply {
     Reply::Array(vec![
         Reply::bulk(command.name),
         Reply::Integer(command.arity.into()),
-        Reply::Array(flags.collect()),
+        Reply::Set(flags.collect()),
         Reply::Integer(first.into()),
         Reply::Integer(last.into()),
         Reply::Integer(step.into()),
-        Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
+        Reply::Set(Vec::new()),
+        Reply::Set(Vec::new()),
+        Reply::Set(Vec::new()),
         Reply::Array(command.subcommands.iter().map(describe).collect()),
     ])
 }

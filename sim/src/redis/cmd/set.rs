@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::SYNTAX;
 use super::expire::{Base, Time, Unit};
 use super::get::get;
+use crate::redis::changes::Class;
 use crate::redis::db::Entry;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -43,6 +44,10 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
         },
     };
     call.state.db.set(key, entry);
+    call.notify(Class::String, "set", key);
+    if let Expiry::At(_) = options.expiry {
+        call.notify(Class::Generic, "expire", key);
+    }
     Ok(old_value.unwrap_or(Reply::OK))
 }
 
@@ -73,6 +78,8 @@ fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
         value: Value::String(Bytes::copy_from_slice(call.args[3])),
     };
     call.state.db.set(call.args[1], entry);
+    call.notify(Class::String, "set", call.args[1]);
+    call.notify(Class::Generic, "expire", call.args[1]);
     Ok(Reply::OK)
 }
 

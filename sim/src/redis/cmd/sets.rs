@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative, set_of};
+use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 use crate::redis::value::Set;
@@ -18,7 +19,7 @@ pub(in crate::redis) fn sadd(call: &mut Call<'_>) -> Answer {
     let set = call.edit_or_create::<Set>(key)?;
     let added = members.iter().filter(|member| set.add(member)).count();
     if added > 0 {
-        call.changed(key);
+        call.changed_by(Class::Set, "sadd", key);
     }
     Ok(Reply::Integer(added as i64))
 }
@@ -31,7 +32,7 @@ pub(in crate::redis) fn srem(call: &mut Call<'_>) -> Answer {
     };
     let removed = members.iter().filter(|member| set.remove(member)).count();
     if removed > 0 {
-        call.changed(key);
+        call.changed_by(Class::Set, "srem", key);
     }
     Ok(Reply::Integer(removed as i64))
 }
@@ -88,9 +89,9 @@ pub(in crate::redis) fn smove(call: &mut Call<'_>) -> Answer {
     if let Some(set) = call.edit::<Set>(source)? {
         set.remove(member);
     }
-    call.changed(source);
+    call.changed_by(Class::Set, "srem", source);
     call.edit_or_create::<Set>(destination)?.add(member);
-    call.changed(destination);
+    call.changed_by(Class::Set, "sadd", destination);
     Ok(Reply::Integer(1))
 }
 
@@ -109,7 +110,7 @@ pub(in crate::redis) fn spop(call: &mut Call<'_>) -> Answer {
         for member in &drawn {
             set.remove(member);
         }
-        call.changed(key);
+        call.changed_by(Class::Set, "spop", key);
     }
     Ok(match count {
         None => Reply::bulk_or_nil(drawn.into_iter().next()),

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, float_reply, integer};
+use crate::redis::changes::Class;
 use crate::redis::dispatch::wrong_arity;
 use crate::redis::float::LongDouble;
 use crate::redis::reply::{Answer, Error, Reply};
@@ -61,7 +62,7 @@ pub(in crate::redis) fn append(call: &mut Call<'_>) -> Answer {
     if new.len() > MAX_BYTES {
         return Err(TOO_LONG);
     }
-    replace(call, new)
+    replace(call, "append", new)
 }
 
 /// `SETRANGE key offset value`: the length then. What is missing before the offset
@@ -81,17 +82,17 @@ pub(in crate::redis) fn setrange(call: &mut Call<'_>) -> Answer {
     let mut new = old.map_or_else(Vec::new, |old| old.to_vec());
     new.resize(new.len().max(end), 0);
     new[offset..end].copy_from_slice(part);
-    replace(call, new)
+    replace(call, "setrange", new)
 }
 
 const TOO_LONG: Error = Error::of("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 
 /// Changes a string and keeps its time to live.
-fn replace(call: &mut Call<'_>, new: Vec<u8>) -> Answer {
+fn replace(call: &mut Call<'_>, event: &'static str, new: Vec<u8>) -> Answer {
     let key = call.args[1];
     let len = new.len();
     *call.edit_or_create::<Bytes>(key)? = new.into();
-    call.changed(key);
+    call.changed_by(Class::String, event, key);
     Ok(Reply::Integer(len as i64))
 }
 
@@ -130,6 +131,6 @@ pub(in crate::redis) fn incrbyfloat(call: &mut Call<'_>) -> Answer {
     let increment = LongDouble::parse(increment).ok_or(NOT_A_FLOAT)?;
     let (text, reply) = float_reply(old.plus(increment))?;
     *call.edit_or_create::<Bytes>(key)? = text;
-    call.changed(key);
+    call.changed_by(Class::String, "incrbyfloat", key);
     Ok(reply)
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, slice, zsets};
+use crate::redis::changes::Class;
 use crate::redis::float::parse_bound;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -80,7 +81,12 @@ fn remove(call: &mut Call<'_>, by: By) -> Answer {
     };
     let removed = zset.remove_ranks(interval.ranks(zset)).len();
     if removed > 0 {
-        call.changed(key);
+        let event = match by {
+            By::Rank => "zremrangebyrank",
+            By::Score => "zremrangebyscore",
+            By::Lex => "zremrangebylex",
+        };
+        call.changed_by(Class::SortedSet, event, key);
     }
     Ok(Reply::Integer(removed as i64))
 }

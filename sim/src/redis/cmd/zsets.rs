@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, SYNTAX, double, not_negative};
+use crate::redis::changes::Class;
 use crate::redis::float::parse_f64;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
@@ -43,7 +44,7 @@ fn add(call: &mut Call<'_>, options: Options) -> Answer {
         .iter()
         .try_for_each(|(score, member)| options.apply(zset, *score, member, &mut outcome));
     if outcome.added + outcome.updated > 0 {
-        call.changed(key);
+        call.changed_by(Class::SortedSet, options.event(), key);
     }
     added.map(|()| options.reply(outcome))
 }
@@ -141,6 +142,13 @@ impl Options {
         Ok(())
     }
 
+    fn event(&self) -> &'static str {
+        match self.increment {
+            true => "zincr",
+            false => "zadd",
+        }
+    }
+
     fn reply(&self, outcome: Outcome) -> Reply {
         if self.increment {
             return outcome.score.map_or(Reply::Nil, double);
@@ -160,7 +168,7 @@ pub(in crate::redis) fn zrem(call: &mut Call<'_>) -> Answer {
     };
     let removed = members.iter().filter(|member| zset.remove(member)).count();
     if removed > 0 {
-        call.changed(key);
+        call.changed_by(Class::SortedSet, "zrem", key);
     }
     Ok(Reply::Integer(removed as i64))
 }
@@ -208,7 +216,7 @@ pub(in crate::redis) fn zrevrank(call: &mut Call<'_>) -> Answer {
 
 /// `ZPOPMIN key [count]`: the members of the lowest scores, which are gone then.
 pub(in crate::redis) fn zpopmin(call: &mut Call<'_>) -> Answer {
-    pop(call, |zset, count| {
+    pop(call, "zpopmin", |zset, count| {
         let count = count.min(zset.len());
         zset.remove_ranks(0..count)
     })
@@ -216,7 +224,7 @@ pub(in crate::redis) fn zpopmin(call: &mut Call<'_>) -> Answer {
 
 /// `ZPOPMAX key [count]`: the members of the highest scores, the highest first.
 pub(in crate::redis) fn zpopmax(call: &mut Call<'_>) -> Answer {
-    pop(call, |zset, count| {
+    pop(call, "zpopmax", |zset, count| {
         let first = zset.len().saturating_sub(count);
         let mut popped = zset.remove_ranks(first..zset.len());
         popped.reverse();
@@ -227,7 +235,7 @@ pub(in crate::redis) fn zpopmax(call: &mut Call<'_>) -> Answer {
 /// Members with their scores.
 type Scored = Vec<(f64, Bytes)>;
 
-fn pop(call: &mut Call<'_>, take: fn(&mut Zset, usize) -> Scored) -> Answer {
+fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> Scored) -> Answer {
     let key = call.args[1];
     let count = match call.args {
         [_, _] => 1,
@@ -239,15 +247,21 @@ fn pop(call: &mut Call<'_>, take: fn(&mut Zset, usize) -> Scored) -> Answer {
     };
     let popped = take(zset, count);
     if !popped.is_empty() {
-        call.changed(key);
+        call.changed_by(Class::SortedSet, event, key);
     }
-    Ok(with_scores(popped))
+    Ok(match (call.args.len(), with_scores(popped)) {
+        // Without a count it is one member, and its score after it.
+        (2, Reply::Pairs(pairs)) => {
+            Reply::Array(pairs.into_iter().flat_map(<[Reply; 2]>::from).collect())
+        }
+        (_, pairs) => pairs,
+    })
 }
 
-/// Members, each followed by its score.
+/// Members, each with its score.
 pub(in crate::redis) fn with_scores(members: Scored) -> Reply {
-    let words = members
+    let pairs = members
         .into_iter()
-        .flat_map(|(score, member)| [Reply::Bulk(member), double(score)]);
-    Reply::Array(words.collect())
+        .map(|(score, member)| (Reply::Bulk(member), double(score)));
+    Reply::Pairs(pairs.collect())
 }

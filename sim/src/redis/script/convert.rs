@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
 
+use crate::redis::float::general;
 use crate::redis::reply::{Error, Reply};
 
 /// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
@@ -87,6 +88,16 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
                 table.raw_push(from_reply(lua, item)?)?;
             }
             Ok(Value::Table(table))
+        }
+        // A script speaks RESP2.
+        Reply::Verbatim(text) => Ok(Value::String(lua.create_string(text)?)),
+        Reply::Double(number) => Ok(Value::String(lua.create_string(general(*number, 17))?)),
+        Reply::Map(pairs) | Reply::Pairs(pairs) => {
+            let items = pairs.iter().flat_map(|(key, value)| [key, value]);
+            from_reply(lua, &Reply::Array(items.cloned().collect()))
+        }
+        Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
+            from_reply(lua, &Reply::Array(items.clone()))
         }
     }
 }

@@ -16,8 +16,7 @@ use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Sha};
 use crate::redis::dispatch;
 use crate::redis::reply::{Answer, Error, Reply};
-use crate::redis::session::Session;
-use crate::redis::table::Call;
+use crate::redis::table::{Call, Context};
 
 /// Compiled scripts kept before all are dropped: far more than a run uses.
 const MAX_SCRIPTS: usize = 1000;
@@ -165,20 +164,18 @@ impl Engine {
         script: &Function,
         access: Access,
     ) -> mlua::Result<(bool, Value, Option<String>)> {
-        // A script is a client of its own.
-        let mut session = Session::default();
-        let state = RefCell::new((&mut *call.state, &mut session));
+        let state = RefCell::new(&mut *call.state);
         let reply_to = |lua: &Lua, values: &MultiValue| -> mlua::Result<Reply> {
             let arguments = match Arguments::read(lua, values)? {
                 Ok(arguments) => arguments,
                 Err(error) => return Ok(Reply::Error(error)),
             };
-            let (state, session) = &mut *state.borrow_mut();
             let mut call = Call {
-                state,
-                session,
+                state: &mut state.borrow_mut(),
+                client: call.client,
                 args: &arguments.as_slices(),
                 wall_us: call.wall_us,
+                context: Context::Script,
             };
             Ok(dispatch::call_from_script(&mut call, access))
         };

@@ -17,6 +17,22 @@ pub(in crate::redis) enum End {
 }
 
 impl End {
+    /// What subscribers hear of an element added here.
+    pub(in crate::redis) fn push_event(self) -> &'static str {
+        match self {
+            End::Left => "lpush",
+            End::Right => "rpush",
+        }
+    }
+
+    /// What subscribers hear of an element taken from here.
+    pub(in crate::redis) fn pop_event(self) -> &'static str {
+        match self {
+            End::Left => "lpop",
+            End::Right => "rpop",
+        }
+    }
+
     /// `LEFT` or `RIGHT`, in any case.
     pub(in crate::redis) fn parse(word: &[u8]) -> Option<End> {
         if word.eq_ignore_ascii_case(b"left") {

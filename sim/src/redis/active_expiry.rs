@@ -1,0 +1,134 @@
+//! The active expiry cycle (`src/expire.c`): ten times a second the server looks
+//! at some keys with a time to live, and deletes those whose time is over.
+//!
+//! Deleting a key that is expired changes what a client can see in few ways: its
+//! notification and its invalidation come, and DBSIZE and its like count it no
+//! longer. So a node wants to be woken for cycles only while somebody listens;
+//! otherwise the cycles that should have been are made up for when it is asked to
+//! count. One difference remains: a key that nobody looked at from its end until
+//! the node's clock stepped back is there again, while a real server would have
+//! deleted it in between. As soon as the node sees the clock step back it makes up
+//! for the cycles until the last time that it saw.
+//!
+//! A cycle samples twenty keys and goes on while more than a tenth of a sample was
+//! expired (`ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP`, `config_cycle_acceptable_stale`).
+//! It takes no time, so the limit on its time, and the fast cycle that follows upon
+//! reaching it, are left out. Samples go round the keys by name, where Redis goes
+//! round its hash table.
+
+use bytes::Bytes;
+
+use super::changes::Class;
+use super::state::State;
+use super::tell::tell;
+
+/// `ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP`.
+const SAMPLE: usize = 20;
+
+/// Where the cycle is.
+pub(super) struct ActiveExpiry {
+    /// What DEBUG SET-ACTIVE-EXPIRE switches.
+    pub(super) enabled: bool,
+    /// How far the server's ticks are off the wall clock's full tenths of a second.
+    phase_us: u64,
+    /// The last tick that was done, or the first time that was seen.
+    last_us: Option<u64>,
+    /// The last key of the last sample.
+    cursor: Bytes,
+}
+
+impl ActiveExpiry {
+    /// Servers do not tick together: the seed of a start says how far it is off.
+    pub(super) fn new(seed: u64) -> Self {
+        ActiveExpiry {
+            enabled: true,
+            phase_us: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
+            last_us: None,
+            cursor: Bytes::new(),
+        }
+    }
+}
+
+impl State {
+    /// The first tick of `serverCron` at or after a time, in microseconds.
+    pub(super) fn tick_from(&self, us: u64) -> u64 {
+        let period_us = 1_000_000 / self.config.hz();
+        let phase_us = self.active_expiry.phase_us % period_us;
+        match us.checked_sub(phase_us) {
+            None => phase_us,
+            Some(after) => after.div_ceil(period_us) * period_us + phase_us,
+        }
+    }
+
+    /// When the node has to be woken for the next cycle that finds something, if
+    /// anybody would notice.
+    pub(super) fn next_cycle_us(&self) -> Option<u64> {
+        let noticed = self.caches_in_use()
+            || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty());
+        if !noticed || !self.active_expiry.enabled {
+            return None;
+        }
+        self.next_tick_with_work()
+    }
+
+    /// Notices where the wall clock is.
+    pub(super) fn see_time(&mut self, wall_us: u64) {
+        let seen = self.seen_us.replace(wall_us);
+        if let Some(seen_us) = seen.filter(|seen_us| *seen_us > wall_us) {
+            self.run_due_cycles(seen_us);
+            self.active_expiry.last_us = Some(wall_us);
+        }
+        self.active_expiry.last_us.get_or_insert(wall_us);
+    }
+
+    /// Does the cycles of the ticks until now that have not been done.
+    pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
+        if self.active_expiry.enabled {
+            while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
+                self.active_expiry.last_us = Some(tick_us);
+                self.cycle((tick_us / 1000) as i64);
+            }
+        }
+        self.active_expiry.last_us = Some(wall_us);
+    }
+
+    fn next_tick_with_work(&self) -> Option<u64> {
+        let expiry_ms = u64::try_from(self.db.earliest_expiry_ms()?).unwrap_or(0);
+        let expired_us = expiry_ms.saturating_add(1).saturating_mul(1000);
+        let after_last = self.active_expiry.last_us.map_or(0, |last_us| last_us + 1);
+        // Not so late that the sum would overflow: nobody waits for that.
+        let from = expired_us.max(after_last).min(u64::MAX / 2);
+        Some(self.tick_from(from))
+    }
+
+    /// `activeExpireCycle`, the slow one.
+    fn cycle(&mut self, now_ms: i64) {
+        loop {
+            let cursor = self.active_expiry.cursor.clone();
+            let rest = self.db.volatile_after(&cursor).take(SAMPLE);
+            let sample: Vec<(Bytes, i64)> = rest.map(|(key, when)| (key.clone(), when)).collect();
+            // The end: the next sample starts over.
+            let whole = sample.len() == SAMPLE;
+            self.active_expiry.cursor = match sample.last() {
+                Some((key, _)) if whole => key.clone(),
+                _ => Bytes::new(),
+            };
+            let stale = sample.iter().filter(|(_, when)| now_ms > *when).count();
+            for (key, _) in &sample {
+                self.db.expire_if_needed(key, now_ms);
+            }
+            // A sample that began in the middle says nothing of the start.
+            let wrapped_early = !whole && !cursor.is_empty() && stale == 0;
+            if stale * 10 <= sample.len() && !wrapped_early {
+                break;
+            }
+        }
+        tell(self);
+    }
+
+    fn caches_in_use(&self) -> bool {
+        self.clients
+            .values()
+            .any(|client| client.tracking.is_some())
+    }
+}

@@ -1,0 +1,101 @@
+//! What happened to keys, for those who want to know: keyspace notifications,
+//! client-side caches, clients that wait for a key.
+//!
+//! The keyspace writes it down here as it happens, if anybody listens at all, and
+//! [`tell`](super::tell) passes it on when the command is done. So a command
+//! function knows nothing of who listens.
+
+use bytes::Bytes;
+
+/// A class of events, as `notify-keyspace-events` has a letter for each
+/// (`src/notify.c`).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// `g`: DEL, EXPIRE, RENAME, whatever the value.
+    Generic,
+    /// `$`.
+    String,
+    /// `l`.
+    List,
+    /// `s`.
+    Set,
+    /// `h`.
+    Hash,
+    /// `z`.
+    SortedSet,
+    /// `x`: a key's time was over, and it was deleted.
+    Expired,
+    /// `n`: a key that was not there is. Not in `A`.
+    New,
+}
+
+impl Class {
+    /// Each class with its letter.
+    pub(super) const LETTERS: [(Class, char); 8] = [
+        (Class::Generic, 'g'),
+        (Class::String, '$'),
+        (Class::List, 'l'),
+        (Class::Set, 's'),
+        (Class::Hash, 'h'),
+        (Class::SortedSet, 'z'),
+        (Class::Expired, 'x'),
+        (Class::New, 'n'),
+    ];
+}
+
+/// One thing that happened to a key, or to all of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// `signalModifiedKey`: the value, or the time to live, is another one.
+    Modified(Bytes),
+    /// `notifyKeyspaceEvent`.
+    Event {
+        class: Class,
+        event: &'static str,
+        key: Bytes,
+    },
+    /// FLUSHALL.
+    Flushed,
+}
+
+/// The changes since they were last passed on.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Whether anybody wants to know. While nobody does, nothing is kept.
+    pub(super) wanted: bool,
+    log: Vec<Change>,
+}
+
+impl Changes {
+    /// `signalModifiedKey`.
+    pub(super) fn modified(&mut self, key: &[u8]) {
+        if self.wanted {
+            self.log.push(Change::Modified(Bytes::copy_from_slice(key)));
+        }
+    }
+
+    /// `notifyKeyspaceEvent`: `event` happened to `key`.
+    pub(super) fn event(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        if self.wanted {
+            let key = Bytes::copy_from_slice(key);
+            self.log.push(Change::Event { class, event, key });
+        }
+    }
+
+    /// Every key was deleted.
+    pub(super) fn flushed(&mut self) {
+        if self.wanted {
+            self.log.push(Change::Flushed);
+        }
+    }
+
+    /// Whether there is anything to pass on.
+    pub(super) fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// Takes what happened, in order.
+    pub(super) fn take(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.log)
+    }
+}

@@ -1,0 +1,252 @@
+//! BLPOP and its relatives, and WAIT. With something there they are the commands
+//! that do not block (LPOP, LMOVE, ZPOPMIN, …), and they are run as these.
+
+use bytes::Bytes;
+
+use super::{SYNTAX, integer};
+use crate::redis::blocking::{Blocked, On, block};
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::table::{self, Call, Context};
+
+/// What a waiting client wants of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::redis) enum Want {
+    /// An element, with the key before it: the command that takes it.
+    Element(&'static str),
+    /// The lowest or the highest member of a sorted set, with the key before it.
+    Member(&'static str),
+    /// An element moved to another list, with the words that LMOVE takes after the
+    /// source.
+    Move([Bytes; 3]),
+    /// Several at once: LMPOP or ZMPOP, and the words after the key.
+    Several(&'static str, Vec<Bytes>),
+}
+
+/// What a key had for a client.
+pub(in crate::redis) enum Taken {
+    /// Nothing, or another type.
+    Nothing,
+    Reply(Reply),
+}
+
+impl Want {
+    /// Takes what is wanted from a key, if it is there.
+    pub(in crate::redis) fn take(&self, call: &mut Call<'_>, key: &[u8]) -> Taken {
+        if !matches!(run(call, &[self.count(), key]), Reply::Integer(1..)) {
+            return Taken::Nothing;
+        }
+        Taken::Reply(match self {
+            Want::Element(name) => {
+                let element = run(call, &[name.as_bytes(), key]);
+                Reply::Array(vec![Reply::bulk(key), element])
+            }
+            Want::Member(name) => match run(call, &[name.as_bytes(), key]) {
+                Reply::Array(mut member) => {
+                    member.insert(0, Reply::bulk(key));
+                    Reply::Array(member)
+                }
+                other => other,
+            },
+            Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
+            Want::Several(name, rest) => {
+                let mut words: Vec<&[u8]> = vec![name.as_bytes(), b"1", key];
+                words.extend(rest.iter().map(AsRef::<[u8]>::as_ref));
+                run(call, &words)
+            }
+        })
+    }
+
+    /// What a client gets that waited in vain.
+    pub(in crate::redis) fn nothing(&self) -> Reply {
+        match self {
+            Want::Move(_) => Reply::Nil,
+            Want::Element(_) | Want::Member(_) | Want::Several(..) => Reply::NilArray,
+        }
+    }
+
+    /// The command that counts what there is.
+    fn count(&self) -> &'static [u8] {
+        match self {
+            Want::Element(_) | Want::Move(_) | Want::Several("lmpop", _) => b"llen",
+            Want::Member(_) | Want::Several(..) => b"zcard",
+        }
+    }
+}
+
+fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
+    let mut inner = Call {
+        state: &mut *call.state,
+        client: call.client,
+        args: words,
+        wall_us: call.wall_us,
+        context: call.context,
+    };
+    match table::find(words) {
+        Some(command) => (command.run)(&mut inner).unwrap_or_else(Reply::Error),
+        None => Reply::Nil,
+    }
+}
+
+/// `BLPOP key [key …] timeout`.
+pub(in crate::redis) fn blpop(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Element("lpop"))
+}
+
+/// `BRPOP key [key …] timeout`.
+pub(in crate::redis) fn brpop(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Element("rpop"))
+}
+
+/// `BZPOPMIN key [key …] timeout`.
+pub(in crate::redis) fn bzpopmin(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Member("zpopmin"))
+}
+
+/// `BZPOPMAX key [key …] timeout`.
+pub(in crate::redis) fn bzpopmax(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Member("zpopmax"))
+}
+
+/// `BLMOVE source destination LEFT | RIGHT LEFT | RIGHT timeout`.
+pub(in crate::redis) fn blmove(call: &mut Call<'_>) -> Answer {
+    let end = |word: &[u8]| match word.to_ascii_lowercase().as_slice() {
+        b"left" => Ok(Bytes::from_static(b"left")),
+        b"right" => Ok(Bytes::from_static(b"right")),
+        _ => Err(SYNTAX),
+    };
+    let ends = [end(call.args[3])?, end(call.args[4])?];
+    let until_ms = deadline(call, call.args[5])?;
+    move_element(call, ends, until_ms)
+}
+
+/// `BRPOPLPUSH source destination timeout`.
+pub(in crate::redis) fn brpoplpush(call: &mut Call<'_>) -> Answer {
+    let until_ms = deadline(call, call.args[3])?;
+    let ends = ["right", "left"].map(Bytes::from);
+    move_element(call, ends, until_ms)
+}
+
+/// `BLMPOP timeout numkeys key [key …] LEFT | RIGHT [COUNT count]`.
+pub(in crate::redis) fn blmpop(call: &mut Call<'_>) -> Answer {
+    take_several(call, "lmpop", ["left", "right"])
+}
+
+/// `BZMPOP timeout numkeys key [key …] MIN | MAX [COUNT count]`.
+pub(in crate::redis) fn bzmpop(call: &mut Call<'_>) -> Answer {
+    take_several(call, "zmpop", ["min", "max"])
+}
+
+/// `WAIT numreplicas timeout`: no replica ever acknowledges.
+pub(in crate::redis) fn wait(call: &mut Call<'_>) -> Answer {
+    let timeout_ms = integer_timeout(call.args[2])?;
+    let replicas = integer(call.args[1])?;
+    if replicas <= 0 || call.context != Context::Direct {
+        return Ok(Reply::Integer(0));
+    }
+    let until_ms = (timeout_ms > 0).then(|| call.now_ms().saturating_add(timeout_ms));
+    let on = On::Replicas;
+    block(call.state, call.client, Blocked { on, until_ms });
+    Ok(Reply::NONE)
+}
+
+fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
+    let args = call.args;
+    let (keys, timeout) = (&args[1..args.len() - 1], args[args.len() - 1]);
+    let until_ms = deadline(call, timeout)?;
+    take_or_wait(call, keys, want, until_ms)
+}
+
+fn move_element(call: &mut Call<'_>, ends: [Bytes; 2], until_ms: Option<i64>) -> Answer {
+    let [from_end, to_end] = ends;
+    let args = call.args;
+    let to = Bytes::copy_from_slice(args[2]);
+    take_or_wait(
+        call,
+        &args[1..2],
+        Want::Move([to, from_end, to_end]),
+        until_ms,
+    )
+}
+
+fn take_several(call: &mut Call<'_>, name: &'static str, ends: [&str; 2]) -> Answer {
+    const RANGE: Error = Error::of("ERR numkeys should be greater than 0");
+    let args = call.args;
+    let until_ms = deadline(call, args[1])?;
+    let count = usize::try_from(integer(args[2]).map_err(|_| RANGE)?).map_err(|_| RANGE)?;
+    if count == 0 {
+        return Err(RANGE);
+    }
+    let (keys, rest) = args[3..].split_at_checked(count).ok_or(SYNTAX)?;
+    let is_end = |word: &[u8]| {
+        ends.iter()
+            .any(|end| word.eq_ignore_ascii_case(end.as_bytes()))
+    };
+    match rest {
+        [end] if is_end(end) => {}
+        [end, option, number] if is_end(end) && option.eq_ignore_ascii_case(b"count") => {
+            const COUNT: Error = Error::of("ERR count should be greater than 0");
+            if integer(number).map_err(|_| COUNT)? <= 0 {
+                return Err(COUNT);
+            }
+        }
+        _ => return Err(SYNTAX),
+    }
+    let rest = rest.iter().map(|word| Bytes::copy_from_slice(word));
+    let want = Want::Several(name, rest.collect());
+    take_or_wait(call, keys, want, until_ms)
+}
+
+/// Takes from the first key that has something. If none has, the client waits, but
+/// not in a transaction and not in a script.
+fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Option<i64>) -> Answer {
+    for key in keys {
+        if let wrong @ Reply::Error(_) = run(call, &[want.count(), key]) {
+            return Ok(wrong);
+        }
+        if let Taken::Reply(reply) = want.take(call, key) {
+            return Ok(reply);
+        }
+    }
+    if call.context != Context::Direct {
+        return Ok(want.nothing());
+    }
+    let keys = keys.iter().map(|key| Bytes::copy_from_slice(key)).collect();
+    let on = On::Keys(keys, want);
+    block(call.state, call.client, Blocked { on, until_ms });
+    Ok(Reply::NONE)
+}
+
+/// `getTimeoutFromObjectOrReply`: a time in seconds, with a fraction or without.
+/// Returns when it is over; 0 seconds are for ever.
+fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
+    const NOT_A_FLOAT: Error = Error::of("ERR timeout is not a float or out of range");
+    let seconds: f64 = std::str::from_utf8(timeout)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .filter(|seconds: &f64| !seconds.is_nan())
+        .ok_or(NOT_A_FLOAT)?;
+    let ms = libm::ceil(seconds * 1000.0);
+    if ms < 0.0 {
+        return Err(Error::of("ERR timeout is negative"));
+    }
+    if ms > 9_223_372_036_854_775_807.0 {
+        return Err(Error::of("ERR timeout is out of range"));
+    }
+    if ms == 0.0 {
+        return Ok(None);
+    }
+    let until_ms = call.now_ms().checked_add(ms as i64);
+    until_ms
+        .map(Some)
+        .ok_or(Error::of("ERR timeout is out of range"))
+}
+
+/// A time in whole milliseconds, as WAIT and CLIENT PAUSE take it.
+pub(in crate::redis) fn integer_timeout(timeout: &[u8]) -> Result<i64, Error> {
+    let ms =
+        integer(timeout).map_err(|_| Error::of("ERR timeout is not an integer or out of range"))?;
+    if ms < 0 {
+        return Err(Error::of("ERR timeout is negative"));
+    }
+    Ok(ms)
+}

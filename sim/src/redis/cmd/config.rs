@@ -1,0 +1,82 @@
+//! CONFIG GET, SET, RESETSTAT, REWRITE.
+
+use crate::redis::config;
+use crate::redis::glob;
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::table::Call;
+
+/// `CONFIG GET pattern [pattern …]`.
+pub(in crate::redis) fn get(call: &mut Call<'_>) -> Answer {
+    let patterns: Vec<Vec<u8>> = call.args[2..]
+        .iter()
+        .map(|p| p.to_ascii_lowercase())
+        .collect();
+    let mut found = Vec::new();
+    for (parameter, value) in call.state.config.all() {
+        for name in parameter.names() {
+            if patterns
+                .iter()
+                .any(|pattern| glob::matches(pattern, name.as_bytes()))
+            {
+                found.push((Reply::bulk(name), Reply::bulk(&value)));
+            }
+        }
+    }
+    Ok(Reply::Map(found))
+}
+
+/// `CONFIG SET parameter value [parameter value …]`: all of them, or none.
+pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
+    if !call.args.len().is_multiple_of(2) {
+        return Err(crate::redis::dispatch::wrong_arity("config|set"));
+    }
+    let mut parameters = Vec::new();
+    for pair in call.args[2..].chunks_exact(2) {
+        let Some(parameter) = config::find(pair[0]) else {
+            let mut text = b"ERR Unknown option or number of arguments for CONFIG SET - '".to_vec();
+            text.extend_from_slice(pair[0]);
+            text.push(b'\'');
+            return Err(Error::new(text));
+        };
+        if parameter.is_immutable() {
+            return Err(refuse(pair[0], "can't set immutable config"));
+        }
+        let again = |known: &(&[u8], &config::Parameter, &[u8])| known.1.name == parameter.name;
+        if parameters.iter().any(again) {
+            return Err(refuse(pair[0], "duplicate parameter"));
+        }
+        parameters.push((pair[0], parameter, pair[1]));
+    }
+    let mut values = Vec::new();
+    for (name, parameter, value) in parameters {
+        let value = parameter.read(value).map_err(|why| refuse(name, &why))?;
+        values.push((parameter, value));
+    }
+    for (parameter, value) in values {
+        call.state.config.set(parameter, value);
+    }
+    call.state.listen();
+    Ok(Reply::OK)
+}
+
+/// `CONFIG RESETSTAT`: INFO counts from zero.
+pub(in crate::redis) fn resetstat(call: &mut Call<'_>) -> Answer {
+    call.state.commands_processed = 0;
+    call.state.db.expired_keys = 0;
+    Ok(Reply::OK)
+}
+
+/// `CONFIG REWRITE`: there is no file.
+pub(in crate::redis) fn rewrite(_: &mut Call<'_>) -> Answer {
+    Err(Error::of("ERR The server is running without a config file"))
+}
+
+fn refuse(name: &[u8], why: &str) -> Error {
+    let text: [&[u8]; 4] = [
+        b"ERR CONFIG SET failed (possibly related to argument '",
+        name,
+        b"') - ",
+        why.as_bytes(),
+    ];
+    Error::new(text.concat())
+}

@@ -1,0 +1,64 @@
+//! DEBUG, as far as tests of locks use it, and SHUTDOWN.
+
+use super::SYNTAX;
+use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::session::Closing;
+use crate::redis::table::Call;
+
+/// `DEBUG SLEEP seconds`, `DEBUG SET-ACTIVE-EXPIRE 0 | 1`.
+pub(in crate::redis) fn debug(call: &mut Call<'_>) -> Answer {
+    let name = call.args[1].to_ascii_lowercase();
+    match (name.as_slice(), &call.args[2..]) {
+        (b"sleep", [seconds]) => {
+            let sleep_us = leading_number(seconds) * 1e6;
+            let until_us = call.wall_us.saturating_add(sleep_us as u64);
+            call.state.asleep_until_us = Some(until_us);
+            Ok(Reply::OK)
+        }
+        (b"set-active-expire", [flag]) => {
+            call.state.run_due_cycles(call.wall_us);
+            call.state.active_expiry.enabled = leading_number(flag) >= 1.0;
+            Ok(Reply::OK)
+        }
+        _ => {
+            let text: [&[u8]; 3] = [
+                b"ERR unknown subcommand or wrong number of arguments for '",
+                call.args[1],
+                b"'. Try DEBUG HELP.",
+            ];
+            Err(Error::new(text.concat()))
+        }
+    }
+}
+
+/// C's `strtod`, for plain numbers: what is none counts as 0.
+fn leading_number(text: &[u8]) -> f64 {
+    let text = String::from_utf8_lossy(text);
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
+    text[..end].parse().unwrap_or(0.0)
+}
+
+/// `SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE]`, `SHUTDOWN ABORT`.
+pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
+    let has = |wanted: &str| {
+        let is = |word: &&[u8]| word.eq_ignore_ascii_case(wanted.as_bytes());
+        call.args[1..].iter().any(is)
+    };
+    let known = |word: &&[u8]| {
+        ["nosave", "save", "now", "force", "abort"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let contradicts = has("save") && has("nosave") || has("abort") && call.args.len() > 2;
+    if !call.args[1..].iter().all(known) || contradicts {
+        return Err(SYNTAX);
+    }
+    if has("abort") {
+        return Err(Error::of("ERR No shutdown in progress."));
+    }
+    call.state.shut_down = true;
+    // The client is not answered: its connection ends.
+    call.state.close(call.client, Closing::Now);
+    Ok(Reply::NONE)
+}
