@@ -197,7 +197,7 @@ impl On {
     /// What a client gets whose time is over.
     fn timeout_reply(&self) -> Reply {
         match self {
-            On::Keys(_, want) => want.nothing(),
+            On::Keys(..) => Reply::NilArray,
             On::Replicas => Reply::Integer(0),
         }
     }

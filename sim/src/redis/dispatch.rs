@@ -123,7 +123,7 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
-    if too_few_replicas(call.state, command) {
+    if too_few_replicas(call.state, call.client, command) {
         return NO_REPLICAS.into();
     }
     run(command, call)
@@ -134,23 +134,24 @@ const UNQUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset
 
 fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     call.state.commands_processed += 1;
+    let tracks = call.session().tracking.is_some();
+    let movable = command.flags.contains(&Flag::MovableKeys);
+    if tracks && movable && call.context != Context::Script {
+        call.state.caches.declare(command.keys_of(call.args));
+    }
     let reply = (command.run)(call).unwrap_or_else(Reply::Error);
-    if command.flags.contains(&Flag::ReadOnly) && call.session().tracking.is_some() {
-        remember(command, call);
+    if tracks && !movable && command.flags.contains(&Flag::ReadOnly) {
+        let keys = match call.context {
+            // Of a script 7.0 remembers not what it read, but what was declared.
+            Context::Script => None,
+            Context::Direct | Context::Transaction => Some(command.keys_of(call.args)),
+        };
+        tracking::remember(call.state, call.client, keys);
     }
     if !call.state.db.changes.is_empty() {
         tell(call.state);
     }
     reply
-}
-
-/// A client that tracks read keys. Of a script 7.0 remembers not the keys that it
-/// read, but those that the client declared.
-fn remember(command: &Command, call: &mut Call<'_>) {
-    let (state, client) = (&mut *call.state, call.client);
-    if call.context != Context::Script {
-        tracking::remember(state, client, command, call.args);
-    }
 }
 
 fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Command, Error> {
@@ -166,7 +167,7 @@ fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Comm
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
-    if too_few_replicas(state, command) {
+    if too_few_replicas(state, client, command) {
         return Err(NO_REPLICAS);
     }
     if only_listens && !WHILE_LISTENING.contains(&command.name) {
@@ -195,8 +196,10 @@ const WHILE_LISTENING: [&str; 9] = [
 const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
 
 /// `min-replicas-to-write`: a node without replicas has none that is good.
-fn too_few_replicas(state: &State, command: &Command) -> bool {
-    state.config.min_replicas_to_write > 0 && command.flags.contains(&Flag::Write)
+fn too_few_replicas(state: &State, client: u64, command: &Command) -> bool {
+    let writes = |command: &Command| command.flags.contains(&Flag::Write);
+    state.config.min_replicas_to_write > 0
+        && (writes(command) || state.is_exec_of(client, command, writes))
 }
 
 /// Whether a request has as many words as its command takes.

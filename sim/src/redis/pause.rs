@@ -1,7 +1,7 @@
 //! CLIENT PAUSE: requests wait until it is over.
 
 use super::state::State;
-use super::table::{Command, Flag};
+use super::table::{Command, Flag, find};
 
 /// A pause that CLIENT PAUSE began.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ impl State {
             Some(Pause {
                 whom: Whom::All, ..
             }) => true,
-            Some(_) => may_replicate(command) || self.is_exec_of_writes(client, command),
+            Some(_) => may_replicate(command) || self.is_exec_of(client, command, may_replicate),
         }
     }
 
@@ -36,18 +36,21 @@ impl State {
         self.clients.values().all(|session| !session.postponed)
     }
 
-    fn is_exec_of_writes(&self, client: u64, command: &Command) -> bool {
-        let transaction = self
-            .clients
-            .get(&client)
-            .and_then(|c| c.transaction.as_ref());
-        command.name == "exec"
-            && transaction.is_some_and(|transaction| {
-                transaction.queue.iter().any(|args| {
-                    let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
-                    super::table::find(&args).is_some_and(may_replicate)
-                })
+    /// Whether this is EXEC, and some command in the queue is of a kind.
+    pub(super) fn is_exec_of(
+        &self,
+        client: u64,
+        command: &Command,
+        is: impl Fn(&Command) -> bool,
+    ) -> bool {
+        let session = self.clients.get(&client).filter(|_| command.name == "exec");
+        let transaction = session.and_then(|session| session.transaction.as_ref());
+        transaction.is_some_and(|transaction| {
+            transaction.queue.iter().any(|args| {
+                let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
+                find(&args).is_some_and(&is)
             })
+        })
     }
 
     /// Ends the pause if it is over: the requests that it held back go on.

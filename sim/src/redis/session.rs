@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::blocking::Blocked;
 use super::pubsub::Kind;
-use super::reply::{Reply, Resp};
+use super::reply::{Reply, Resp, array_header};
 use super::tracking::Tracking;
 
 /// A client's state between two of its commands.
@@ -43,6 +43,8 @@ pub(super) struct Session {
     pub(super) active_us: u64,
     /// What is to be sent to it.
     pub(super) out: BytesMut,
+    /// Nothing more is: the last reply before the connection's end is there.
+    ended: bool,
 }
 
 /// The two ends of a connection, as CLIENT LIST shows them.
@@ -154,29 +156,43 @@ impl Session {
             since_us: now_us,
             active_us: now_us,
             out: BytesMut::new(),
+            ended: false,
         }
     }
 
-    /// Answers a request, unless CLIENT REPLY says not to.
+    /// Answers a request. If CLIENT REPLY says not to, only what confirms
+    /// subscriptions is sent.
     pub(super) fn answer(&mut self, reply: &Reply) {
-        if matches!(self.replies, Replies::On | Replies::SkipNext) {
-            reply.encode(self.resp, &mut self.out);
+        match reply {
+            Reply::Several(replies) => {
+                for reply in replies {
+                    self.answer(reply);
+                }
+            }
+            Reply::Push(_) => self.push(reply),
+            reply if self.may_answer() => reply.encode(self.resp, &mut self.out),
+            _ => {}
         }
+        // After the reply to what ended the connection.
+        self.ended = self.closing.is_some();
     }
 
     /// The head of an array whose items come one by one.
     pub(super) fn answer_array_of(&mut self, len: usize) {
-        if matches!(self.replies, Replies::On | Replies::SkipNext) {
-            super::reply::array_header(&mut self.out, len);
+        if self.may_answer() {
+            array_header(&mut self.out, len);
         }
     }
 
-    /// Sends what answers no request. As in `prepareClientToWrite`, CLIENT REPLY
-    /// OFF holds messages back in RESP2 alone.
+    /// Sends what answers no request, whatever CLIENT REPLY says.
     pub(super) fn push(&mut self, message: &Reply) {
-        if self.resp == Resp::V3 || matches!(self.replies, Replies::On | Replies::SkipNext) {
+        if !self.ended {
             message.encode(self.resp, &mut self.out);
         }
+    }
+
+    fn may_answer(&self) -> bool {
+        !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
     }
 
     /// Whether it is in the state where RESP2 allows few commands.

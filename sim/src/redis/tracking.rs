@@ -8,7 +8,6 @@ use bytes::Bytes;
 
 use super::reply::{Reply, Resp};
 use super::state::State;
-use super::table::Command;
 
 /// Where invalidations go as messages, to a client that speaks RESP2.
 const CHANNEL: &str = "__redis__:invalidate";
@@ -55,12 +54,22 @@ pub(super) struct Caches {
     /// What the client whose command runs has to be told after its reply; `None`
     /// for all keys.
     own: Vec<Option<Bytes>>,
+    /// The keys of the EVAL that is running.
+    declared: Vec<Bytes>,
     /// Keys that changed since the last broadcast, with whoever changed them last.
     changed: BTreeMap<Bytes, Option<u64>>,
 }
 
-/// `trackingRememberKeys`: a client read keys.
-pub(super) fn remember(state: &mut State, client: u64, command: &Command, args: &[&[u8]]) {
+impl Caches {
+    /// A script runs from now on: its client declared these keys.
+    pub(super) fn declare(&mut self, keys: Vec<&[u8]>) {
+        self.declared = keys.into_iter().map(Bytes::copy_from_slice).collect();
+    }
+}
+
+/// `trackingRememberKeys`: a client read keys; `None` for those that were declared
+/// of its script.
+pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>) {
     let Some(tracking) = state.clients.get(&client).and_then(|c| c.tracking.as_ref()) else {
         return;
     };
@@ -71,9 +80,13 @@ pub(super) fn remember(state: &mut State, client: u64, command: &Command, args: 
         Mode::Broadcast(_) => false,
     };
     if remembers {
-        for key in command.keys_of(args) {
-            let readers = state.caches.readers.entry(Bytes::copy_from_slice(key));
-            readers.or_default().insert(client);
+        let keys = match keys {
+            Some(keys) => keys.into_iter().map(Bytes::copy_from_slice).collect(),
+            None => state.caches.declared.clone(),
+        };
+        for key in keys {
+            let readers = state.caches.readers.entry(key).or_default();
+            readers.insert(client);
         }
     }
 }

@@ -10,4 +10,6 @@ mod pair;
 mod random;
 mod real;
 mod scripts;
+mod talk;
+mod talks;
 mod wire;

@@ -89,16 +89,7 @@ impl Pair {
 
     /// The real server's clock, in microseconds since the Unix epoch.
     fn now_us(&mut self) -> u64 {
-        let reply = self.clock.request(b"TIME\r\n");
-        let text = String::from_utf8_lossy(&reply);
-        let numbers: Vec<u64> = text
-            .split("\r\n")
-            .filter_map(|line| line.parse().ok())
-            .collect();
-        let [seconds, micros] = numbers[..] else {
-            panic!("TIME answered {text:?}");
-        };
-        seconds * 1_000_000 + micros
+        self.clock.time_us()
     }
 
     fn receive(&mut self, conn: ConnId, bytes: &[u8], now_us: u64) -> Vec<Effect> {

@@ -1,6 +1,6 @@
 //! A real `redis-server` for the time of a test.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -34,7 +34,8 @@ impl RealServer {
         server
     }
 
-    fn start_anywhere() -> Self {
+    /// As [`RealServer::start`], but it deletes expired keys in the background too.
+    pub fn start_anywhere() -> Self {
         // Between finding a free port and the server's use of it another process
         // may take it: then the next port is tried.
         (0..5)
@@ -115,6 +116,46 @@ impl RealClient {
                 Ok(len) => self.unread.extend_from_slice(&chunk[..len]),
             }
         }
+    }
+
+    /// The server's clock, in microseconds since the Unix epoch.
+    pub fn time_us(&mut self) -> u64 {
+        let reply = self.request(b"TIME\r\n");
+        let text = String::from_utf8_lossy(&reply);
+        let numbers: Vec<u64> = text
+            .split("\r\n")
+            .filter_map(|line| line.parse().ok())
+            .collect();
+        let [seconds, micros] = numbers[..] else {
+            panic!("TIME answered {text:?}");
+        };
+        seconds * 1_000_000 + micros
+    }
+
+    /// Sends bytes and waits for nothing.
+    pub fn send(&mut self, bytes: &[u8]) {
+        // A server that has closed the connection is found out on reading.
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// What has arrived by now, and whether the server closed the connection.
+    pub fn arrived(&mut self) -> (Vec<u8>, bool) {
+        let mut bytes = std::mem::take(&mut self.unread);
+        self.stream
+            .set_nonblocking(true)
+            .expect("a connected socket takes options");
+        let closed = loop {
+            let mut chunk = [0; 16 * 1024];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => break true,
+                Ok(len) => bytes.extend_from_slice(&chunk[..len]),
+                Err(error) => break error.kind() != ErrorKind::WouldBlock,
+            }
+        };
+        self.stream
+            .set_nonblocking(false)
+            .expect("a connected socket takes options");
+        (bytes, closed)
     }
 
     /// Sends bytes, whatever they are, then the end of the stream; returns all

@@ -2,6 +2,8 @@
 
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame;
+use redis_protocol::resp3;
+use redis_protocol::resp3::types::OwnedFrame as Frame3;
 
 /// A request as clients send it.
 pub fn multibulk<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
@@ -28,6 +30,53 @@ pub enum Likeness {
     Sorted,
     /// The same types, and arrays of the same length.
     Shape,
+}
+
+/// Whether two streams of replies and messages are alike, whichever protocol they
+/// are in. Each has to be frames from end to end, as an independent decoder has it.
+pub fn alike_all(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
+    let (one_frames, other_frames) = (frames(one), frames(other));
+    match (one_frames, other_frames) {
+        (Some(a), Some(b)) if likeness == Likeness::Shape => {
+            a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same_shape_3(a, b))
+        }
+        (Some(_), Some(_)) => one == other,
+        _ => false,
+    }
+}
+
+fn frames(mut bytes: &[u8]) -> Option<Vec<Frame3>> {
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        // Only RESP2 has nulls with a length.
+        let len = match decode(bytes) {
+            Ok(Some((_, len))) => len,
+            _ => 0,
+        };
+        if let Ok(Some((frame, len))) = resp3::decode::complete::decode(bytes) {
+            frames.push(frame);
+            bytes = &bytes[len..];
+        } else if len > 0 {
+            frames.push(Frame3::Null);
+            bytes = &bytes[len..];
+        } else {
+            return None;
+        }
+    }
+    Some(frames)
+}
+
+fn same_shape_3(one: &Frame3, other: &Frame3) -> bool {
+    let all = |a: &[Frame3], b: &[Frame3]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_shape_3(a, b))
+    };
+    match (one, other) {
+        (Frame3::Array { data: a, .. }, Frame3::Array { data: b, .. })
+        | (Frame3::Push { data: a, .. }, Frame3::Push { data: b, .. }) => all(a, b),
+        (Frame3::Map { data: a, .. }, Frame3::Map { data: b, .. }) => a.len() == b.len(),
+        (Frame3::Set { data: a, .. }, Frame3::Set { data: b, .. }) => a == b,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
 }
 
 pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {

@@ -18,8 +18,9 @@ pub(in crate::redis) enum Want {
     /// An element moved to another list, with the words that LMOVE takes after the
     /// source.
     Move([Bytes; 3]),
-    /// Several at once: LMPOP or ZMPOP, and the words after the key.
-    Several(&'static str, Vec<Bytes>),
+    /// Several at once, with the key before them: the command that takes them, and
+    /// how many at most.
+    Several(&'static str, Bytes),
 }
 
 /// What a key had for a client.
@@ -48,15 +49,23 @@ impl Want {
                 other => other,
             },
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
-            Want::Several(name, rest) => {
-                let mut words: Vec<&[u8]> = vec![name.as_bytes(), b"1", key];
-                words.extend(rest.iter().map(AsRef::<[u8]>::as_ref));
-                run(call, &words)
+            Want::Several(name, count) => {
+                let taken = match run(call, &[name.as_bytes(), key, count]) {
+                    // With their scores, each pair an array of its own in RESP2 too.
+                    Reply::Pairs(pairs) => Reply::Array(
+                        pairs
+                            .into_iter()
+                            .map(|pair| Reply::Array(<[Reply; 2]>::from(pair).to_vec()))
+                            .collect(),
+                    ),
+                    taken => taken,
+                };
+                Reply::Array(vec![Reply::bulk(key), taken])
             }
         })
     }
 
-    /// What a client gets that waited in vain.
+    /// What a client gets that may not wait.
     pub(in crate::redis) fn nothing(&self) -> Reply {
         match self {
             Want::Move(_) => Reply::Nil,
@@ -67,7 +76,7 @@ impl Want {
     /// The command that counts what there is.
     fn count(&self) -> &'static [u8] {
         match self {
-            Want::Element(_) | Want::Move(_) | Want::Several("lmpop", _) => b"llen",
+            Want::Element(_) | Want::Move(_) | Want::Several("lpop" | "rpop", _) => b"llen",
             Want::Member(_) | Want::Several(..) => b"zcard",
         }
     }
@@ -128,13 +137,34 @@ pub(in crate::redis) fn brpoplpush(call: &mut Call<'_>) -> Answer {
 
 /// `BLMPOP timeout numkeys key [key …] LEFT | RIGHT [COUNT count]`.
 pub(in crate::redis) fn blmpop(call: &mut Call<'_>) -> Answer {
-    take_several(call, "lmpop", ["left", "right"])
+    let until_ms = deadline(call, call.args[1])?;
+    let (keys, want) = several(&call.args[2..], LIST_ENDS)?;
+    take_or_wait(call, keys, want, until_ms)
 }
 
 /// `BZMPOP timeout numkeys key [key …] MIN | MAX [COUNT count]`.
 pub(in crate::redis) fn bzmpop(call: &mut Call<'_>) -> Answer {
-    take_several(call, "zmpop", ["min", "max"])
+    let until_ms = deadline(call, call.args[1])?;
+    let (keys, want) = several(&call.args[2..], SCORE_ENDS)?;
+    take_or_wait(call, keys, want, until_ms)
 }
+
+/// `LMPOP numkeys key [key …] LEFT | RIGHT [COUNT count]`: does not wait.
+pub(in crate::redis) fn lmpop(call: &mut Call<'_>) -> Answer {
+    let (keys, want) = several(&call.args[1..], LIST_ENDS)?;
+    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
+}
+
+/// `ZMPOP numkeys key [key …] MIN | MAX [COUNT count]`: does not wait.
+pub(in crate::redis) fn zmpop(call: &mut Call<'_>) -> Answer {
+    let (keys, want) = several(&call.args[1..], SCORE_ENDS)?;
+    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
+}
+
+/// The words for the two ends of what several are taken from, and the commands.
+type Ends = [(&'static str, &'static str); 2];
+const LIST_ENDS: Ends = [("left", "lpop"), ("right", "rpop")];
+const SCORE_ENDS: Ends = [("min", "zpopmin"), ("max", "zpopmax")];
 
 /// `WAIT numreplicas timeout`: no replica ever acknowledges.
 pub(in crate::redis) fn wait(call: &mut Call<'_>) -> Answer {
@@ -168,44 +198,44 @@ fn move_element(call: &mut Call<'_>, ends: [Bytes; 2], until_ms: Option<i64>) ->
     )
 }
 
-fn take_several(call: &mut Call<'_>, name: &'static str, ends: [&str; 2]) -> Answer {
-    const RANGE: Error = Error::of("ERR numkeys should be greater than 0");
-    let args = call.args;
-    let until_ms = deadline(call, args[1])?;
-    let count = usize::try_from(integer(args[2]).map_err(|_| RANGE)?).map_err(|_| RANGE)?;
-    if count == 0 {
-        return Err(RANGE);
-    }
-    let (keys, rest) = args[3..].split_at_checked(count).ok_or(SYNTAX)?;
-    let is_end = |word: &[u8]| {
-        ends.iter()
-            .any(|end| word.eq_ignore_ascii_case(end.as_bytes()))
+/// Reads `numkeys key [key …] end [COUNT count]`.
+fn several<'a>(words: &'a [&'a [u8]], ends: Ends) -> Result<(&'a [&'a [u8]], Want), Error> {
+    let positive = |word: &[u8], refusal: &'static str| {
+        let number = integer(word).ok().and_then(|n| usize::try_from(n).ok());
+        number.filter(|n| *n > 0).ok_or(Error::of(refusal))
     };
-    match rest {
-        [end] if is_end(end) => {}
-        [end, option, number] if is_end(end) && option.eq_ignore_ascii_case(b"count") => {
-            const COUNT: Error = Error::of("ERR count should be greater than 0");
-            if integer(number).map_err(|_| COUNT)? <= 0 {
-                return Err(COUNT);
-            }
+    let count = positive(words[0], "ERR numkeys should be greater than 0")?;
+    let (keys, rest) = words[1..].split_at_checked(count).ok_or(SYNTAX)?;
+    let (end, most) = match rest {
+        [end] => (end, 1),
+        [end, option, most] if option.eq_ignore_ascii_case(b"count") => {
+            (end, positive(most, "ERR count should be greater than 0")?)
         }
         _ => return Err(SYNTAX),
+    };
+    let mut ends = ends.iter();
+    let end = ends.find(|(word, _)| end.eq_ignore_ascii_case(word.as_bytes()));
+    let (_, command) = end.ok_or(SYNTAX)?;
+    Ok((keys, Want::Several(command, Bytes::from(most.to_string()))))
+}
+
+fn take_from_first(call: &mut Call<'_>, keys: &[&[u8]], want: &Want) -> Option<Reply> {
+    for key in keys {
+        if let wrong @ Reply::Error(_) = run(call, &[want.count(), key]) {
+            return Some(wrong);
+        }
+        if let Taken::Reply(reply) = want.take(call, key) {
+            return Some(reply);
+        }
     }
-    let rest = rest.iter().map(|word| Bytes::copy_from_slice(word));
-    let want = Want::Several(name, rest.collect());
-    take_or_wait(call, keys, want, until_ms)
+    None
 }
 
 /// Takes from the first key that has something. If none has, the client waits, but
 /// not in a transaction and not in a script.
 fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Option<i64>) -> Answer {
-    for key in keys {
-        if let wrong @ Reply::Error(_) = run(call, &[want.count(), key]) {
-            return Ok(wrong);
-        }
-        if let Taken::Reply(reply) = want.take(call, key) {
-            return Ok(reply);
-        }
+    if let Some(reply) = take_from_first(call, keys, &want) {
+        return Ok(reply);
     }
     if call.context != Context::Direct {
         return Ok(want.nothing());
@@ -226,11 +256,9 @@ fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
         .filter(|seconds: &f64| !seconds.is_nan())
         .ok_or(NOT_A_FLOAT)?;
     let ms = libm::ceil(seconds * 1000.0);
-    if ms < 0.0 {
+    // What does not fit is C's smallest number when it is converted.
+    if !(0.0..9_223_372_036_854_775_807.0).contains(&ms) {
         return Err(Error::of("ERR timeout is negative"));
-    }
-    if ms > 9_223_372_036_854_775_807.0 {
-        return Err(Error::of("ERR timeout is out of range"));
     }
     if ms == 0.0 {
         return Ok(None);

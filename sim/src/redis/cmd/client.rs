@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::blocking::integer_timeout;
-use super::{SYNTAX, integer};
+use super::{SYNTAX, integer, subcommand_syntax};
 use crate::redis::blocking::{Unblock, unblock_by_command};
 use crate::redis::pause::{Pause, Whom};
 use crate::redis::reply::{Answer, Error, Reply, Resp};
@@ -134,7 +134,7 @@ pub(in crate::redis) fn pause(call: &mut Call<'_>) -> Answer {
         [mode] if mode.eq_ignore_ascii_case(b"all") => Whom::All,
         [mode] if mode.eq_ignore_ascii_case(b"write") => Whom::Writers,
         [_] => return Err(Error::of("ERR CLIENT PAUSE mode must be WRITE or ALL")),
-        _ => return Err(SYNTAX),
+        _ => return Err(subcommand_syntax(call.args)),
     };
     let timeout_ms = integer_timeout(call.args[2])?;
     let until_ms = call
@@ -170,7 +170,7 @@ pub(in crate::redis) fn unblock(call: &mut Call<'_>) -> Answer {
                 "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
             ));
         }
-        _ => return Err(SYNTAX),
+        _ => return Err(subcommand_syntax(call.args)),
     };
     let id = u64::try_from(integer(call.args[2])?).unwrap_or(0);
     let waited = unblock_by_command(call.state, id, how);

@@ -1,5 +1,7 @@
 //! CONFIG GET, SET, RESETSTAT, REWRITE.
 
+use std::collections::BTreeMap;
+
 use crate::redis::config;
 use crate::redis::glob;
 use crate::redis::reply::{Answer, Error, Reply};
@@ -7,22 +9,27 @@ use crate::redis::table::Call;
 
 /// `CONFIG GET pattern [pattern …]`.
 pub(in crate::redis) fn get(call: &mut Call<'_>) -> Answer {
-    let patterns: Vec<Vec<u8>> = call.args[2..]
-        .iter()
-        .map(|p| p.to_ascii_lowercase())
-        .collect();
-    let mut found = Vec::new();
-    for (parameter, value) in call.state.config.all() {
-        for name in parameter.names() {
-            if patterns
-                .iter()
-                .any(|pattern| glob::matches(pattern, name.as_bytes()))
-            {
-                found.push((Reply::bulk(name), Reply::bulk(&value)));
+    let mut found: BTreeMap<Vec<u8>, String> = BTreeMap::new();
+    for pattern in &call.args[2..] {
+        let is_glob = pattern.iter().any(|b| b"[*?".contains(b));
+        let lower = pattern.to_ascii_lowercase();
+        for (parameter, value) in call.state.config.all() {
+            for name in parameter.names().map(str::as_bytes) {
+                // A name that is no pattern comes back as it was written.
+                if is_glob && glob::matches(&lower, name) {
+                    found.insert(name.to_vec(), value.clone());
+                } else if !is_glob && lower == name {
+                    found.insert(pattern.to_vec(), value.clone());
+                }
             }
         }
     }
-    Ok(Reply::Map(found))
+    let pairs = found.into_iter();
+    Ok(Reply::Map(
+        pairs
+            .map(|(name, value)| (Reply::bulk(name), Reply::bulk(value)))
+            .collect(),
+    ))
 }
 
 /// `CONFIG SET parameter value [parameter value …]`: all of them, or none.

@@ -92,8 +92,7 @@ struct HelloOptions<'a> {
 
 impl<'a> HelloOptions<'a> {
     fn parse(version: &[u8], mut words: &[&'a [u8]]) -> Result<Self, Error> {
-        let mut options = HelloOptions::default();
-        options.resp = match parse_i64(version) {
+        let resp = match parse_i64(version) {
             Some(2) => Some(Resp::V2),
             Some(3) => Some(Resp::V3),
             Some(_) => return Err(Error::of("NOPROTO unsupported protocol version")),
@@ -102,6 +101,10 @@ impl<'a> HelloOptions<'a> {
                     "ERR Protocol version is not an integer or out of range",
                 ));
             }
+        };
+        let mut options = HelloOptions {
+            resp,
+            ..HelloOptions::default()
         };
         while let [option, rest @ ..] = words {
             words = match rest {

@@ -20,14 +20,7 @@ pub(in crate::redis) fn debug(call: &mut Call<'_>) -> Answer {
             call.state.active_expiry.enabled = leading_number(flag) >= 1.0;
             Ok(Reply::OK)
         }
-        _ => {
-            let text: [&[u8]; 3] = [
-                b"ERR unknown subcommand or wrong number of arguments for '",
-                call.args[1],
-                b"'. Try DEBUG HELP.",
-            ];
-            Err(Error::new(text.concat()))
-        }
+        _ => Err(super::subcommand_syntax(call.args)),
     }
 }
 

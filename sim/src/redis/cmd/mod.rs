@@ -43,6 +43,19 @@ pub(super) const SYNTAX: Error = Error::of("ERR syntax error");
 pub(super) const NOT_AN_INTEGER: Error = Error::of("ERR value is not an integer or out of range");
 pub(super) const NOT_A_FLOAT: Error = Error::of("ERR value is not a valid float");
 
+/// The error of a subcommand with too many words, where Redis checks that itself.
+pub(super) fn subcommand_syntax(args: &[&[u8]]) -> Error {
+    let container = args[0].to_ascii_uppercase();
+    let text: [&[u8]; 5] = [
+        b"ERR unknown subcommand or wrong number of arguments for '",
+        args[1],
+        b"'. Try ",
+        &container,
+        b" HELP.",
+    ];
+    Error::new(text.concat())
+}
+
 /// An argument that has to be an integer.
 pub(super) fn integer(arg: &[u8]) -> Result<i64, Error> {
     parse_i64(arg).ok_or(NOT_AN_INTEGER)

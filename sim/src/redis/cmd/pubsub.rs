@@ -140,14 +140,7 @@ fn names(call: &Call<'_>, kind: Kind) -> Answer {
     let pattern = match call.args {
         [_, _] => b"*",
         [_, _, pattern] => *pattern,
-        _ => {
-            let text = [
-                b"ERR unknown subcommand or wrong number of arguments for '",
-                call.args[1],
-                b"'. Try PUBSUB HELP.",
-            ];
-            return Err(Error::new(text.concat()));
-        }
+        _ => return Err(super::subcommand_syntax(call.args)),
     };
     let subscribers = call.state.pubsub.of(kind);
     let matching = subscribers

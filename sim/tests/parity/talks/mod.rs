@@ -1,0 +1,66 @@
+//! Talks on several connections, a line each, that both servers have to carry on
+//! alike.
+//!
+//! A line is a request on the connection whose number it starts with, `2: PING`; on
+//! the first without one. `$2` stands for the client id of the second. Words with
+//! spaces are in double quotes. With `~` only the shapes have to be alike. `sleep N`
+//! waits N milliseconds.
+
+mod blocking;
+mod clients;
+mod config;
+mod notifications;
+mod pubsub;
+mod resp3;
+mod tracking;
+
+use std::time::Duration;
+
+use crate::talk::Talk;
+use crate::wire::Likeness;
+
+fn check(cases: &[&str]) {
+    let mut talk = Talk::start();
+    let mut failures = Vec::new();
+    for case in cases {
+        talk.clear();
+        for line in case.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (likeness, spoken) = match line.strip_prefix('~') {
+                Some(line) => (Likeness::Shape, line),
+                None => (Likeness::Bytes, line),
+            };
+            let differences = match spoken.strip_prefix("sleep ") {
+                Some(ms) => {
+                    let ms = ms.parse().expect("a line `sleep N` has a number");
+                    talk.sleep(Duration::from_millis(ms), likeness)
+                }
+                None => {
+                    let (number, request) = match spoken.split_once(": ") {
+                        Some((number, request)) if number.len() == 1 => {
+                            (number.parse().expect("a connection has a number"), request)
+                        }
+                        _ => (1, spoken),
+                    };
+                    talk.say(number, &words(request), likeness)
+                }
+            };
+            if !differences.is_empty() {
+                let differences = differences.join("\n");
+                failures.push(format!("{line}\n{differences}\n  in: {}", case.trim()));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Words parted by spaces; double quotes keep spaces in a word.
+fn words(line: &str) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(|word| word.as_bytes().to_vec())),
+            _ => words.push(part.as_bytes().to_vec()),
+        }
+    }
+    words
+}
