@@ -142,3 +142,82 @@ fn a_script_sees_one_time() {
     let twice = "return {redis.call('time')[1], redis.call('time')[2]}";
     assert_eq!(client.eval(twice), "*2\r\n$1\r\n1\r\n$1\r\n0\r\n");
 }
+
+/// What 7.0.15 answered to a client that speaks RESP3 [run].
+#[test]
+fn values_of_scripts_become_replies_of_resp3() {
+    let mut client = Client::new();
+    client.send("HELLO 3");
+    client.send("HSET h a 1 b 2");
+    client.send("SADD s 1 2");
+    client.send("ZADD z 1.5 m 2 n");
+    for (script, expected) in [
+        ("return true", ":1\r\n"),
+        ("return false", "_\r\n"),
+        ("redis.setresp(3) return true", "#t\r\n"),
+        ("redis.setresp(3) return false", "#f\r\n"),
+        ("redis.setresp(3) return nil", "_\r\n"),
+        ("return {true, false, 1}", "*3\r\n:1\r\n_\r\n:1\r\n"),
+        (
+            "redis.setresp(3) return redis.call('hgetall', 'h')",
+            "%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+        ),
+        (
+            "return redis.call('hgetall', 'h')",
+            "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+        ),
+        (
+            "redis.setresp(3) return redis.call('zrange', 'z', 0, -1, 'withscores')",
+            "*2\r\n*2\r\n$1\r\nm\r\n,1.5\r\n*2\r\n$1\r\nn\r\n,2\r\n",
+        ),
+        (
+            "redis.setresp(3) return redis.call('zscore', 'z', 'm')",
+            ",1.5\r\n",
+        ),
+        (
+            "redis.setresp(3) return redis.call('smembers', 's')",
+            "~2\r\n$1\r\n1\r\n$1\r\n2\r\n",
+        ),
+        ("return {double=1.5}", ",1.5\r\n"),
+        ("return {double=1/0}", ",inf\r\n"),
+        ("return {map={a=1}}", "%1\r\n$1\r\na\r\n:1\r\n"),
+        ("return {map={1, 2}}", "%2\r\n:1\r\n:1\r\n:2\r\n:2\r\n"),
+        ("return {set={a=true}}", "~1\r\n$1\r\na\r\n"),
+        ("return {big_number='123'}", "(123\r\n"),
+        (
+            "return {verbatim_string={format='txtx', string='hello'}}",
+            "=9\r\ntxt:hello\r\n",
+        ),
+        (
+            "return {verbatim_string={format='t', string='hello'}}",
+            "=9\r\nt  :hello\r\n",
+        ),
+        (
+            "return {verbatim_string={format=1, string='hello'}}",
+            "*0\r\n",
+        ),
+    ] {
+        assert_eq!(client.eval(script), expected, "{script}");
+    }
+}
+
+#[test]
+fn what_a_script_speaks_ends_with_it() {
+    let mut client = Client::new();
+    assert_eq!(client.eval("redis.setresp(3) return false"), ":0\r\n");
+    assert_eq!(client.eval("return false"), "$-1\r\n");
+    assert_eq!(Client::new().eval("return false"), "$-1\r\n");
+}
+
+#[test]
+fn packed_data_that_nests_without_end_gets_an_error() {
+    let mut client = Client::new();
+    let packed = client.eval("return cmsgpack.unpack(string.rep(string.char(0x91), 100000))");
+    assert!(packed.contains("stack overflow"), "{packed}");
+    let json = client.eval("return cjson.decode(string.rep('[', 100000))");
+    assert!(
+        json.contains("too many nested data structures (1001)"),
+        "{json}"
+    );
+    assert_eq!(client.eval("return 1"), ":1\r\n");
+}

@@ -7,20 +7,13 @@
 use std::fmt::Write as _;
 
 use rustc_apfloat::Float as _;
-use rustc_apfloat::ieee::X87DoubleExtended;
+use rustc_apfloat::ieee::{Double, X87DoubleExtended};
 
 /// `getDoubleFromObject` of `src/object.c`: what C's `strtod` reads, if it reads
 /// all of the text and the number is one.
 pub(super) fn parse_f64(text: &[u8]) -> Option<f64> {
     let text = number_text(text)?;
-    let number = match hexadecimal(text) {
-        None => text.parse::<f64>().ok()?,
-        Some(text) => {
-            use rustc_apfloat::ieee::Double;
-            let number = text.parse::<Double>().ok()?;
-            f64::from_bits(number.to_bits() as u64)
-        }
-    };
+    let number = read(text)?;
     let out_of_range = (number.is_infinite() && !names_infinity(text))
         || (number == 0.0 && has_nonzero_digit(text));
     (!number.is_nan() && !out_of_range).then_some(number)
@@ -34,12 +27,63 @@ pub(super) fn parse_bound(text: &[u8]) -> Option<f64> {
         return Some(0.0);
     }
     let start = text.iter().position(|b| !is_space(*b))?;
-    let text = number_text(&text[start..])?;
-    let number = match hexadecimal(text) {
-        None => text.parse::<f64>().ok()?,
-        Some(_) => return parse_f64(text.as_bytes()),
-    };
+    let number = read(number_text(&text[start..])?)?;
     (!number.is_nan()).then_some(number)
+}
+
+/// Reads a number, whatever its size: too large is infinite.
+fn read(text: &str) -> Option<f64> {
+    match hexadecimal(text) {
+        None => text.parse().ok(),
+        Some(text) => {
+            let number: Double = text.parse().ok()?;
+            Some(f64::from_bits(number.to_bits() as u64))
+        }
+    }
+}
+
+/// What C's `strtod` reads at the start of a text, and how long that is.
+pub(super) fn prefix(text: &[u8]) -> Option<(f64, usize)> {
+    let count =
+        |text: &[u8], wanted: fn(&u8) -> bool| text.iter().take_while(|b| wanted(b)).count();
+    let sign = count(text.get(..1)?, |b| matches!(b, b'+' | b'-'));
+    let rest = &text[sign..];
+    let named = |name: &[u8]| {
+        let start = rest.get(..name.len())?;
+        start.eq_ignore_ascii_case(name).then_some(name.len())
+    };
+    if let Some(len) = named(b"infinity").or(named(b"inf")).or(named(b"nan")) {
+        let text = std::str::from_utf8(&text[..sign + len]).ok()?;
+        return Some((text.parse().ok()?, sign + len));
+    }
+    let is_hexadecimal = named(b"0x").is_some()
+        && rest[2..]
+            .iter()
+            .find(|b| **b != b'.')
+            .is_some_and(u8::is_ascii_hexdigit);
+    let (start, is_digit, marks): (_, fn(&u8) -> bool, _) = match is_hexadecimal {
+        true => (2, u8::is_ascii_hexdigit, [b'p', b'P']),
+        false => (0, u8::is_ascii_digit, [b'e', b'E']),
+    };
+    let mut len = start + count(&rest[start..], is_digit);
+    let mut digits = len - start;
+    if rest.get(len) == Some(&b'.') {
+        let decimals = count(&rest[len + 1..], is_digit);
+        digits += decimals;
+        len += 1 + decimals;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if rest.get(len).is_some_and(|b| marks.contains(b)) {
+        let sign = usize::from(matches!(rest.get(len + 1), Some(b'+' | b'-')));
+        let exponent = count(&rest[len + 1 + sign..], u8::is_ascii_digit);
+        if exponent > 0 {
+            len += 1 + sign + exponent;
+        }
+    }
+    let text = std::str::from_utf8(&text[..sign + len]).ok()?;
+    Some((read(text)?, sign + len))
 }
 
 /// C's `%.<digits>g`.

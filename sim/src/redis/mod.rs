@@ -25,6 +25,8 @@ mod node;
 mod number;
 mod pause;
 mod pubsub;
+#[cfg(test)]
+mod reference;
 mod reply;
 mod request;
 mod script;

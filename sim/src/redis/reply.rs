@@ -28,8 +28,15 @@ pub(super) enum Reply {
     Double(f64),
     /// Items without order; in RESP2 an array.
     Set(Vec<Reply>),
-    /// A text of the format `txt`; in RESP2 a bulk string.
-    Verbatim(Bytes),
+    /// 1 or 0 in RESP2.
+    Bool(bool),
+    /// An integer of any size; in RESP2 a bulk string.
+    BigNumber(Bytes),
+    /// A text and its format, as `txt`; in RESP2 a bulk string.
+    Verbatim {
+        format: [u8; 3],
+        text: Bytes,
+    },
     /// What answers no request: a message, an invalidation. In RESP2 an array.
     Push(Vec<Reply>),
     /// One reply after another, where a request has any number of them but one.
@@ -58,6 +65,14 @@ impl Reply {
     /// A bulk string that copies its bytes.
     pub(super) fn bulk(bytes: impl AsRef<[u8]>) -> Reply {
         Reply::Bulk(Bytes::copy_from_slice(bytes.as_ref()))
+    }
+
+    /// A plain text for people to read.
+    pub(super) fn text(text: impl Into<Bytes>) -> Reply {
+        Reply::Verbatim {
+            format: *b"txt",
+            text: text.into(),
+        }
     }
 
     /// A bulk string, or nil.
@@ -120,12 +135,21 @@ impl Reply {
                     Resp::V3 => line(out, b',', text.as_bytes()),
                 }
             }
-            Reply::Verbatim(text) => match resp {
+            Reply::Bool(value) => match resp {
+                Resp::V2 => number_line(out, b':', (*value).into()),
+                Resp::V3 => line(out, b'#', if *value { b"t" } else { b"f" }),
+            },
+            Reply::BigNumber(digits) => match resp {
+                Resp::V2 => Reply::Bulk(digits.clone()).encode(resp, out),
+                Resp::V3 => line(out, b'(', digits),
+            },
+            Reply::Verbatim { format, text } => match resp {
                 Resp::V2 => Reply::Bulk(text.clone()).encode(resp, out),
                 Resp::V3 => {
                     // The format and its colon count.
                     number_line(out, b'=', text.len() as i64 + 4);
-                    out.extend_from_slice(b"txt:");
+                    out.extend_from_slice(format);
+                    out.put_u8(b':');
                     out.extend_from_slice(text);
                     out.extend_from_slice(b"\r\n");
                 }

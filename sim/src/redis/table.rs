@@ -5,8 +5,8 @@ use super::cmd::{
     auth, blocking, client, config, connection, debug, del, expire, get, incr, keys, multi, pubsub,
     script, server, set, tracking,
 };
+use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
-use super::cmd::{zset_range, zsets};
 use super::number::parse_i64;
 use super::reply::{Answer, Error};
 use super::session::Session;
@@ -254,6 +254,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("incrbyfloat", 3, &[Write, DenyOom, Fast], ONE, strings::incrbyfloat),
     command("info", -1, &[Loading, Stale], NONE, server::info),
     command("keys", 2, &[ReadOnly], NONE, scan::keys),
+    container("latency", -2, LATENCY),
     command("lindex", 3, &[ReadOnly], ONE, lists::lindex),
     command("linsert", 5, &[Write, DenyOom], ONE, list_search::linsert),
     command("llen", 2, &[ReadOnly, Fast], ONE, lists::llen),
@@ -267,6 +268,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("lrem", 4, &[Write], ONE, list_search::lrem),
     command("lset", 4, &[Write, DenyOom], ONE, lists::lset),
     command("ltrim", 4, &[Write], ONE, lists::ltrim),
+    container("memory", -2, MEMORY),
     command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
     command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
     command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
@@ -303,6 +305,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("setrange", 4, &[Write, DenyOom], ONE, strings::setrange),
     command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], NONE, debug::shutdown),
     command("sismember", 3, &[ReadOnly, Fast], ONE, sets::sismember),
+    container("slowlog", -2, SLOWLOG),
     command("smembers", 2, &[ReadOnly], ONE, sets::smembers),
     command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
     command("smove", 4, &[Write, Fast], TWO, sets::smove),
@@ -402,6 +405,34 @@ static PUBSUB: &[Command] = &[
     command("pubsub|shardnumsub", -2, &[PubSub, Loading, Stale], NONE, pubsub::shard_numsub),
 ];
 
+#[rustfmt::skip]
+static LATENCY: &[Command] = &[
+    command("latency|doctor", 2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::latency_doctor),
+    command("latency|graph", 3, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::latency_graph),
+    command("latency|history", 3, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::nothing),
+    command("latency|latest", 2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::nothing),
+    command("latency|reset", -2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::none),
+];
+
+static MEMORY: &[Command] = &[
+    command("memory|doctor", 2, &[], NONE, diagnostics::memory_doctor),
+    command("memory|purge", 2, &[], NONE, diagnostics::done),
+    command(
+        "memory|usage",
+        -3,
+        &[ReadOnly],
+        SECOND,
+        diagnostics::memory_usage,
+    ),
+];
+
+#[rustfmt::skip]
+static SLOWLOG: &[Command] = &[
+    command("slowlog|get", -2, &[Admin, Loading, Stale], NONE, diagnostics::slowlog_get),
+    command("slowlog|len", 2, &[Admin, Loading, Stale], NONE, diagnostics::none),
+    command("slowlog|reset", 2, &[Admin, Loading, Stale], NONE, diagnostics::done),
+];
+
 static OBJECT: &[Command] = &[
     command("object|encoding", 3, &[ReadOnly], SECOND, object::encoding),
     command("object|freq", 3, &[ReadOnly], SECOND, object::freq),
@@ -451,7 +482,8 @@ mod tests {
     #[test]
     fn tables_are_sorted_and_so_every_name_is_found() {
         for table in [
-            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, OBJECT, PUBSUB, SCRIPT,
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, LATENCY, MEMORY, SLOWLOG, OBJECT, PUBSUB,
+            SCRIPT,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {

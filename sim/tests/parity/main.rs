@@ -5,6 +5,7 @@
 //! it at the end. The fake's clock is set by asking the real server for its time.
 
 mod cases;
+mod libraries;
 mod pair;
 mod random;
 mod real;

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
 use crate::pair::Pair;
+use crate::talk::Talk;
 use crate::wire::Likeness;
 
 /// Where a sequence that failed is kept, so that it is tried again.
@@ -17,8 +18,8 @@ const REGRESSIONS: &str = "tests/regressions/parity.txt";
 
 /// With each command a request to a real server: two or three seconds.
 const SEQUENCES: u32 = 500;
-/// With `LOCKLAB_LONG=1`: a minute or two.
-const LONG_SEQUENCES: u32 = 15_000;
+/// With two connections each, of which one listens to what the other does.
+const HEARD_SEQUENCES: u32 = 200;
 /// With a new connection each: about a second.
 const STREAMS: u32 = 2000;
 
@@ -26,10 +27,8 @@ const STREAMS: u32 = 2000;
 fn any_sequence_of_commands_is_answered_alike() {
     let pair = RefCell::new(Pair::start(2));
     let sequences = prop::collection::vec((0..2_usize, commands::any()), 1..30);
-    let long = std::env::var_os("LOCKLAB_LONG").is_some();
     let compared = Cell::new(0_u32);
-    let count = if long { LONG_SEQUENCES } else { SEQUENCES };
-    check(count, sequences, |sequence| {
+    check(SEQUENCES * stamina(), sequences, |sequence| {
         let mut pair = pair.borrow_mut();
         pair.clear();
         for (connection, command) in &sequence {
@@ -41,6 +40,49 @@ fn any_sequence_of_commands_is_answered_alike() {
         Ok(())
     });
     println!("{} commands were answered alike", compared.get());
+}
+
+#[test]
+fn any_sequence_of_commands_is_heard_of_alike() {
+    let talk = RefCell::new(Talk::start());
+    let sequences = prop::collection::vec(commands::any(), 1..30);
+    check(HEARD_SEQUENCES * stamina(), sequences, |sequence| {
+        let mut talk = talk.borrow_mut();
+        talk.clear();
+        let mut say = |number, request: &str, likeness| {
+            let words: Vec<_> = request.split(' ').map(|word| word.into()).collect();
+            let differences = talk.say(number, &words, likeness);
+            match differences[..] {
+                [] => Ok(()),
+                _ => Err(TestCaseError::fail(format!(
+                    "{request}\n{}",
+                    differences.join("\n")
+                ))),
+            }
+        };
+        say(1, "HELLO 3", Likeness::Shape)?;
+        say(2, "HELLO 3", Likeness::Shape)?;
+        // What a server deletes by itself, and when, is chance.
+        say(2, "DEBUG SET-ACTIVE-EXPIRE 0", Likeness::Bytes)?;
+        say(2, "CONFIG SET notify-keyspace-events KEAn", Likeness::Bytes)?;
+        say(2, "PSUBSCRIBE __key*", Likeness::Bytes)?;
+        for command in &sequence {
+            let likeness = match likeness(command.split(' ').next().unwrap_or("").as_bytes()) {
+                Likeness::Bytes => Likeness::Bytes,
+                _ => Likeness::Shape,
+            };
+            say(1, command, likeness)?;
+        }
+        Ok(())
+    });
+}
+
+/// How many times as many sequences are tried.
+fn stamina() -> u32 {
+    match std::env::var_os("LOCKLAB_LONG") {
+        Some(_) => 30,
+        None => 1,
+    }
 }
 
 /// How alike the replies to a command have to be.

@@ -5,7 +5,7 @@ use crate::wire::Likeness;
 
 /// Runs each script with two keys and two arguments, the first key set to `10`
 /// and the second absent.
-fn check(scripts: &[&str]) {
+pub fn check(scripts: &[&str]) {
     let mut pair = Pair::start(1);
     let mut failures = Vec::new();
     for script in scripts {
@@ -272,6 +272,67 @@ fn the_sandbox_is_that_of_redis() {
         "return table.concat({'a', 'b'}, ',')",
         "local t = {3, 1, 2} table.sort(t) return t",
         "return collectgarbage('count') == nil",
+    ]);
+}
+
+#[test]
+fn scripts_may_speak_resp3() {
+    let prelude = "redis.call('hset', 'h', 'a', 1, 'b', 2) redis.call('sadd', 's', 1, 2)
+        redis.call('zadd', 'z', 1.5, 'm', 2, 'n') redis.setresp(3) ";
+    let scripts: Vec<String> = [
+        "return redis.call('hgetall', 'h')",
+        "local r = redis.call('hgetall', 'h') return {type(r), type(r.map), r.map.a}",
+        "return redis.call('smembers', 's')",
+        "local r = redis.call('smembers', 's') return {type(r.set), tostring(r.set['1'])}",
+        "return redis.call('zscore', 'z', 'm')",
+        "return tostring(redis.call('zscore', 'z', 'm').double)",
+        "return redis.call('zrange', 'z', 0, -1, 'withscores')",
+        "local r = redis.call('zrange', 'z', 0, -1, 'withscores') return {#r, #r[1], r[1][1], r[1][2].double}",
+        "local r = redis.call('zpopmin', 'z') return {#r, r[1], r[2].double}",
+        "local r = redis.call('zpopmin', 'z', 1) return {#r, #r[1]}",
+        "return tostring(redis.call('get', 'nope'))",
+        "return redis.call('get', 'nope')",
+        "return redis.call('mget', 'nope', KEYS[1])",
+        "return #redis.call('mget', KEYS[1], 'nope')",
+        "return redis.call('lpop', 'nope', 1)",
+        "redis.setresp(2) return tostring(redis.call('get', 'nope'))",
+        "redis.setresp('3') return true",
+        "redis.setresp(5)",
+        "redis.setresp('x')",
+        "return true",
+        "return false",
+        "return nil",
+        "return {true, false, nil}",
+        "return redis.call('info', 'clients').verbatim_string.format",
+    ]
+    .map(|script| format!("{prelude}{script}"))
+    .into();
+    check(&scripts.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn tables_become_replies_of_resp3() {
+    check(&[
+        "return {double=3.14}",
+        "return {double=3}",
+        "return {double='3.14'}",
+        "return {double=1/0}",
+        "return {map={a=1}}",
+        "return {map={a={b={double=1}}}}",
+        "return {map=1}",
+        "return {set={a=true}}",
+        "return {set={1, 2}}",
+        "return {set=1}",
+        "return {big_number='123'}",
+        "return {big_number='12\\r\\n3'}",
+        "return {big_number=5}",
+        "return {verbatim_string={format='txt', string='hello'}}",
+        "return {verbatim_string={format='txt'}}",
+        "return {verbatim_string=1}",
+        "return {err='a', double=1}",
+        "return {ok='a', double=1}",
+        "return {double=1, map={a=1}}",
+        "return {map={a=1}, set={b=1}}",
     ]);
 }
 

@@ -47,7 +47,7 @@ pub(in crate::redis) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
 pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
     let wall_us = call.wall_us;
     let line = call.session().describe(wall_us);
-    Ok(Reply::Verbatim(Bytes::from(line)))
+    Ok(Reply::text(line))
 }
 
 /// `CLIENT LIST [TYPE type | ID id [id …]]`.
@@ -80,7 +80,7 @@ pub(in crate::redis) fn list(call: &mut Call<'_>) -> Answer {
     let lines = listed
         .into_iter()
         .map(|session| session.describe(call.wall_us) + "\n");
-    Ok(Reply::Verbatim(Bytes::from(lines.collect::<String>())))
+    Ok(Reply::text(lines.collect::<String>()))
 }
 
 /// `CLIENT KILL address`, or `CLIENT KILL filter value [filter value …]` with ID,

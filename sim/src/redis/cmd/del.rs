@@ -4,7 +4,7 @@ use crate::redis::changes::Class;
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::table::Call;
 
-/// `DEL key [key …]`: how many of the keys were there.
+/// `DEL key [key …]`, and `UNLINK key [key …]`: how many of the keys were there.
 pub(in crate::redis) fn del(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let mut removed = 0;

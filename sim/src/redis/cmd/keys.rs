@@ -4,7 +4,7 @@ use super::SYNTAX;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 
-/// `EXISTS key [key …]`: how many are there; a key named twice counts twice.
+/// `EXISTS key [key …]`, and `TOUCH key [key …]`: how many are there; a key named twice counts twice.
 pub(in crate::redis) fn exists(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let found = call.args[1..]
@@ -20,7 +20,8 @@ pub(in crate::redis) fn dbsize(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(call.state.db.len() as i64))
 }
 
-/// `FLUSHALL [SYNC | ASYNC]`, and FLUSHDB: with one database they are the same.
+/// `FLUSHALL [SYNC | ASYNC]`, and `FLUSHDB [SYNC | ASYNC]`: with one database they are
+/// the same.
 pub(in crate::redis) fn flush(call: &mut Call<'_>) -> Answer {
     if !is_flush_mode(&call.args[1..]) {
         return Err(SYNTAX);

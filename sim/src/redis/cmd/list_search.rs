@@ -39,7 +39,7 @@ pub(in crate::redis) fn lrem(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(removed as i64))
 }
 
-/// `LINSERT key BEFORE|AFTER pivot element`: the length then, -1 without the pivot, 0
+/// `LINSERT key BEFORE | AFTER pivot element`: the length then, -1 without the pivot, 0
 /// without a list.
 pub(in crate::redis) fn linsert(call: &mut Call<'_>) -> Answer {
     let &[_, key, place, pivot, element] = call.args else {

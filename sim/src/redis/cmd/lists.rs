@@ -173,7 +173,7 @@ pub(in crate::redis) fn ltrim(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `LMOVE source destination LEFT|RIGHT LEFT|RIGHT`: the element that was moved.
+/// `LMOVE source destination LEFT | RIGHT LEFT | RIGHT`: the element that was moved.
 pub(in crate::redis) fn lmove(call: &mut Call<'_>) -> Answer {
     let &[_, source, destination, from, to] = call.args else {
         return Err(SYNTAX);

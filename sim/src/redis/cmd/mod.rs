@@ -8,6 +8,7 @@ pub(super) mod config;
 pub(super) mod connection;
 pub(super) mod debug;
 pub(super) mod del;
+pub(super) mod diagnostics;
 pub(super) mod expire;
 pub(super) mod get;
 pub(super) mod getex;

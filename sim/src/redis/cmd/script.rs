@@ -15,7 +15,7 @@ pub(in crate::redis) fn eval(call: &mut Call<'_>) -> Answer {
     eval_body(call, Access::ReadWrite)
 }
 
-/// `EVAL_RO`: as EVAL, and the script may not write.
+/// `EVAL_RO script numkeys [key …] [arg …]`: as EVAL, and the script may not write.
 pub(in crate::redis) fn eval_ro(call: &mut Call<'_>) -> Answer {
     eval_body(call, Access::ReadOnly)
 }
@@ -25,7 +25,7 @@ pub(in crate::redis) fn evalsha(call: &mut Call<'_>) -> Answer {
     eval_known(call, Access::ReadWrite)
 }
 
-/// `EVALSHA_RO`: as EVALSHA, and the script may not write.
+/// `EVALSHA_RO sha1 numkeys [key …] [arg …]`: as EVALSHA, and the script may not write.
 pub(in crate::redis) fn evalsha_ro(call: &mut Call<'_>) -> Answer {
     eval_known(call, Access::ReadOnly)
 }

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use bytes::Bytes;
-
 use crate::redis::reply::{Answer, Reply};
 use crate::redis::state::{State, VERSION};
 use crate::redis::table::{COMMANDS, Call, Command, find};
@@ -38,7 +36,7 @@ pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
             text.push_str(&body(call.state));
         }
     }
-    Ok(Reply::Verbatim(Bytes::from(text)))
+    Ok(Reply::text(text))
 }
 
 type Section = (&'static str, fn(&State) -> String);

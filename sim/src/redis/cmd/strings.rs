@@ -96,8 +96,8 @@ fn replace(call: &mut Call<'_>, event: &'static str, new: Vec<u8>) -> Answer {
     Ok(Reply::Integer(len as i64))
 }
 
-/// `GETRANGE key start end`, and SUBSTR, its older name: both ends included,
-/// negative from the end.
+/// `GETRANGE key start end`, and by its older name `SUBSTR key start end`: both ends
+/// included, negative from the end.
 pub(in crate::redis) fn getrange(call: &mut Call<'_>) -> Answer {
     let (start, end) = (integer(call.args[2])?, integer(call.args[3])?);
     let text = call

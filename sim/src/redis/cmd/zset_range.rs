@@ -114,10 +114,14 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
     let Some(zset) = call.read::<Zset>(call.args[1])? else {
         return Ok(Reply::Array(Vec::new()));
     };
-    let mut ranks = interval.ranks(zset);
-    if by == By::Rank && direction == Direction::Down {
-        ranks = zset.len() - ranks.end..zset.len() - ranks.start;
-    }
+    let ranks = match (by, direction) {
+        (By::Rank, Direction::Down) => {
+            let from_end = interval.ranks(zset);
+            zset.len() - from_end.end..zset.len() - from_end.start
+        }
+        (_, Direction::Down) => interval.ranks_from_end(zset),
+        (_, Direction::Up) => interval.ranks(zset),
+    };
     let in_order: Box<dyn Iterator<Item = &(f64, Bytes)>> = match direction {
         Direction::Up => Box::new(zset.ranked()[ranks].iter()),
         Direction::Down => Box::new(zset.ranked()[ranks].iter().rev()),
@@ -218,24 +222,73 @@ impl<'a> Interval<'a> {
     }
 
     /// The ranks of the members that are in it.
+    ///
+    /// By name this is what Redis finds that walks a small set from its start: where
+    /// not all scores are the same, so that names are in no order, it is not what the
+    /// bounds say.
     fn ranks(&self, zset: &Zset) -> Range<usize> {
         let all = zset.ranked();
-        let (start, end) = match self {
-            Interval::Ranks(start, stop) => return slice(*start, *stop, all.len()),
-            Interval::Scores(min, max) => (
-                all.partition_point(|(score, _)| min.is_above(score)),
-                all.partition_point(|(score, _)| !max.is_below(score)),
-            ),
-            Interval::Names(min, max) => (
-                all.partition_point(|(_, name)| min.is_above(&&name[..])),
-                all.partition_point(|(_, name)| !max.is_below(&&name[..])),
-            ),
+        match self {
+            Interval::Ranks(start, stop) => slice(*start, *stop, all.len()),
+            Interval::Scores(min, max) => {
+                let start = all.partition_point(|(score, _)| min.is_above(score));
+                let end = all.partition_point(|(score, _)| !max.is_below(score));
+                start..end.max(start)
+            }
+            Interval::Names(min, max) => {
+                if self.leaves_all_out(all) {
+                    return 0..0;
+                }
+                let skipped = all.iter().take_while(|(_, name)| min.is_above(&&name[..]));
+                let start = skipped.count();
+                let found = all[start..].iter();
+                let len = found.take_while(|(_, name)| !max.is_below(&&name[..]));
+                start..start + len.count()
+            }
+        }
+    }
+
+    /// As [`Interval::ranks`], for a walk from the end.
+    fn ranks_from_end(&self, zset: &Zset) -> Range<usize> {
+        let Interval::Names(min, max) = self else {
+            return self.ranks(zset);
         };
-        start..end.max(start)
+        let all = zset.ranked();
+        if self.leaves_all_out(all) {
+            return 0..0;
+        }
+        let skipped = all.iter().rev();
+        let skipped = skipped.take_while(|(_, name)| max.is_below(&&name[..]));
+        let end = all.len() - skipped.count();
+        let found = all[..end].iter().rev();
+        let len = found.take_while(|(_, name)| !min.is_above(&&name[..]));
+        end - len.count()..end
+    }
+
+    /// `zzlIsInLexRange`: looks at the bounds, and at the first and the last member.
+    fn leaves_all_out(&self, all: &[(f64, Bytes)]) -> bool {
+        let (Interval::Names(min, max), [(_, first), ..], [.., (_, last)]) = (self, all, all)
+        else {
+            return all.is_empty();
+        };
+        min.is_past(max) || min.is_above(&&last[..]) || max.is_below(&&first[..])
     }
 }
 
 impl<T: PartialOrd> Bound<T> {
+    /// Whether, as lower bound, it leaves nothing below the other.
+    fn is_past(&self, upper: &Bound<T>) -> bool {
+        use Bound::{Excluded, Highest, Included, Lowest};
+        match (self, upper) {
+            (Lowest, _) | (_, Highest) => false,
+            (Highest, _) | (_, Lowest) => true,
+            (Included(lower), Included(upper)) => lower > upper,
+            (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => {
+                lower >= upper
+            }
+        }
+    }
+
     /// Whether it is a lower bound that leaves this value out.
     fn is_above(&self, value: &T) -> bool {
         match self {

@@ -3,19 +3,26 @@
 //! They raise errors through mlua, which shows them to Lua as userdata; the
 //! sandbox turns these into the tables that Redis raises.
 
+use std::cell::Cell;
 use std::fmt;
+use std::rc::Rc;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::convert;
-use crate::redis::reply::Error;
+use crate::redis::reply::{Error, Resp};
 
 /// The part of the `redis` table that does not change from run to run.
-pub(super) fn functions(lua: &Lua) -> mlua::Result<Table> {
+/// `redis.setresp` sets `resp`.
+pub(super) fn functions(lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("sha1hex", lua.create_function(sha1hex)?)?;
     table.set("log", lua.create_function(log)?)?;
     table.set("set_repl", lua.create_function(set_repl)?)?;
+    let setresp = move |lua: &Lua, arguments| {
+        resp.set(setresp(lua, &arguments)?);
+        Ok(())
+    };
     table.set("setresp", lua.create_function(setresp)?)?;
     Ok(table)
 }
@@ -32,74 +39,102 @@ fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::String> {
 }
 
 /// `redis.log(level, message, …)`: nobody reads the log of a fake node.
-fn log(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+fn log(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
     if arguments.len() < 2 {
         return Err(raise(Error::of(
             "ERR redis.log() requires two arguments or more.",
         )));
     }
-    match number(&arguments) {
+    match number(lua, &arguments) {
         None => Err(raise(Error::of(
             "ERR First argument must be a number (log level).",
         ))),
-        Some(0.0..=3.0) => Ok(()),
+        Some(0..=3) => Ok(()),
         Some(_) => Err(raise(Error::of("ERR Invalid debug level."))),
     }
 }
 
 /// `redis.set_repl(flags)`: nothing is replicated.
-fn set_repl(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
-    match number(&arguments) {
+fn set_repl(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+    match number(lua, &arguments) {
         _ if arguments.len() != 1 => Err(raise(Error::of(
             "ERR redis.set_repl() requires two arguments.",
         ))),
-        Some(0.0..=3.0) => Ok(()),
+        Some(0..=3) => Ok(()),
         _ => Err(raise(Error::of(
             "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
         ))),
     }
 }
 
-/// `redis.setresp(2)`. There is no RESP3 yet.
-fn setresp(_: &Lua, arguments: MultiValue) -> mlua::Result<()> {
-    match number(&arguments) {
+/// `redis.setresp(2 or 3)`: how the script sees replies from here on, and how its own
+/// value is taken.
+fn setresp(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Resp> {
+    match number(lua, arguments) {
         _ if arguments.len() != 1 => Err(raise(Error::of(
             "ERR redis.setresp() requires one argument.",
         ))),
-        Some(2.0) => Ok(()),
+        Some(2) => Ok(Resp::V2),
+        Some(3) => Ok(Resp::V3),
         _ => Err(raise(Error::of("ERR RESP version must be 2 or 3."))),
     }
 }
 
-fn number(arguments: &MultiValue) -> Option<f64> {
-    arguments.front().and_then(Value::as_number).or_else(|| {
-        let integer = arguments.front().and_then(Value::as_integer);
-        integer.map(|integer| integer as f64)
-    })
+/// The first argument, if it is a number or a string that is one, as C's `int`.
+fn number(lua: &Lua, arguments: &MultiValue) -> Option<i32> {
+    let first = arguments.front()?.clone();
+    let number = lua.coerce_number(first).ok().flatten();
+    number.map(|number| number as i32)
 }
 
 /// Raises an error reply in Lua.
 pub(super) fn raise(error: Error) -> mlua::Error {
-    mlua::Error::external(Raised(error))
+    mlua::Error::external(Raised::Reply(error))
 }
 
-/// The text of an error that was raised by [`raise`], or by mlua itself.
-pub(super) fn raised_text(error: mlua::Error) -> Vec<u8> {
+/// Raises a string in Lua, as Lua's own libraries do.
+pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
+    mlua::Error::external(Raised::Message(text))
+}
+
+/// What a script sees of an error: of one that [`raise`] made, or mlua itself, a table
+/// with its text; of one that [`raise_message`] made, the text. Other values it sees
+/// as they are.
+pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
+    let Value::Error(error) = error else {
+        return Ok(error);
+    };
+    let text = match raised(*error) {
+        Raised::Message(text) => return Ok(Value::String(lua.create_string(text)?)),
+        Raised::Reply(error) => error.text().to_vec(),
+    };
+    let table = lua.create_table()?;
+    table.raw_set("err", lua.create_string(text)?)?;
+    Ok(Value::Table(table))
+}
+
+fn raised(error: mlua::Error) -> Raised {
     match error {
-        mlua::Error::CallbackError { cause, .. } => raised_text((*cause).clone()),
+        mlua::Error::CallbackError { cause, .. } => raised((*cause).clone()),
         error => match error.downcast_ref::<Raised>() {
-            Some(Raised(error)) => error.text().to_vec(),
-            None => format!("ERR {error}").into_bytes(),
+            Some(raised) => raised.clone(),
+            None => Raised::Reply(Error::new(format!("ERR {error}"))),
         },
     }
 }
 
-#[derive(Debug)]
-struct Raised(Error);
+#[derive(Clone, Debug)]
+enum Raised {
+    Reply(Error),
+    Message(Vec<u8>),
+}
 
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(self.0.text()))
+        f.write_str(&String::from_utf8_lossy(match self {
+            Raised::Reply(error) => error.text(),
+            Raised::Message(text) => text,
+        }))
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
 
 use crate::redis::float::general;
-use crate::redis::reply::{Error, Reply};
+use crate::redis::reply::{Error, Reply, Resp};
 
 /// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
 /// a limit, of some thousand.)
@@ -69,74 +69,167 @@ fn shortest_17(lua: &Lua, number: f64) -> mlua::Result<Vec<u8>> {
     Ok(text.as_bytes().to_vec())
 }
 
-/// `redisProtocolToLuaType`, for RESP2.
-pub(super) fn from_reply(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
-    let single = |field: &str, text: &[u8]| {
+/// `redisProtocolToLuaType`: what a script that speaks this protocol sees.
+pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<Value> {
+    let single = |field: &str, value: Value| {
         let table = lua.create_table_with_capacity(0, 1)?;
-        table.raw_set(field, lua.create_string(text)?)?;
+        table.raw_set(field, value)?;
         Ok(Value::Table(table))
     };
-    match reply {
-        Reply::Status(text) => single("ok", text.as_bytes()),
-        Reply::Error(error) => single("err", error.text()),
-        Reply::Integer(number) => Ok(Value::Number(*number as f64)),
-        Reply::Bulk(bytes) => Ok(Value::String(lua.create_string(bytes)?)),
-        Reply::Nil | Reply::NilArray => Ok(Value::Boolean(false)),
-        Reply::Array(items) => {
-            let table = lua.create_table_with_capacity(items.len(), 0)?;
-            for item in items {
-                table.raw_push(from_reply(lua, item)?)?;
+    let string = |text: &[u8]| lua.create_string(text).map(Value::String);
+    match (reply, resp) {
+        (Reply::Status(text), _) => single("ok", string(text.as_bytes())?),
+        (Reply::Error(error), _) => single("err", string(error.text())?),
+        (Reply::Integer(number), _) => Ok(Value::Number(*number as f64)),
+        (Reply::Bulk(bytes), _) => string(bytes),
+        (Reply::Nil | Reply::NilArray, Resp::V2) => Ok(Value::Boolean(false)),
+        (Reply::Nil | Reply::NilArray, Resp::V3) => Ok(Value::Nil),
+        (Reply::Bool(value), Resp::V2) => Ok(Value::Number((*value).into())),
+        (Reply::Bool(value), Resp::V3) => Ok(Value::Boolean(*value)),
+        (Reply::Double(number), Resp::V2) => string(general(*number, 17).as_bytes()),
+        (Reply::Double(number), Resp::V3) => single("double", Value::Number(*number)),
+        (Reply::BigNumber(digits), Resp::V2) => string(digits),
+        (Reply::BigNumber(digits), Resp::V3) => single("big_number", string(digits)?),
+        (Reply::Verbatim { text, .. }, Resp::V2) => string(text),
+        (Reply::Verbatim { format, text }, Resp::V3) => {
+            let table = lua.create_table_with_capacity(0, 2)?;
+            table.raw_set("format", string(format)?)?;
+            table.raw_set("string", string(text)?)?;
+            single("verbatim_string", Value::Table(table))
+        }
+        (Reply::Map(pairs), Resp::V3) => {
+            let table = lua.create_table()?;
+            for (key, value) in pairs {
+                let value = from_reply(lua, value, resp)?;
+                table.raw_set(from_reply(lua, key, resp)?, value)?;
             }
-            Ok(Value::Table(table))
+            single("map", Value::Table(table))
         }
-        // A script speaks RESP2.
-        Reply::Verbatim(text) => Ok(Value::String(lua.create_string(text)?)),
-        Reply::Double(number) => Ok(Value::String(lua.create_string(general(*number, 17))?)),
-        Reply::Map(pairs) | Reply::Pairs(pairs) => {
+        (Reply::Set(items), Resp::V3) => {
+            let table = lua.create_table()?;
+            for item in items {
+                table.raw_set(from_reply(lua, item, resp)?, true)?;
+            }
+            single("set", Value::Table(table))
+        }
+        (Reply::Pairs(pairs), Resp::V3) => {
+            let pairs = pairs.iter().cloned();
+            let arrays = pairs.map(|(one, other)| Reply::Array(vec![one, other]));
+            from_reply(lua, &Reply::Array(arrays.collect()), resp)
+        }
+        (Reply::Map(pairs) | Reply::Pairs(pairs), Resp::V2) => {
             let items = pairs.iter().flat_map(|(key, value)| [key, value]);
-            from_reply(lua, &Reply::Array(items.cloned().collect()))
+            array(lua, items, resp)
         }
-        Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
-            from_reply(lua, &Reply::Array(items.clone()))
-        }
+        (
+            Reply::Array(items) | Reply::Set(items) | Reply::Push(items) | Reply::Several(items),
+            _,
+        ) => array(lua, items.iter(), resp),
     }
 }
 
-/// `luaReplyToRedisReply`, for RESP2.
-pub(super) fn to_reply(value: &Value) -> Reply {
-    nested_to_reply(value, MAX_DEPTH)
+fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> mlua::Result<Value> {
+    let table = lua.create_table_with_capacity(items.size_hint().0, 0)?;
+    for (index, item) in items.enumerate() {
+        table.raw_set(index + 1, from_reply(lua, item, resp)?)?;
+    }
+    Ok(Value::Table(table))
 }
 
-fn nested_to_reply(value: &Value, depth: usize) -> Reply {
-    match value {
-        Value::String(_) => Reply::Bulk(Bytes::from(text(value))),
-        Value::Boolean(true) => Reply::Integer(1),
-        Value::Integer(number) => Reply::Integer(*number),
-        Value::Number(number) => Reply::Integer(truncate(*number)),
-        Value::Table(table) => table_to_reply(table, depth),
-        _ => Reply::Nil,
-    }
+/// `luaReplyToRedisReply`: the value of a script that speaks this protocol. How the
+/// client is told is another matter.
+pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
+    Converter { resp }.value(value, MAX_DEPTH)
 }
 
-fn table_to_reply(table: &Table, depth: usize) -> Reply {
-    if depth == 0 {
-        return Error::of("ERR reached lua stack limit").into();
-    }
-    if let Ok(error @ Value::String(_)) = table.raw_get("err") {
-        return Error::new(text(&error)).into();
-    }
-    if let Ok(status @ Value::String(_)) = table.raw_get("ok") {
-        return Reply::Status(one_line(text(&status)).into());
-    }
-    let mut items = Vec::new();
-    // An array ends at its first nil.
-    for index in 1.. {
-        match table.raw_get(index) {
-            Ok(Value::Nil) | Err(_) => break,
-            Ok(item) => items.push(nested_to_reply(&item, depth - 1)),
+struct Converter {
+    resp: Resp,
+}
+
+impl Converter {
+    fn value(&self, value: &Value, depth: usize) -> Reply {
+        match value {
+            Value::String(_) => Reply::Bulk(Bytes::from(text(value))),
+            Value::Boolean(value) if self.resp == Resp::V3 => Reply::Bool(*value),
+            Value::Boolean(true) => Reply::Integer(1),
+            Value::Integer(number) => Reply::Integer(*number),
+            Value::Number(number) => Reply::Integer(truncate(*number)),
+            Value::Table(table) => self.table(table, depth),
+            _ => Reply::Nil,
         }
     }
-    Reply::Array(items)
+
+    fn table(&self, table: &Table, depth: usize) -> Reply {
+        if depth == 0 {
+            return Error::of("ERR reached lua stack limit").into();
+        }
+        if let Some(reply) = self.marked(table, depth) {
+            return reply;
+        }
+        let mut items = Vec::new();
+        // An array ends at its first nil.
+        for index in 1.. {
+            match table.raw_get(index) {
+                Ok(Value::Nil) | Err(_) => break,
+                Ok(item) => items.push(self.value(&item, depth - 1)),
+            }
+        }
+        Reply::Array(items)
+    }
+
+    /// The reply of a table with one of the fields that say what it is.
+    fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
+        let field = |name| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
+        if let error @ Value::String(_) = field("err") {
+            return Some(Error::new(text(&error)).into());
+        }
+        if let status @ Value::String(_) = field("ok") {
+            return Some(Reply::Status(one_line(text(&status)).into()));
+        }
+        match field("double") {
+            Value::Integer(number) => return Some(Reply::Double(number as f64)),
+            Value::Number(number) => return Some(Reply::Double(number)),
+            _ => {}
+        }
+        if let Value::Table(map) = field("map") {
+            let pairs = pairs(&map);
+            let convert = |(key, value): &(Value, Value)| {
+                (self.value(key, depth - 1), self.value(value, depth - 1))
+            };
+            return Some(Reply::Map(pairs.iter().map(convert).collect()));
+        }
+        if let Value::Table(set) = field("set") {
+            let members = pairs(&set);
+            let members = members.iter().map(|(key, _)| self.value(key, depth - 1));
+            return Some(Reply::Set(members.collect()));
+        }
+        if let number @ Value::String(_) = field("big_number") {
+            let digits = one_line(text(&number));
+            return Some(Reply::BigNumber(Bytes::from(digits)));
+        }
+        if let Value::Table(verbatim) = field("verbatim_string") {
+            let part = |name| verbatim.raw_get::<Value>(name).ok();
+            let (Some(Value::String(format)), Some(Value::String(text))) =
+                (part("format"), part("string"))
+            else {
+                return None;
+            };
+            let mut padded = *b"   ";
+            for (to, from) in padded.iter_mut().zip(&*format.as_bytes()) {
+                *to = *from;
+            }
+            return Some(Reply::Verbatim {
+                format: padded,
+                text: Bytes::copy_from_slice(&text.as_bytes()),
+            });
+        }
+        None
+    }
+}
+
+/// The keys of a table with their values, in Lua's order.
+fn pairs(table: &Table) -> Vec<(Value, Value)> {
+    table.pairs().filter_map(Result::ok).collect()
 }
 
 fn one_line(text: Vec<u8>) -> String {

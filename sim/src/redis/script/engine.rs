@@ -10,11 +10,12 @@ use mlua::{
 
 use super::api;
 use super::convert::{self, Arguments};
+use super::lib;
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Sha};
 use crate::redis::dispatch;
-use crate::redis::reply::{Answer, Error, Reply};
+use crate::redis::reply::{Answer, Error, Reply, Resp};
 use crate::redis::table::{Call, Context};
 
 /// Compiled scripts kept before all are dropped: far more than a run uses.
@@ -36,6 +37,8 @@ pub(super) struct Engine {
     scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
+    /// The protocol that the script that is running speaks.
+    resp: Rc<Cell<Resp>>,
     /// What the script that is running has run, to the last count.
     instructions: Rc<Cell<u32>>,
 }
@@ -55,6 +58,7 @@ impl Engine {
         // handler where the error is.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let random = Rc::new(Cell::new(Rand48::default()));
+        let resp = Rc::new(Cell::new(Resp::V2));
         let instructions = Rc::new(Cell::new(0));
         limit_instructions(&lua, Rc::clone(&instructions))?;
         let stream = Rc::clone(&random);
@@ -69,12 +73,17 @@ impl Engine {
             stream.set(Rand48::seeded(seed as i32));
             Ok(())
         })?;
-        let raised =
-            lua.create_function(|lua, error| lua.create_string(api::raised_text(error)))?;
+        let visible = lua.create_function(api::visible)?;
         let (environment, globals, run) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
-            .call((api::functions(&lua)?, random_unit, seed_random, raised))?;
+            .call((
+                api::functions(&lua, Rc::clone(&resp))?,
+                lib::tables(&lua)?,
+                random_unit,
+                seed_random,
+                visible,
+            ))?;
         Ok(Engine {
             lua,
             environment,
@@ -82,6 +91,7 @@ impl Engine {
             run,
             scripts: BTreeMap::new(),
             random,
+            resp,
             instructions,
         })
     }
@@ -129,12 +139,13 @@ impl Engine {
             .and_then(|()| self.set_global("ARGV", invocation.argv))
             .map_err(interpreter)?;
         self.random.set(call.state.random);
+        self.resp.set(Resp::V2);
         self.instructions.set(0);
         let outcome = self.call(call, &script.function, access);
         call.state.random = self.random.get();
         let (ok, value, position) = outcome.map_err(interpreter)?;
         if ok {
-            return Ok(convert::to_reply(&value));
+            return Ok(convert::to_reply(&value, self.resp.get()));
         }
         let mut text = convert::text(&value);
         if let Some(position) = position {
@@ -178,11 +189,11 @@ impl Engine {
                 scope.create_function(|lua: &Lua, values: MultiValue| {
                     match reply_to(lua, &values)? {
                         Reply::Error(error) => Err(api::raise(error)),
-                        reply => convert::from_reply(lua, &reply),
+                        reply => convert::from_reply(lua, &reply, self.resp.get()),
                     }
                 })?;
             let protected = scope.create_function(|lua: &Lua, values: MultiValue| {
-                convert::from_reply(lua, &reply_to(lua, &values)?)
+                convert::from_reply(lua, &reply_to(lua, &values)?, self.resp.get())
             })?;
             self.run.call((script.clone(), raising, protected))
         })

@@ -9,7 +9,7 @@
 -- Called once with what the host provides; returns the environment of scripts, the
 -- table to put KEYS and ARGV in, and the function that runs a script.
 
-local native, random_unit, seed_random, raised = ...
+local native, libraries, random_unit, seed_random, visible_error = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -76,9 +76,9 @@ function redis.debug() end
 ---------------------------------------------------------------------------
 -- Errors
 
--- The host's errors reach Lua as userdata; scripts see them as Redis's tables.
+-- The host's errors reach Lua as userdata; scripts see what Redis's look like.
 local function visible(err)
-  if type(err) == "userdata" then return { err = raised(err) } end
+  if type(err) == "userdata" then return visible_error(err) end
   return err
 end
 
@@ -147,6 +147,7 @@ end
 globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
+for name, library in pairs(libraries) do globals[name] = protect(library) end
 globals.table = protect(pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]]))
 local coroutines = pick(coroutine, [[create running status wrap yield]])
 coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end

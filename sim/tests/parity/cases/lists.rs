@@ -162,6 +162,29 @@ fn places() {
 }
 
 #[test]
+fn the_first_of_several() {
+    check(&["RPUSH b 1 2 3 4
+         LMPOP 2 a b LEFT
+         LMPOP 2 a b RIGHT COUNT 2
+         LMPOP 1 a LEFT
+         LMPOP 2 b b LEFT COUNT 10
+         EXISTS b
+         LMPOP 0 a LEFT
+         LMPOP -1 a LEFT
+         LMPOP x a LEFT
+         LMPOP 2 a LEFT
+         LMPOP 1 a UP
+         LMPOP 1 a LEFT COUNT 0
+         LMPOP 1 a LEFT COUNT x
+         LMPOP 1 a LEFT COUNT
+         LMPOP 1 a LEFT FOO 1
+         LMPOP 1 a LEFT COUNT 1 COUNT 1
+         SET s x
+         LMPOP 2 a s LEFT
+         LMPOP 1 a"]);
+}
+
+#[test]
 fn wrong_types() {
     check(&["SET s x
          LPUSH s a

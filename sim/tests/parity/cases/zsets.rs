@@ -214,6 +214,26 @@ fn popped() {
 }
 
 #[test]
+fn the_first_of_several() {
+    check(&["ZADD b 1 w 2 x 3 y 4 z
+         ZMPOP 2 a b MIN
+         ZMPOP 2 a b MAX COUNT 2
+         ZMPOP 1 a MIN
+         ZMPOP 2 b b MIN COUNT 10
+         EXISTS b
+         ZMPOP 0 a MIN
+         ZMPOP x a MIN
+         ZMPOP 2 a MIN
+         ZMPOP 1 a UP
+         ZMPOP 1 a MIN COUNT 0
+         ZMPOP 1 a MIN COUNT
+         ZMPOP 1 a MIN FOO 1
+         SET s x
+         ZMPOP 2 a s MIN
+         ZMPOP 1 a"]);
+}
+
+#[test]
 fn wrong_types() {
     check(&["SET s x
          ZADD s 1 a

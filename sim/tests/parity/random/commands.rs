@@ -191,6 +191,7 @@ const LISTS: &[&str] = &[
     "LMOVE K K LEFT RIGHT",
     "LMOVE K K RIGHT RIGHT",
     "RPOPLPUSH K K",
+    "LMPOP 2 K K LEFT COUNT N",
 ];
 
 const SETS: &[&str] = &[
@@ -239,4 +240,5 @@ const SORTED_SETS: &[&str] = &[
     "ZPOPMIN K N",
     "ZPOPMAX K",
     "ZSCAN K 0",
+    "ZMPOP 2 K K MAX COUNT N",
 ];

@@ -1,0 +1,43 @@
+//! SLOWLOG, LATENCY, MEMORY: of a server that has nothing to report.
+
+use super::check;
+
+#[test]
+fn nothing_to_report() {
+    check(&[
+        "SLOWLOG GET
+         SLOWLOG GET 5
+         SLOWLOG GET -1
+         SLOWLOG GET -2
+         SLOWLOG GET x
+         SLOWLOG GET 1 2
+         SLOWLOG LEN
+         SLOWLOG LEN x
+         SLOWLOG RESET
+         SLOWLOG
+         SLOWLOG NOPE",
+        "LATENCY LATEST
+         LATENCY HISTORY command
+         LATENCY HISTORY
+         LATENCY RESET
+         LATENCY RESET a b
+         LATENCY GRAPH command
+         LATENCY DOCTOR
+         LATENCY NOPE
+         LATENCY",
+        "MEMORY USAGE nope
+         SET a 1
+         MEMORY USAGE a
+         MEMORY USAGE a SAMPLES 5
+         MEMORY USAGE a SAMPLES x
+         MEMORY USAGE a SAMPLES -1
+         MEMORY USAGE a SAMPLES
+         MEMORY USAGE a FOO
+         MEMORY USAGE a FOO x
+         MEMORY USAGE nope FOO
+         MEMORY USAGE
+         MEMORY PURGE
+         MEMORY DOCTOR
+         MEMORY NOPE",
+    ]);
+}
