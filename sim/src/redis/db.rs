@@ -90,7 +90,8 @@ impl Db {
     }
 
     /// Sets a key, whatever it was.
-    pub(super) fn set(&mut self, key: &[u8], entry: Entry) {
+    pub(super) fn set(&mut self, key: &[u8], entry: Entry, now_ms: i64) {
+        self.expire_if_needed(key, now_ms);
         match self.keys.get_mut(key) {
             Some(old) => *old = entry,
             None => {

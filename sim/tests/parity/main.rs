@@ -6,6 +6,7 @@
 
 mod cases;
 mod libraries;
+mod lock_scripts;
 mod pair;
 mod random;
 mod real;

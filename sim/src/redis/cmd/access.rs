@@ -71,15 +71,12 @@ impl Call<'_> {
 
     /// Sets a key to a string, without a time to live.
     pub(in crate::redis) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
-        let value = Value::String(text.into());
-        let expires_at_ms = None;
-        self.state.db.set(
-            key,
-            Entry {
-                value,
-                expires_at_ms,
-            },
-        );
+        let entry = Entry {
+            value: Value::String(text.into()),
+            expires_at_ms: None,
+        };
+        let now_ms = self.now_ms();
+        self.state.db.set(key, entry, now_ms);
         self.notify(Class::String, "set", key);
     }
 }

@@ -14,7 +14,7 @@ pub(in crate::redis) fn rename(call: &mut Call<'_>) -> Answer {
         && let Some(entry) = call.state.db.remove(key, now_ms)
     {
         call.state.db.remove(new, now_ms);
-        call.state.db.set(new, entry);
+        call.state.db.set(new, entry, now_ms);
         call.notify(Class::Generic, "rename_from", key);
         call.notify(Class::Generic, "rename_to", new);
     }
@@ -29,7 +29,7 @@ pub(in crate::redis) fn renamenx(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Integer(0));
     }
     if let Some(entry) = call.state.db.remove(key, now_ms) {
-        call.state.db.set(new, entry);
+        call.state.db.set(new, entry, now_ms);
         call.notify(Class::Generic, "rename_from", key);
         call.notify(Class::Generic, "rename_to", new);
     }
@@ -57,7 +57,7 @@ pub(in crate::redis) fn copy(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Integer(0));
     }
     db.remove(destination, now_ms);
-    db.set(destination, entry);
+    db.set(destination, entry, now_ms);
     call.notify(Class::Generic, "copy_to", destination);
     Ok(Reply::Integer(1))
 }

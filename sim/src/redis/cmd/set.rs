@@ -43,7 +43,7 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
             Expiry::At(_) | Expiry::None => expires_at_ms,
         },
     };
-    call.state.db.set(key, entry);
+    call.state.db.set(key, entry, now_ms);
     call.notify(Class::String, "set", key);
     if let Expiry::At(_) = options.expiry {
         call.notify(Class::Generic, "expire", key);
@@ -77,7 +77,8 @@ fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
         expires_at_ms: Some(time.positive_unix_ms(call.now_ms(), name)?),
         value: Value::String(Bytes::copy_from_slice(call.args[3])),
     };
-    call.state.db.set(call.args[1], entry);
+    let now_ms = call.now_ms();
+    call.state.db.set(call.args[1], entry, now_ms);
     call.notify(Class::String, "set", call.args[1]);
     call.notify(Class::Generic, "expire", call.args[1]);
     Ok(Reply::OK)

@@ -78,6 +78,10 @@ pub(in crate::redis) fn smove(call: &mut Call<'_>) -> Answer {
     let &[_, source, destination, member] = call.args else {
         return Err(SYNTAX);
     };
+    // Both keys are looked at first: one that is expired goes, whatever follows.
+    let now_ms = call.now_ms();
+    call.state.db.get(source, now_ms);
+    call.state.db.get(destination, now_ms);
     let Some(set) = call.read::<Set>(source)? else {
         return Ok(Reply::Integer(0));
     };
