@@ -30,7 +30,7 @@ fn conduct(threads: usize, stop: &AtomicBool) -> Conduct<'_> {
 #[test]
 fn every_scenario_comes_out_as_predicted() {
     let jobs = jobs();
-    let cells = run(&jobs, &conduct(2, &AtomicBool::new(false)));
+    let cells = run(&jobs, &conduct(2, &AtomicBool::new(false))).expect("no panic");
     for (job, cell) in jobs.iter().zip(cells) {
         let cell = cell.expect("nobody stopped it");
         let comparisons = compare(&job.scenario, &cell);
@@ -47,7 +47,7 @@ fn the_number_of_threads_changes_nothing() {
     let jobs = jobs();
     let stop = AtomicBool::new(false);
     assert_eq!(
-        run(&jobs, &conduct(1, &stop)),
-        run(&jobs, &conduct(3, &stop))
+        run(&jobs, &conduct(1, &stop)).expect("no panic"),
+        run(&jobs, &conduct(3, &stop)).expect("no panic")
     );
 }

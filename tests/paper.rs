@@ -1,7 +1,9 @@
 //! Rates from runs against rates calculated on paper.
 
 use locklab::check::Property;
-use locklab::runner::batch::run_seeds;
+use locklab::runner::judged;
+use locklab::runner::results::Cell;
+use locklab::runner::simulate::Keep;
 use locklab::scenario::load;
 
 /// Runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
@@ -27,8 +29,12 @@ fn paper(ttl: f64, latency: f64, retry_delay: f64, mean: f64) -> f64 {
 fn check(sets: &[&str], expected: f64) {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = load("kleppmann/k1-exponential", &sets).expect("a sound scenario");
-    let tallies = run_seeds(&scenario, 0..RUNS).tallies;
-    let tally = tallies[&Property::Resource];
+    let mut cell = Cell::default();
+    for seed in 0..RUNS {
+        let run = judged::run(&scenario, seed, Keep::default());
+        cell.add(seed, run.trace_hash, &run.verdicts);
+    }
+    let tally = cell.tallies[&Property::Resource];
     // A pause of a few milliseconds is over before the second client asks for the lock:
     // such a run was never contended, and counts here as one without a violation.
     assert_eq!(tally.judged() + tally.inconclusive, RUNS);

@@ -383,7 +383,7 @@ impl Network {
     }
 
     fn depart(&mut self, transit: Transit, now_ns: u64) -> Departure {
-        let extra_ns: u64 = self
+        let extra_ns = self
             .rules
             .iter()
             .filter(|(_, rule)| rule.concerns(transit.route))
@@ -391,8 +391,9 @@ impl Network {
                 LinkEffect::Slow { extra_ns } => extra_ns,
                 _ => 0,
             })
-            .sum();
-        let due_ns = now_ns + self.latency.sample_ns(&mut self.random) + extra_ns;
+            .fold(0, u64::saturating_add);
+        let latency_ns = self.latency.sample_ns(&mut self.random);
+        let due_ns = now_ns.saturating_add(latency_ns).saturating_add(extra_ns);
         let flow = self.flows.entry(transit.route).or_default();
         flow.last_due_ns = flow.last_due_ns.max(due_ns);
         Departure::Arrives {
