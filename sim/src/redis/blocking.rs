@@ -134,6 +134,7 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     if let Some(session) = state.stir(client) {
         session.blocked = None;
         session.answer(reply);
+        session.request_is_over();
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::reply::{Error, Reply};
 use super::script::Access;
-use super::session::{Replies, Session};
+use super::session::Session;
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
 use super::tell::tell;
@@ -57,11 +57,9 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     }
     state.current = None;
     let session = state.client(client);
-    session.replies = match session.replies {
-        Replies::SkipNext => Replies::Skip,
-        Replies::Skip => Replies::On,
-        kept => kept,
-    };
+    if session.blocked.is_none() {
+        session.request_is_over();
+    }
     Processed::Done
 }
 

@@ -191,6 +191,15 @@ impl Session {
         }
     }
 
+    /// CLIENT REPLY SKIP is for one request: the next one, until it is answered.
+    pub(super) fn request_is_over(&mut self) {
+        self.replies = match self.replies {
+            Replies::SkipNext => Replies::Skip,
+            Replies::Skip => Replies::On,
+            kept => kept,
+        };
+    }
+
     fn may_answer(&self) -> bool {
         !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
     }

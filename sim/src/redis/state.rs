@@ -13,7 +13,7 @@ use super::db::Db;
 use super::pause::Pause;
 use super::pubsub::PubSub;
 use super::script::{Rand48, Sha};
-use super::session::{Closing, Session};
+use super::session::{Closing, Replies, Session};
 use super::tracking::Caches;
 
 /// The Redis that the node is like in whatever can be seen of it.
@@ -140,7 +140,10 @@ impl State {
         session.resp = Default::default();
         session.name = Bytes::new();
         session.transaction = None;
-        session.replies = Default::default();
+        // The reply to RESET itself is still skipped.
+        if session.replies != Replies::Skip {
+            session.replies = Replies::On;
+        }
         session.authenticated = authenticated;
     }
 

@@ -11,6 +11,7 @@ mod clients;
 mod config;
 mod notifications;
 mod pubsub;
+mod random;
 mod resp3;
 mod tracking;
 

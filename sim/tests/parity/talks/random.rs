@@ -1,0 +1,98 @@
+//! Random talks on three connections over two keys, two lists and two channels.
+
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+
+use super::words;
+use crate::talk::Talk;
+use crate::wire::Likeness;
+
+/// Where a talk that failed is kept, so that it is tried again.
+const REGRESSIONS: &str = "tests/regressions/talks.txt";
+
+/// With five requests to a real server for each line: three or four seconds.
+const TALKS: u32 = 300;
+
+#[test]
+fn any_talk_goes_alike() {
+    let talk = RefCell::new(Talk::start());
+    let mut runner = TestRunner::new(Config {
+        cases: TALKS,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        ..Config::default()
+    });
+    let lines = prop::collection::vec((1..4_usize, line()), 1..25);
+    let result = runner.run(&lines, |lines| {
+        let mut talk = talk.borrow_mut();
+        talk.clear();
+        for (number, line) in &lines {
+            let likeness = match line.starts_with("HELLO") {
+                true => Likeness::Shape,
+                false => Likeness::Bytes,
+            };
+            let differences = talk.say(*number, &words(line), likeness);
+            if !differences.is_empty() {
+                let differences = differences.join("\n");
+                return Err(TestCaseError::fail(format!(
+                    "{number}: {line}\n{differences}"
+                )));
+            }
+        }
+        Ok(())
+    });
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
+
+/// A line without its number.
+///
+/// Events are of strings only: a client that hears of its own changes (in RESP3) gets
+/// some of these messages after the reply, as each command of Redis has it, and here
+/// all of them before.
+fn line() -> impl Strategy<Value = String> {
+    let any = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        prop::sample::select(words)
+    };
+    let fill = |template: String, key: String, list: String, channel: String| {
+        template
+            .replace("KEY", &key)
+            .replace("LIST", &list)
+            .replace("CHANNEL", &channel)
+    };
+    let templates = prop_oneof![
+        4 => any(&["SET KEY v", "GET KEY", "DEL KEY", "MGET a b", "PEXPIRE KEY 100000", "FLUSHALL"]),
+        4 => any(&["RPUSH LIST x", "LPUSH LIST y z", "DEL LIST", "LLEN LIST", "RENAME l m"]),
+        4 => any(&[
+            "BLPOP LIST 0", "BRPOP l m 0", "BLMOVE l m LEFT RIGHT 0", "BRPOPLPUSH m l 0",
+            "BLMPOP 0 2 l m LEFT COUNT 2", "CLIENT UNBLOCK $1", "CLIENT UNBLOCK $2 ERROR",
+        ]),
+        4 => any(&[
+            "SUBSCRIBE CHANNEL", "UNSUBSCRIBE CHANNEL", "PSUBSCRIBE *", "PUNSUBSCRIBE",
+            "PUBLISH CHANNEL hello", "SSUBSCRIBE CHANNEL", "SUNSUBSCRIBE CHANNEL",
+            "SPUBLISH CHANNEL hello", "PUBSUB NUMSUB c d", "PUBSUB NUMPAT",
+        ]),
+        3 => any(&[
+            "CLIENT TRACKING on", "CLIENT TRACKING on NOLOOP", "CLIENT TRACKING on BCAST",
+            "CLIENT TRACKING on OPTIN", "CLIENT CACHING yes", "CLIENT TRACKING off",
+            "CLIENT TRACKINGINFO",
+        ]),
+        3 => any(&["MULTI", "EXEC", "EXEC", "DISCARD", "WATCH KEY"]),
+        3 => any(&["HELLO 3", "HELLO 3", "RESET", "PING", "CLIENT REPLY SKIP", "CLIENT KILL ID $3"]),
+        2 => any(&["CONFIG SET notify-keyspace-events KE$n", "CONFIG SET notify-keyspace-events \"\""]),
+        2 => any(&[
+            "EVAL \"redis.call('set', KEYS[1], 'v') return redis.call('publish', 'c', 'x')\" 1 KEY",
+            "EVAL \"redis.call('rpush', KEYS[1], 'v') return redis.call('get', 'a')\" 1 LIST",
+        ]),
+    ];
+    (
+        templates,
+        any(&["a", "b"]),
+        any(&["l", "m"]),
+        any(&["c", "d"]),
+    )
+        .prop_map(move |(template, key, list, channel)| fill(template, key, list, channel))
+}
