@@ -308,4 +308,32 @@ mod tests {
             assert!(parse_f64(text.as_bytes()).is_some(), "{text:?}");
         }
     }
+
+    #[test]
+    fn no_text_is_too_much() {
+        let digits = "9".repeat(6000);
+        for text in [
+            "1e99999999999999999999",
+            "-1e-99999999999999999999",
+            "0x1p99999999999999999999",
+            "0x1p-99999999999999999999",
+            "0x",
+            "0xp1",
+            "0x.p1",
+            "1e5000",
+            "+-1",
+            ".",
+            "e5",
+            "infinityx",
+            &digits,
+            &format!("0x{digits}"),
+            &format!("0.{digits}e-6000"),
+        ] {
+            let text = text.as_bytes();
+            let human = LongDouble::parse(text).map(LongDouble::human);
+            assert!(human.is_none_or(|text| text.len() < 5000));
+            assert!(parse_f64(text).is_none_or(|number| !number.is_nan()));
+            assert!(prefix(text).is_none_or(|(_, len)| len <= text.len()));
+        }
+    }
 }

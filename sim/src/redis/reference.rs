@@ -22,6 +22,38 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis it is chance, and changes from server to server. A run has to be repeatable.",
     ),
     (
+        "A key that nobody looked at from its end until the node's clock stepped back may be there again. The active expiry cycle goes round the keys by name and takes no time.",
+        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. Redis goes round a hash table.",
+    ),
+    (
+        "While `CLIENT PAUSE` is on, expired keys are deleted as ever.",
+        "Only a replica could tell, or who listens for expiry.",
+    ),
+    (
+        "A client that hears of events of its own in RESP3 gets them before the reply.",
+        "In Redis each command has an order of its own.",
+    ),
+    (
+        "Messages for several patterns of one client, and what `UNSUBSCRIBE` without names confirms, come by name.",
+        "In Redis the order is a hash table's.",
+    ),
+    (
+        "`FLUSHALL` tells a client in RESP3 that gets the invalidations of one in RESP2 a nil of RESP3.",
+        "Redis sends a nil of RESP2, which is none in RESP3.",
+    ),
+    (
+        "`QUIT` ends the connection after `CLIENT REPLY OFF` too. A connection without password may send long requests.",
+        "In 7.0.15 the first waits for a reply that never goes, and the second only protects memory.",
+    ),
+    (
+        "A key's absence (`m`) is never published.",
+        "No lock listens for it.",
+    ),
+    (
+        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory and no file descriptors. There is one user, and there are no `HELP` texts.",
+        "The rest is of no use to a fake node.",
+    ),
+    (
         "`SCAN` and its relatives have other cursors, and return exactly `COUNT` elements where Redis returns about as many.",
         "A cursor is a place in a hash table. What it promises is kept: what is there from the first call to the last is returned.",
     ),

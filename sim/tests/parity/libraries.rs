@@ -1,6 +1,13 @@
 //! Redis's Lua libraries: `cjson`, `cmsgpack`, `struct`, `bit`.
 
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+
+use crate::pair::Pair;
+use crate::random;
 use crate::scripts::check;
+use crate::wire::Likeness;
 
 /// Checks expressions whose values are shown with their types.
 fn check_values(expressions: &[&str]) {
@@ -402,4 +409,85 @@ fn libraries_are_read_only() {
         "return cjson.null",
         "local ok, e = pcall(error, cjson.null) return {tostring(ok), tostring(e)}",
     ]);
+}
+
+/// Calls a function with random arguments, and shows what it returns or raises.
+fn check_random(function: &str, pieces: &'static [&'static [u8]]) {
+    let pair = RefCell::new(Pair::start(1));
+    let script = format!("{SHOW} return show(pcall({function}, unpack(ARGV)))");
+    let argument = prop::collection::vec(prop::sample::select(pieces), 0..10);
+    random::check(1000, (argument.clone(), argument), |arguments| {
+        let (one, other) = (arguments.0.concat(), arguments.1.concat());
+        let words: [&[u8]; 5] = [b"EVAL", script.as_bytes(), b"0", &one, &other];
+        // `cjson.decode` takes one argument only.
+        let len = if function == "cjson.decode" { 4 } else { 5 };
+        pair.borrow_mut()
+            .compare(0, &words[..len], Likeness::Bytes)
+            .map_err(TestCaseError::fail)?;
+        Ok(())
+    });
+}
+
+#[test]
+fn any_text_is_decoded_alike() {
+    check_random(
+        "cjson.decode",
+        &[
+            b"{", b"}", b"[", b"]", b"\"", b"\"a\"", b":", b",", b"1", b"-", b"0", b".5", b"e3",
+            b"E", b"+", b"null", b"true", b"inf", b"nan", b"0x", b"f", b" ", b"\0", b"\\",
+            b"\\u00e9", b"\\ud83d", b"\\ude00", b"x",
+        ],
+    );
+}
+
+#[test]
+fn any_message_is_unpacked_alike() {
+    check_random(
+        "cmsgpack.unpack",
+        &[
+            b"\x01", b"\x7f", b"\x80", b"\x81", b"\x82", b"\x90", b"\x91", b"\x93", b"\xa1",
+            b"\xa3", b"\xc0", b"\xc1", b"\xc2", b"\xc3", b"\xca", b"\xcb", b"\xcc", b"\xcd",
+            b"\xce", b"\xcf", b"\xd0", b"\xd1", b"\xd2", b"\xd3", b"\xd9", b"\xda", b"\xdb",
+            b"\xdc", b"\xdd", b"\xde", b"\xdf", b"\xe0", b"\xff", b"\0", b"\0\x02", b"a", b"bc",
+        ],
+    );
+}
+
+#[test]
+fn any_layout_is_read_alike() {
+    check_random(
+        "struct.unpack",
+        &[
+            b"b",
+            b"B",
+            b"h",
+            b"H",
+            b"l",
+            b"L",
+            b"T",
+            b"i",
+            b"I",
+            b"i3",
+            b"I5",
+            b"i16",
+            b"c2",
+            b"c0",
+            b"s",
+            b"x",
+            b"f",
+            b"d",
+            b"!",
+            b"!4",
+            b"!1",
+            b"<",
+            b">",
+            b" ",
+            b"\0",
+            b"\x01\x02\x03",
+            b"\xff\xfe\xfd\xfc",
+            b"abcdefgh",
+            b"z",
+            b"9",
+        ],
+    );
 }

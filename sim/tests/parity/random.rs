@@ -144,7 +144,12 @@ fn any_bytes_are_answered_alike() {
     });
 }
 
-fn check<S: Strategy>(cases: u32, inputs: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+/// Tries a test with random inputs; one that fails is kept.
+pub fn check<S: Strategy>(
+    cases: u32,
+    inputs: S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let mut runner = TestRunner::new(Config {
         cases,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),

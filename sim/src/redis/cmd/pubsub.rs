@@ -76,7 +76,9 @@ pub(in crate::redis) fn numpat(call: &mut Call<'_>) -> Answer {
 }
 
 fn subscribe_to(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answer {
-    if call.context == Context::Script {
+    // Scripts cannot get here. SUBSCRIBE and PSUBSCRIBE are allowed in transactions, for
+    // compatibility with older servers.
+    if kind == Kind::Shard && call.context != Context::Direct {
         let name = word.to_ascii_uppercase();
         return Err(Error::new(format!(
             "ERR {name} isn't allowed for a DENY BLOCKING client"

@@ -48,11 +48,11 @@ impl Arguments<'_> {
 
     fn wrong_type(&self, index: usize, expected: &str, found: Option<&Value>) -> mlua::Error {
         let found = found.map_or("no value", type_name);
-        self.bad(index, &format!("{expected} expected, got {found}"))
+        self.bad(index, format!("{expected} expected, got {found}"))
     }
 
     /// `luaL_argerror`.
-    pub(super) fn bad(&self, index: usize, why: &str) -> mlua::Error {
+    pub(super) fn bad(&self, index: usize, why: impl AsRef<[u8]>) -> mlua::Error {
         let name = self
             .lua
             .inspect_stack(0, |function| {
@@ -60,7 +60,8 @@ impl Arguments<'_> {
             })
             .flatten();
         let name = name.as_deref().unwrap_or("?");
-        self.error(format!("bad argument #{index} to '{name}' ({why})"))
+        let start = format!("bad argument #{index} to '{name}' (");
+        self.error([start.as_bytes(), why.as_ref(), b")"].concat())
     }
 
     /// `luaL_error`.

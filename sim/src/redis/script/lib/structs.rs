@@ -107,7 +107,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     }
     let too_short = || arguments.bad(2, "data string too short");
     // A negative position is a large one.
-    let mut at = usize::try_from(start - 1).unwrap_or(usize::MAX / 2);
+    let mut at = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX / 2);
     let mut layout = Layout::new(arguments, &format);
     let mut found = Vec::new();
     while let Some(field) = layout.next()? {
@@ -135,7 +135,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
                     let previous = previous.transpose()?.flatten();
                     let len = previous
                         .ok_or_else(|| arguments.error("format 'c0' needs a previous size"))?;
-                    size = if len >= 0.0 { len as usize } else { usize::MAX };
+                    size = usize::try_from(to_bits(len)).unwrap_or(usize::MAX);
                 }
                 let text = rest.get(..size).ok_or_else(too_short)?;
                 found.push(Value::String(lua.create_string(text)?));
@@ -268,9 +268,8 @@ impl<'a> Layout<'a> {
                 self.alignment = alignment;
             }
             _ => {
-                let shown = char::from(option);
-                let why = format!("invalid format option '{shown}'");
-                return Err(self.arguments.bad(1, &why));
+                let why = [b"invalid format option '", &[option][..], b"'"].concat();
+                return Err(self.arguments.bad(1, why));
             }
         }
         Ok(())
