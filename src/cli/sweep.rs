@@ -17,7 +17,7 @@ use crate::check::Property;
 use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::report::{Error, Format};
 use crate::runner::batch::{self, Conduct, Job};
-use crate::runner::ledger::{Ledger, Plan};
+use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::results::{Cell, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
@@ -86,6 +86,7 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         sets: &options.sets,
         axes: &axes,
         seeds,
+        build: ledger::this_build().context("cannot read this program's own file")?,
     };
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
     let (ledger, done) = Ledger::open(&path, &plan, options.fresh)

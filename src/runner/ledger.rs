@@ -14,7 +14,7 @@ use crate::history::file::VERSION;
 use crate::scenario::Scenario;
 
 /// What makes two sweeps the same: the scenario, its overrides, the grid, the seeds, and
-/// the version of Locklab.
+/// the build of Locklab.
 #[derive(Debug, Serialize)]
 pub struct Plan<'a> {
     /// The scenario with its overrides.
@@ -25,18 +25,29 @@ pub struct Plan<'a> {
     pub axes: &'a [String],
     /// The runs of each cell.
     pub seeds: u64,
+    /// Stands for the program that runs it: cells of another build are not taken up,
+    /// since it may judge otherwise.
+    #[serde(skip)]
+    pub build: u64,
 }
 
 impl Plan<'_> {
-    /// Eight hexadecimal digits that stand for the plan.
+    /// Eight hexadecimal digits that stand for the plan, whatever the build.
     pub fn id(&self) -> String {
-        format!("{:08x}", xxh3_64(self.line().as_bytes()) as u32)
+        let plan = serde_json::json!({ "locklab": VERSION, "plan": self });
+        format!("{:08x}", xxh3_64(plan.to_string().as_bytes()) as u32)
     }
 
     fn line(&self) -> String {
-        let line = serde_json::json!({ "locklab": VERSION, "plan": self });
+        let build = format!("{:016x}", self.build);
+        let line = serde_json::json!({ "locklab": VERSION, "build": build, "plan": self });
         line.to_string()
     }
+}
+
+/// The [`Plan::build`] of the program that runs: the hash of its file.
+pub fn this_build() -> io::Result<u64> {
+    Ok(xxh3_64(&fs::read(std::env::current_exe()?)?))
 }
 
 /// An open results file.
@@ -121,6 +132,7 @@ mod tests {
             sets: &[],
             axes: &axes,
             seeds,
+            build: 1,
         };
         let cell = Cell {
             fingerprint: 7,
@@ -137,6 +149,13 @@ mod tests {
 
         let (_, done) = Ledger::open(&path, &plan(10), false).expect("opens");
         assert_eq!(done, BTreeMap::from([(1, cell)]));
+        let rebuilt = Plan {
+            build: 2,
+            ..plan(10)
+        };
+        assert_eq!(rebuilt.id(), plan(10).id());
+        let (_, done) = Ledger::open(&path, &rebuilt, false).expect("opens");
+        assert_eq!(done.len(), 0);
         let (_, done) = Ledger::open(&path, &plan(11), false).expect("opens");
         assert_eq!(done.len(), 0);
         std::fs::remove_dir_all(&folder).expect("is ours");

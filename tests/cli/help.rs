@@ -78,7 +78,11 @@ fn shells_complete_commands_and_names() {
     assert_eq!(completed(&["locklab", "sw"]), ["sweep"]);
     assert_eq!(
         completed(&["locklab", "run", "redis-docs/r5"]),
-        ["redis-docs/r5", "redis-docs/r5-compared"]
+        [
+            "redis-docs/r5",
+            "redis-docs/r5-compared",
+            "redis-docs/r5-get-del"
+        ]
     );
     assert_eq!(
         completed(&["locklab", "sweep", "kleppmann/k9-"]),
