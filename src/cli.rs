@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod run;
 mod say;
+mod serve;
 mod store;
 mod sweep;
 mod twice;
@@ -60,6 +61,7 @@ Examples:
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
+  locklab serve --nodes 5                       five fake Redis nodes for other programs
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
 violation that nobody predicted; 3 inconclusive; 70 a bug in Locklab.";
@@ -74,6 +76,8 @@ enum Command {
     Sweep(sweep::Options),
     /// Do a recorded run again and compare it byte for byte
     Replay(replay::Options),
+    /// Serve fake Redis nodes to other programs
+    Serve(serve::Options),
     /// List what there is: locks, faults, properties, scenarios
     List(list::Options),
     /// Print the completion script of a shell: source <(locklab completions bash)
@@ -170,6 +174,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Run(options)) => run::run(&options)?,
         Some(Command::Sweep(options)) => sweep::sweep(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
+        Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,
         Some(Command::Completions(options)) => completions::print(&options)?,
         Some(Command::Process) => return Ok(crate::confirm::process::main()),

@@ -21,5 +21,6 @@ pub mod redis;
 pub mod report;
 pub mod runner;
 pub mod scenario;
+pub mod serve;
 pub mod stats;
 pub mod workload;

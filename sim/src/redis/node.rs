@@ -128,6 +128,13 @@ impl Node {
         self.finish(wall_us, effects);
     }
 
+    /// How much of what a client sent is kept because it cannot be handled yet, in
+    /// bytes. The driver decides how much is too much.
+    pub fn pending_bytes(&self, conn: ConnId) -> usize {
+        let input = self.inputs.get(&conn);
+        input.map_or(0, |input| input.pending.len())
+    }
+
     /// The node's wall-clock time in microseconds at which it wants to be called
     /// again, if nothing arrives before; `None` while nothing of what it does is due
     /// to time. Ask after each call, and whenever the wall clock was set.

@@ -6,6 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::float::general;
 use super::number::push_i64;
+use super::session::MAX_OUT_BYTES;
 
 /// What a command answers.
 #[derive(Clone, PartialEq, Debug)]
@@ -89,6 +90,10 @@ impl Reply {
             let kind = if resp == Resp::V3 { kind } else { b'*' };
             number_line(out, kind, items.len() as i64);
             for item in items {
+                // The rest of what will not be sent.
+                if out.len() > MAX_OUT_BYTES {
+                    break;
+                }
                 item.encode(resp, out);
             }
         };
@@ -113,6 +118,9 @@ impl Reply {
                     Resp::V3 => number_line(out, b'%', pairs.len() as i64),
                 }
                 for (key, value) in pairs {
+                    if out.len() > MAX_OUT_BYTES {
+                        break;
+                    }
                     key.encode(resp, out);
                     value.encode(resp, out);
                 }

@@ -6,6 +6,7 @@
 //! it accepts frames that are no requests, and its errors are its own.)
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::number::parse_i64;
 use super::reply::Error;
@@ -17,11 +18,25 @@ const MAX_BULK_BYTES: i64 = 512 * 1024 * 1024;
 /// The most arguments a request may declare (`INT_MAX` in 7.0.15).
 const MAX_ARGS: i64 = i32::MAX as i64;
 
-/// Cuts requests from a connection's bytes.
+/// Cuts requests from a connection's bytes. It goes on where it stopped: a request that
+/// arrives in a thousand pieces is read once.
 #[derive(Default)]
 pub(super) struct Parser {
     /// No request is complete before this many bytes are there, so do not look.
     needed: usize,
+    /// The multibulk request whose start was read.
+    begun: Option<Begun>,
+}
+
+/// What is known of a multibulk request that is not complete.
+struct Begun {
+    /// How many arguments it declared.
+    count: i64,
+    /// Where those that are complete lie in the query buffer, which begins with the
+    /// request.
+    args: Vec<Range<usize>>,
+    /// Where the next one starts.
+    at: usize,
 }
 
 /// What the bytes at the start of the query buffer are.
@@ -43,7 +58,9 @@ impl Parser {
             return Parsed::Incomplete;
         }
         self.needed = 0;
-        let parsed = if input[0] == b'*' {
+        let parsed = if let Some(begun) = self.begun.take() {
+            self.resume(begun, input)
+        } else if input[0] == b'*' {
             self.multibulk(input)
         } else {
             inline(input)
@@ -57,7 +74,7 @@ impl Parser {
     }
 
     fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Parsed<'a>>, Refusal> {
-        let Some((count, mut at)) = header(input, 0, b"too big mbulk count string")? else {
+        let Some((count, start)) = header(input, 0, b"too big mbulk count string")? else {
             return Ok(None);
         };
         let count = parse_i64(count)
@@ -65,26 +82,60 @@ impl Parser {
             .ok_or(b"invalid multibulk length".as_slice())?;
         // A declared count costs the sender nothing, so it reserves little here.
         let mut args = Vec::with_capacity(count.clamp(0, 64) as usize);
+        let mut at = start;
         for _ in 0..count {
-            let Some((len, start)) = header(input, at, b"too big bulk count string")? else {
-                return Ok(None);
+            let Some(arg) = self.bulk(input, at)? else {
+                let begun = Begun {
+                    count,
+                    args: Vec::new(),
+                    at: start,
+                };
+                return self.resume(begun, input);
             };
-            if input[at] != b'$' {
-                return Err([b"expected '$', got '", &input[at..=at], b"'"]
-                    .concat()
-                    .into());
-            }
-            let len = parse_i64(len)
-                .filter(|len| (0..=MAX_BULK_BYTES).contains(len))
-                .ok_or(b"invalid bulk length".as_slice())? as usize;
-            at = start + len + 2;
-            if input.len() < at {
-                self.needed = at;
-                return Ok(None);
-            }
-            args.push(&input[start..start + len]);
+            at = arg.end + 2;
+            args.push(&input[arg]);
         }
         Ok(Some(Parsed::Multibulk { args, len: at }))
+    }
+
+    /// Goes on with a request of which a part was read.
+    fn resume<'a>(
+        &mut self,
+        mut begun: Begun,
+        input: &'a [u8],
+    ) -> Result<Option<Parsed<'a>>, Refusal> {
+        while (begun.args.len() as i64) < begun.count {
+            let Some(arg) = self.bulk(input, begun.at)? else {
+                self.begun = Some(begun);
+                return Ok(None);
+            };
+            begun.at = arg.end + 2;
+            begun.args.push(arg);
+        }
+        let args = begun.args.into_iter().map(|arg| &input[arg]).collect();
+        let len = begun.at;
+        Ok(Some(Parsed::Multibulk { args, len }))
+    }
+
+    /// Where the argument lies whose header is at `at`.
+    fn bulk(&mut self, input: &[u8], at: usize) -> Result<Option<Range<usize>>, Refusal> {
+        let Some((len, start)) = header(input, at, b"too big bulk count string")? else {
+            return Ok(None);
+        };
+        if input[at] != b'$' {
+            return Err([b"expected '$', got '", &input[at..=at], b"'"]
+                .concat()
+                .into());
+        }
+        let len = parse_i64(len)
+            .filter(|len| (0..=MAX_BULK_BYTES).contains(len))
+            .ok_or(b"invalid bulk length".as_slice())? as usize;
+        let end = start + len;
+        if input.len() < end + 2 {
+            self.needed = end + 2;
+            return Ok(None);
+        }
+        Ok(Some(start..end))
     }
 }
 

@@ -10,6 +10,11 @@ use super::pubsub::Kind;
 use super::reply::{Reply, Resp, array_header};
 use super::tracking::Tracking;
 
+/// The most that may wait to be sent to one client, in bytes. Redis has no limit for a
+/// client that does not listen (`client-output-buffer-limit normal 0 0 0`): a kilobyte
+/// of requests for a large value would take all memory.
+pub(super) const MAX_OUT_BYTES: usize = 64 << 20;
+
 /// A client's state between two of its commands.
 pub(super) struct Session {
     /// Its connection's number, which `CLIENT ID` answers.
@@ -170,11 +175,22 @@ impl Session {
                 }
             }
             Reply::Push(_) => self.push(reply),
-            reply if self.may_answer() => reply.encode(self.resp, &mut self.out),
+            reply if self.may_answer() => self.append(reply),
             _ => {}
         }
         // After the reply to what ended the connection.
         self.ended = self.closing.is_some();
+    }
+
+    /// Appends to what is to be sent, and ends the connection if that is too much
+    /// (`closeClientOnOutputBufferLimitReached`).
+    fn append(&mut self, reply: &Reply) {
+        reply.encode(self.resp, &mut self.out);
+        if self.out.len() > MAX_OUT_BYTES {
+            self.out = BytesMut::new();
+            self.closing = Some(Closing::Now);
+            self.ended = true;
+        }
     }
 
     /// The head of an array whose items come one by one.
@@ -187,7 +203,7 @@ impl Session {
     /// Sends what answers no request, whatever CLIENT REPLY says.
     pub(super) fn push(&mut self, message: &Reply) {
         if !self.ended {
-            message.encode(self.resp, &mut self.out);
+            self.append(message);
         }
     }
 
