@@ -5,5 +5,6 @@
 //! machine, bytes and a time in, bytes out. [`serve`] puts the one into the other.
 
 pub mod redis;
+pub mod sentinel;
 pub mod serve;
 pub mod world;
