@@ -20,6 +20,7 @@ mod explain;
 pub mod grid;
 mod load;
 mod overrides;
+mod sentinel;
 mod shipped;
 mod validate;
 mod workload;
@@ -28,6 +29,7 @@ pub use environment::{Clocks, Fencing, HostClock, Network, Resource};
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
+pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 pub use workload::{CheckBeforeWrite, ClientOverride, Workload};
 
@@ -70,6 +72,9 @@ pub struct Scenario {
     /// How far the hosts' clocks are off.
     #[serde(default)]
     pub clocks: Clocks,
+    /// What the sentinels are told, where there are any.
+    #[serde(default)]
+    pub sentinel: SentinelOptions,
     /// What goes wrong: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
@@ -91,6 +96,11 @@ pub struct Scenario {
 pub struct Topology {
     /// Redis nodes, `n1`, `n2`, …; 1 to 99. None knows of the others.
     pub nodes: u32,
+    /// Replicas of each node: `n1r1`, `n1r2`, …
+    pub replicas: u32,
+    /// Sentinels that watch `n1` and its replicas: `s1`, `s2`, … If there are any, the
+    /// clients ask them which node is the master.
+    pub sentinels: u32,
     /// Clients, `c1`, `c2`, …; 1 to 99.
     pub clients: u32,
 }
@@ -99,6 +109,8 @@ impl Default for Topology {
     fn default() -> Self {
         Topology {
             nodes: 1,
+            replicas: 0,
+            sentinels: 0,
             clients: 2,
         }
     }
@@ -109,7 +121,11 @@ impl Topology {
     pub fn hosts(&self) -> Vec<String> {
         let clients = (1..=self.clients).map(|i| format!("c{i}"));
         let nodes = (1..=self.nodes).map(|i| format!("n{i}"));
-        clients.chain(nodes).chain(["resource".into()]).collect()
+        let replicas =
+            (1..=self.nodes).flat_map(|i| (1..=self.replicas).map(move |j| format!("n{i}r{j}")));
+        let sentinels = (1..=self.sentinels).map(|i| format!("s{i}"));
+        let servers = nodes.chain(replicas).chain(sentinels);
+        clients.chain(servers).chain(["resource".into()]).collect()
     }
 }
 
