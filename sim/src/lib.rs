@@ -2,8 +2,10 @@
 //!
 //! Two halves that do not know each other: [`world`] simulates hosts, clocks and
 //! a network in virtual time; [`redis`] is a Redis server as a pure state
-//! machine, bytes and a time in, bytes out. [`serve`] puts the one into the other.
+//! machine, bytes and a time in, bytes out. [`serve`] puts the one into the other,
+//! with a [`disk`] that survives it.
 
+pub mod disk;
 pub mod redis;
 pub mod sentinel;
 pub mod serve;

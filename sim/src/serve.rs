@@ -19,8 +19,10 @@ use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
+use crate::disk::Disk;
 use crate::redis::{Addresses, ConnId, Effect, Node, NodeConfig};
-use crate::world::Host;
+use crate::world::clock::EPOCH_NS;
+use crate::world::{Host, HostId};
 
 /// A client for which more than this is kept is cut off: the hard limit of
 /// `client-output-buffer-limit pubsub 32mb 8mb 60`.
@@ -33,20 +35,82 @@ const SOFT_LIMIT_NS: u64 = 60 * 1_000_000_000;
 /// like `serverCron`, look at it ten times a second.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
+/// How a node is run, beside what distinguishes it from others.
+#[derive(Clone, Default)]
+pub struct Setup {
+    /// What distinguishes it.
+    pub config: NodeConfig,
+    /// Parameters, as a configuration file has them; see [`Node::configure`]. One that
+    /// Redis would refuse is left out.
+    pub parameters: Vec<(String, String)>,
+    /// The hosts that the node may name, to connect to them.
+    pub hosts: Rc<BTreeMap<String, HostId>>,
+    /// The node's disk, which outlives its process.
+    pub disk: Rc<RefCell<Disk>>,
+    /// The clock that keys expire by.
+    pub clock: Clock,
+    /// A process that is started again waits for so long, by the host's wall clock,
+    /// before it serves anybody.
+    pub restart_delay: Duration,
+}
+
+/// The clock of its host that a node goes by.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// The wall clock, as Redis does.
+    #[default]
+    Wall,
+    /// The monotonic clock, as if it showed the time of day when the run began: what
+    /// Redis would do had it taken antirez's advice.
+    Monotonic,
+}
+
+impl Clock {
+    fn us(self, host: &Host) -> u64 {
+        let ns = match self {
+            Clock::Wall => host.wall_ns(),
+            Clock::Monotonic => EPOCH_NS.saturating_add(host.mono_ns()),
+        };
+        ns / 1_000
+    }
+}
+
 /// Runs a Redis node on `host` until its process ends, or somebody calls SHUTDOWN. It
 /// expires keys by that host's wall clock; its memory ends with it.
 pub async fn redis(host: Host, config: NodeConfig, port: u16) {
+    let setup = Setup {
+        config,
+        ..Setup::default()
+    };
+    run(host, setup, port).await;
+}
+
+/// As [`redis()`], with whatever of [`Setup`] makes a difference.
+pub async fn run(host: Host, setup: Setup, port: u16) {
+    let started_before = setup.disk.borrow_mut().start(&host);
+    if started_before {
+        wait_by_wall_clock(&host, setup.restart_delay).await;
+    }
+    let mut node = Node::new(setup.config);
+    for (name, value) in &setup.parameters {
+        let _ = node.configure(name, value);
+    }
+    node.load(&setup.disk.borrow().files(), setup.clock.us(&host));
     let Ok(listener) = host.listen(port).await else {
         return;
     };
     let server = Rc::new(Server {
         host: host.clone(),
-        node: RefCell::new(Node::new(config)),
+        clock: setup.clock,
+        hosts: setup.hosts,
+        disk: setup.disk,
+        node: RefCell::new(node),
         clients: RefCell::default(),
         timer: Cell::default(),
         sooner: Notify::new(),
         exit: Notify::new(),
     });
+    server.set_timer();
     loop {
         let stream = tokio::select! {
             biased;
@@ -57,11 +121,21 @@ pub async fn redis(host: Host, config: NodeConfig, port: u16) {
             },
         };
         let conn = server.node.borrow_mut().accept_from(addresses(&stream));
-        let (reader, writer) = stream.into_split();
-        let client = Client::new(writer);
-        let ended = client.ended.clone();
-        server.clients.borrow_mut().insert(conn, client);
-        host.spawn(server.clone().converse(conn, reader, ended));
+        server.begin(conn, stream);
+    }
+}
+
+/// Sleeps until the wall clock is so much further. If it is set meanwhile, so is the
+/// end: nothing but a clock says how long the process was down.
+async fn wait_by_wall_clock(host: &Host, duration: Duration) {
+    let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
+    loop {
+        let left_ns = until_ns.saturating_sub(host.wall_ns());
+        if left_ns == 0 {
+            return;
+        }
+        host.sleep(Duration::from_nanos(left_ns).min(LONGEST_SLEEP))
+            .await;
     }
 }
 
@@ -75,6 +149,9 @@ fn addresses(stream: &TcpStream) -> Addresses {
 
 struct Server {
     host: Host,
+    clock: Clock,
+    hosts: Rc<BTreeMap<String, HostId>>,
+    disk: Rc<RefCell<Disk>>,
     node: RefCell<Node>,
     clients: RefCell<BTreeMap<ConnId, Client>>,
     /// The wall-clock time, in microseconds, that the timer's task sleeps for, if
@@ -101,6 +178,36 @@ struct Client {
 }
 
 impl Server {
+    /// Takes up a connection: somebody hears what comes on it.
+    fn begin(self: &Rc<Self>, conn: ConnId, stream: TcpStream) {
+        let (reader, writer) = stream.into_split();
+        let client = Client::new(writer);
+        let ended = client.ended.clone();
+        self.clients.borrow_mut().insert(conn, client);
+        self.host.spawn(self.clone().converse(conn, reader, ended));
+    }
+
+    /// Connects to the node's master.
+    async fn connect(self: Rc<Self>, conn: ConnId, host: String, port: u16) {
+        let stream = match self.hosts.get(&host) {
+            Some(id) => self.host.connect(*id, port).await.ok(),
+            None => None,
+        };
+        let mut effects = Vec::new();
+        match stream {
+            Some(stream) => {
+                // The acknowledgement that ends the handshake goes alone: in turmoil-net
+                // what comes with it is lost.
+                self.host.sleep(Duration::from_nanos(1)).await;
+                self.begin(conn, stream);
+                let now_us = self.clock.us(&self.host);
+                self.node.borrow_mut().connected(conn, now_us, &mut effects);
+            }
+            None => self.node.borrow_mut().closed(conn),
+        }
+        self.carry_out(&mut effects);
+    }
+
     /// Serves one connection until it ends.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
@@ -114,7 +221,7 @@ impl Server {
             let Ok(count @ 1..) = count else {
                 break;
             };
-            let wall_us = self.host.wall_ns() / 1_000;
+            let wall_us = self.clock.us(&self.host);
             self.node
                 .borrow_mut()
                 .receive(conn, &bytes[..count], wall_us, &mut effects);
@@ -130,6 +237,10 @@ impl Server {
             match effect {
                 Effect::Send { conn, bytes } => self.send(conn, bytes),
                 Effect::Close { conn } => self.close(conn),
+                Effect::Connect { conn, host, port } => {
+                    self.host.spawn(self.clone().connect(conn, host, port));
+                }
+                Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
                 Effect::Exit => {
                     for (_, client) in std::mem::take(&mut *self.clients.borrow_mut()) {
                         client.ended.notify_one();
@@ -225,7 +336,7 @@ impl Server {
             let Some(wake_us) = next_us else {
                 return;
             };
-            let wall_us = self.host.wall_ns() / 1_000;
+            let wall_us = self.clock.us(&self.host);
             if wall_us >= wake_us {
                 self.node.borrow_mut().wake(wall_us, &mut effects);
                 self.carry_out(&mut effects);

@@ -42,7 +42,7 @@ impl Server {
                 let client = self.clients.iter().position(|known| *known == conn)?;
                 Some((client, String::from_utf8_lossy(&bytes).into_owned()))
             }
-            Effect::Close { .. } | Effect::Exit => None,
+            _ => None,
         };
         effects.into_iter().filter_map(text).collect()
     }

@@ -19,6 +19,8 @@
 use bytes::Bytes;
 
 use super::changes::Class;
+use super::db::Overdue;
+use super::propagate::{self, Unit};
 use super::state::State;
 use super::tell::tell;
 
@@ -64,8 +66,10 @@ impl State {
     /// anybody would notice.
     pub(super) fn next_cycle_us(&self) -> Option<u64> {
         let noticed = self.caches_in_use()
+            || self.db.effects.wanted
             || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty());
-        if !noticed || !self.active_expiry.enabled {
+        let may = self.active_expiry.enabled && self.repl.link().is_none();
+        if !noticed || !may {
             return None;
         }
         self.next_tick_with_work()
@@ -83,7 +87,9 @@ impl State {
 
     /// Does the cycles of the ticks until now that have not been done.
     pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
-        if self.active_expiry.enabled {
+        // A replica waits for its master's DEL, and nobody deletes during a pause.
+        if self.active_expiry.enabled && self.repl.link().is_none() && self.pause.is_none() {
+            self.db.overdue = Overdue::Delete;
             while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
                 self.active_expiry.last_us = Some(tick_us);
                 self.cycle((tick_us / 1000) as i64);
@@ -124,6 +130,7 @@ impl State {
             }
         }
         tell(self);
+        propagate::flush(self, Unit::Parts);
     }
 
     fn caches_in_use(&self) -> bool {

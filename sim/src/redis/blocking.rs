@@ -9,8 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::cmd::blocking::{Taken, Want};
+use super::propagate;
+use super::repl::master;
 use super::reply::{Error, Reply};
-use super::session::Session;
+use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{Call, Context};
 use super::tell::tell;
@@ -28,8 +30,8 @@ pub(super) struct Blocked {
 pub(super) enum On {
     /// One of these keys has what it wants.
     Keys(Vec<Bytes>, Want),
-    /// Replicas caught up (WAIT). There are none.
-    Replicas,
+    /// So many replicas have acknowledged this much of the stream (WAIT).
+    Replicas { replicas: i64, offset: u64 },
 }
 
 /// All clients that wait.
@@ -119,6 +121,7 @@ fn serve_client(state: &mut State, client: u64, key: &Bytes, wall_us: u64) {
         key,
     );
     if let Taken::Reply(reply) = taken {
+        propagate::record_served(state);
         unblock(state, client, &reply);
         tell(state);
         super::tracking::tell_own(state, client);
@@ -138,13 +141,44 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     }
 }
 
+/// Ends the waits of those whose replicas have caught up
+/// (`processClientsWaitingReplicas`).
+pub(super) fn serve_replica_waiters(state: &mut State) {
+    let enough = |id: &u64| {
+        let blocked = state.clients.get(id)?.blocked.as_ref()?;
+        match blocked.on {
+            On::Replicas { replicas, offset } => {
+                let acked = master::count_acked(state, offset);
+                (acked >= replicas).then_some((*id, acked))
+            }
+            On::Keys(..) => None,
+        }
+    };
+    let served: Vec<(u64, i64)> = state.waiting.clients.iter().filter_map(enough).collect();
+    for (client, acked) in served {
+        unblock(state, client, &Reply::Integer(acked));
+    }
+}
+
+/// `disconnectAllBlockedClients`: what they wait for will not come from a replica.
+pub(super) fn unblock_all(state: &mut State) {
+    const WHY: Error = Error::of(
+        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> \
+         replica?)",
+    );
+    for client in state.waiting.clients.clone() {
+        unblock(state, client, &WHY.into());
+        state.close(client, Closing::AfterReplies);
+    }
+}
+
 /// CLIENT UNBLOCK: whether the client waited.
 pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -> bool {
     let Some(blocked) = state.clients.get(&client).and_then(|c| c.blocked.clone()) else {
         return false;
     };
     let reply = match how {
-        Unblock::TimedOut => blocked.on.timeout_reply(),
+        Unblock::TimedOut => blocked.on.timeout_reply(state),
         Unblock::Failed => Error::of("UNBLOCKED client unblocked via CLIENT UNBLOCK").into(),
     };
     unblock(state, client, &reply);
@@ -196,10 +230,10 @@ pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
 
 impl On {
     /// What a client gets whose time is over.
-    fn timeout_reply(&self) -> Reply {
+    fn timeout_reply(&self, state: &State) -> Reply {
         match self {
             On::Keys(..) => Reply::NilArray,
-            On::Replicas => Reply::Integer(0),
+            On::Replicas { offset, .. } => Reply::Integer(master::count_acked(state, *offset)),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::number::parse_i64;
+use super::persist::Fsync;
 use super::tell::Notify;
 
 /// The values of all parameters.
@@ -19,6 +20,17 @@ pub(super) struct Config {
     pub(super) notify: Notify,
     /// How many good replicas a write needs.
     pub(super) min_replicas_to_write: u64,
+    /// Whether the server was started with a configuration file.
+    pub(super) has_file: bool,
+    append_only: bool,
+    save_points: Vec<SavePoint>,
+}
+
+/// When to take a snapshot: after so many seconds, if there were so many changes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct SavePoint {
+    pub(super) seconds: u64,
+    pub(super) changes: u64,
 }
 
 /// A parameter.
@@ -82,7 +94,11 @@ static PARAMETERS: &[Parameter] = &[
     parameter("proto-max-bulk-len", "536870912", Memory),
     parameter("repl-backlog-size", "1048576", Memory),
     parameter("repl-backlog-ttl", "3600", Integer(0, i64::MAX)),
+    parameter("repl-diskless-sync", "yes", YesNo),
+    parameter("repl-diskless-sync-delay", "5", Integer(0, INT)),
+    Parameter { alias: Some("repl-ping-slave-period"), ..parameter("repl-ping-replica-period", "10", Integer(1, INT)) },
     parameter("repl-timeout", "60", Integer(1, INT)),
+    Parameter { alias: Some("slave-announce-ip"), ..parameter("replica-announce-ip", "", Text) },
     Parameter { alias: Some("slave-priority"), ..parameter("replica-priority", "100", Integer(0, INT)) },
     Parameter { alias: Some("slave-read-only"), ..parameter("replica-read-only", "yes", YesNo) },
     Parameter { alias: Some("slave-serve-stale-data"), ..parameter("replica-serve-stale-data", "yes", YesNo) },
@@ -184,6 +200,8 @@ impl Config {
     /// Sets a parameter to a value that [`Parameter::read`] gave.
     pub(super) fn set(&mut self, parameter: &'static Parameter, value: String) {
         match parameter.name {
+            "appendonly" => self.append_only = value == "yes",
+            "save" => self.save_points = save_points(&value),
             "requirepass" => self.requirepass = value.clone().into_bytes(),
             "notify-keyspace-events" => {
                 self.notify = Notify::parse(value.as_bytes()).unwrap_or_default();
@@ -203,6 +221,78 @@ impl Config {
         self.number("hz").clamp(1, 500)
     }
 
+    /// Whether there is an append-only file.
+    pub(super) fn append_only(&self) -> bool {
+        self.append_only
+    }
+
+    /// When the append-only file is made durable.
+    pub(super) fn append_fsync(&self) -> Fsync {
+        match self.value("appendfsync") {
+            "always" => Fsync::Always,
+            "no" => Fsync::No,
+            _ => Fsync::EverySecond,
+        }
+    }
+
+    /// When snapshots are taken.
+    pub(super) fn save_points(&self) -> impl Iterator<Item = SavePoint> {
+        self.save_points.iter().copied()
+    }
+
+    /// The most bytes of the backlog.
+    pub(super) fn backlog_bytes(&self) -> usize {
+        usize::try_from(self.number("repl-backlog-size")).unwrap_or(usize::MAX)
+    }
+
+    /// For how long a replica that needs a snapshot waits for others, in seconds.
+    pub(super) fn sync_delay_s(&self) -> u64 {
+        match self.value("repl-diskless-sync") {
+            "yes" => self.number("repl-diskless-sync-delay"),
+            _ => 0,
+        }
+    }
+
+    /// After how long a silent link is given up, in seconds.
+    pub(super) fn repl_timeout_s(&self) -> u64 {
+        self.number("repl-timeout")
+    }
+
+    /// How often replicas are pinged, in seconds.
+    pub(super) fn ping_period_s(&self) -> u64 {
+        self.number("repl-ping-replica-period")
+    }
+
+    /// A replica last heard of longer ago than this is not good, in seconds.
+    pub(super) fn max_lag_s(&self) -> u64 {
+        self.number("min-replicas-max-lag")
+    }
+
+    /// Whether a replica refuses to write.
+    pub(super) fn replica_is_read_only(&self) -> bool {
+        self.value("replica-read-only") == "yes"
+    }
+
+    /// Whether a replica answers although it has lost its master.
+    pub(super) fn serves_stale_data(&self) -> bool {
+        self.value("replica-serve-stale-data") == "yes"
+    }
+
+    /// The address that a replica names to its master; empty: that of its connection.
+    pub(super) fn announced_ip(&self) -> String {
+        self.shown("replica-announce-ip")
+    }
+
+    /// The port that a replica names to its master.
+    pub(super) fn port(&self) -> String {
+        self.shown("port")
+    }
+
+    /// A parameter as CONFIG GET shows it.
+    pub(super) fn shown(&self, name: &str) -> String {
+        self.value(name).to_owned()
+    }
+
     fn number(&self, name: &str) -> u64 {
         self.value(name).parse().unwrap_or(0)
     }
@@ -213,6 +303,20 @@ impl Config {
             None => find(name.as_bytes()).map_or("", |parameter| parameter.default),
         }
     }
+}
+
+/// Pairs of seconds and changes: `3600 1 300 100`.
+fn save_points(text: &str) -> Vec<SavePoint> {
+    let numbers: Vec<u64> = text
+        .split_whitespace()
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    let pairs = numbers.chunks_exact(2);
+    let point = |pair: &[u64]| SavePoint {
+        seconds: pair[0],
+        changes: pair[1],
+    };
+    pairs.map(point).collect()
 }
 
 /// `memtoull` of `src/util.c`.

@@ -9,6 +9,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use super::changes::{Changes, Class};
+use super::propagate::Effects;
 use super::value::Value;
 
 /// A key's value and its time to live.
@@ -28,6 +29,22 @@ pub(super) struct Db {
     pub(super) expired_keys: u64,
     /// What happened since the last command.
     pub(super) changes: Changes,
+    /// What of it others have to do too.
+    pub(super) effects: Effects,
+    /// What becomes of a key whose time is over.
+    pub(super) overdue: Overdue,
+}
+
+/// What a lookup does with a key whose time is over.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) enum Overdue {
+    /// Deletes it: on a master.
+    #[default]
+    Delete,
+    /// Leaves it, and finds nothing: on a replica, which waits for its master's DEL.
+    Hide,
+    /// Finds it: for what the master says, and while a file is loaded.
+    Keep,
 }
 
 /// A client that watches a key.
@@ -43,15 +60,19 @@ struct Watcher {
 impl Db {
     /// Looks a key up, and deletes it first if its time is over.
     pub(super) fn get(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
-        self.expire_if_needed(key, now_ms);
-        self.keys.get(key)
+        match self.expire_if_needed(key, now_ms) {
+            true => None,
+            false => self.keys.get(key),
+        }
     }
 
     /// Like [`Db::get`], for a change in place. A caller that changed something
     /// says so with [`Db::touch`].
     pub(super) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Entry> {
-        self.expire_if_needed(key, now_ms);
-        self.keys.get_mut(key)
+        match self.expire_if_needed(key, now_ms) {
+            true => None,
+            false => self.keys.get_mut(key),
+        }
     }
 
     /// Like [`Db::get_mut`], and makes the key if it is not there. An empty
@@ -62,7 +83,9 @@ impl Db {
         now_ms: i64,
         value: impl FnOnce() -> Value,
     ) -> &mut Entry {
-        self.expire_if_needed(key, now_ms);
+        if self.expire_if_needed(key, now_ms) {
+            self.keys.remove(key);
+        }
         match self.keys.entry(Bytes::copy_from_slice(key)) {
             btree_map::Entry::Occupied(entry) => entry.into_mut(),
             btree_map::Entry::Vacant(place) => {
@@ -104,7 +127,9 @@ impl Db {
 
     /// Deletes a key; says whether it was there.
     pub(super) fn remove(&mut self, key: &[u8], now_ms: i64) -> Option<Entry> {
-        self.expire_if_needed(key, now_ms);
+        if self.expire_if_needed(key, now_ms) {
+            return None;
+        }
         let entry = self.keys.remove(key);
         if entry.is_some() {
             self.touch(key);
@@ -115,6 +140,7 @@ impl Db {
     /// Deletes everything. Watchers of keys that were there see a change.
     pub(super) fn flush(&mut self) {
         let keys = std::mem::take(&mut self.keys);
+        self.effects.dirty += 1;
         self.changes.flushed();
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
@@ -156,8 +182,14 @@ impl Db {
             .count()
     }
 
-    /// A key changed: `signalModifiedKey`.
+    /// A command changed a key.
     pub(super) fn touch(&mut self, key: &[u8]) {
+        self.effects.dirty += 1;
+        self.signal(key);
+    }
+
+    /// `signalModifiedKey`.
+    fn signal(&mut self, key: &[u8]) {
         self.changes.modified(key);
         if self.watched.is_empty() {
             return;
@@ -215,16 +247,23 @@ impl Db {
             .is_some_and(|when| now_ms > when)
     }
 
-    /// Deletes a key if its time is over; says whether it did.
+    /// Whether a key's time is over, as far as a lookup may see that; deletes it then,
+    /// unless this is a replica.
     pub(super) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
-        let expired = self.is_expired(key, now_ms);
-        if expired {
+        let expired = self.overdue != Overdue::Keep && self.is_expired(key, now_ms);
+        if expired && self.overdue == Overdue::Delete {
             self.keys.remove(key);
             self.expired_keys += 1;
             self.changes.event(Class::Expired, "expired", key);
-            self.touch(key);
+            self.effects.expired(key);
+            self.signal(key);
         }
         expired
+    }
+
+    /// Puts a key there as a file has it.
+    pub(super) fn load(&mut self, key: Bytes, entry: Entry) {
+        self.keys.insert(key, entry);
     }
 
     /// The keys that have a time to live, with that time, from one key on.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::propagate::{self, Unit};
+use super::repl::master;
 use super::reply::{Error, Reply};
 use super::script::Access;
 use super::session::Session;
@@ -23,9 +25,10 @@ pub(super) enum Processed {
 /// Checks a request in Redis's order, then queues or calls it, and answers it.
 pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
     state.current = Some(client);
+    state.db.overdue = state.overdue_for(client);
     let session = state.client(client);
     session.active_us = wall_us;
-    match check(state, client, args) {
+    match check(state, client, args, wall_us) {
         Ok(command) if state.is_paused(client, command) => {
             state.current = None;
             state.client(client).postponed = true;
@@ -46,6 +49,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
                 };
                 let reply = run(command, &mut call);
                 state.client(client).answer(&reply);
+                propagate::flush(state, Unit::Whole);
                 tracking::tell_own(state, client);
                 after_command(state, client, command);
             }
@@ -56,7 +60,9 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         }
     }
     state.current = None;
+    let offset = state.repl.offset;
     let session = state.client(client);
+    session.written_offset = offset;
     if session.blocked.is_none() {
         session.request_is_over();
     }
@@ -121,8 +127,11 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
-    if too_few_replicas(call.state, call.client, command) {
+    if too_few_replicas(call.state, call.client, command, call.wall_us) {
         return NO_REPLICAS.into();
+    }
+    if is_read_only(call.state, call.client, command) {
+        return READ_ONLY.into();
     }
     run(command, call)
 }
@@ -137,7 +146,11 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     if tracks && movable && call.context != Context::Script {
         call.state.caches.declare(command.keys_of(call.args));
     }
+    let dirty = call.state.db.effects.dirty;
     let reply = (command.run)(call).unwrap_or_else(Reply::Error);
+    if call.state.db.effects.wanted {
+        propagate::record(call, command, dirty);
+    }
     if tracks && !movable && command.flags.contains(&Flag::ReadOnly) {
         let keys = match call.context {
             // Of a script 7.0 remembers not what it read, but what was declared.
@@ -152,7 +165,12 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     reply
 }
 
-fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Command, Error> {
+fn check(
+    state: &mut State,
+    client: u64,
+    args: &[&[u8]],
+    wall_us: u64,
+) -> Result<&'static Command, Error> {
     let command = table::find(args).ok_or_else(|| unknown(args))?;
     if !has_right_arity(command, args) {
         return Err(wrong_arity(command.name));
@@ -165,8 +183,11 @@ fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Comm
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
-    if too_few_replicas(state, client, command) {
+    if too_few_replicas(state, client, command, wall_us) {
         return Err(NO_REPLICAS);
+    }
+    if is_read_only(state, client, command) {
+        return Err(READ_ONLY);
     }
     if only_listens && !WHILE_LISTENING.contains(&command.name) {
         return Err(Error::new(format!(
@@ -174,6 +195,11 @@ fn check(state: &mut State, client: u64, args: &[&[u8]]) -> Result<&'static Comm
              / RESET are allowed in this context",
             command.name
         )));
+    }
+    if is_stale(state, client, command) {
+        return Err(Error::of(
+            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        ));
     }
     Ok(command)
 }
@@ -193,11 +219,39 @@ const WHILE_LISTENING: [&str; 9] = [
 
 const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
 
-/// `min-replicas-to-write`: a node without replicas has none that is good.
-fn too_few_replicas(state: &State, client: u64, command: &Command) -> bool {
+const READ_ONLY: Error = Error::of("READONLY You can't write against a read only replica.");
+
+/// `min-replicas-to-write`: a master that has heard of too few replicas lately does not
+/// write.
+fn too_few_replicas(state: &State, client: u64, command: &Command, wall_us: u64) -> bool {
+    let wanted = state.config.min_replicas_to_write;
+    wanted > 0
+        && state.repl.link().is_none()
+        && !state.loading
+        && may_write(state, client, command)
+        && master::count_good(state, wall_us) < wanted
+}
+
+/// A replica writes what its master says, and nothing else.
+fn is_read_only(state: &State, client: u64, command: &Command) -> bool {
+    state.repl.link().is_some()
+        && state.config.replica_is_read_only()
+        && !state.repl.is_master(client)
+        && !state.loading
+        && may_write(state, client, command)
+}
+
+/// `replica-serve-stale-data no`: a replica without its master says little.
+fn is_stale(state: &State, client: u64, command: &Command) -> bool {
+    let is = |command: &Command| !command.flags.contains(&Flag::Stale);
+    state.repl.link().is_some_and(|link| !link.is_up())
+        && !state.config.serves_stale_data()
+        && (is(command) || state.is_exec_of(client, command, is))
+}
+
+fn may_write(state: &State, client: u64, command: &Command) -> bool {
     let writes = |command: &Command| command.flags.contains(&Flag::Write);
-    state.config.min_replicas_to_write > 0
-        && (writes(command) || state.is_exec_of(client, command, writes))
+    writes(command) || state.is_exec_of(client, command, writes)
 }
 
 /// Whether a request has as many words as its command takes.

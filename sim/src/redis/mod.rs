@@ -1,6 +1,7 @@
 //! A Redis server as a state machine: bytes and a time go in, bytes come out.
 //!
-//! [`Node`] is one `redis-server` 7.0.15 with `databases 1` and no persistence.
+//! [`Node`] is one `redis-server` 7.0.15 with `databases 1`: master or replica, with
+//! whatever persistence its driver lends it a disk for.
 //! It does no input or output and reads no clock. Whoever drives it (the world
 //! over simulated TCP, `locklab serve` over real TCP) passes in what a client
 //! sent and what the node's wall clock says, and carries out the [`Effect`]s.
@@ -10,7 +11,8 @@
 //! queues or calls it, `table` says which function that is, `cmd` holds those
 //! functions, `db` is the keyspace they work on, `value` what a key holds, `script`
 //! is Lua, and `reply` writes the answer. What a command did to keys is told to others
-//! by `tell`. Source files named in comments (`src/db.c`) are Redis's.
+//! by `tell`, and what others have to do likewise by `propagate`, to replicas (`repl`)
+//! and to the disk (`persist`). Source files named in comments (`src/db.c`) are Redis's.
 
 mod active_expiry;
 mod blocking;
@@ -24,9 +26,13 @@ pub(crate) mod glob;
 mod node;
 mod number;
 mod pause;
+mod persist;
+mod propagate;
 mod pubsub;
+mod rdb;
 #[cfg(test)]
 mod reference;
+mod repl;
 mod reply;
 mod request;
 mod script;
@@ -38,4 +44,5 @@ mod tracking;
 mod value;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use persist::{DiskWrite, Files};
 pub use session::Addresses;

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use super::dispatch::{self, Processed};
+use super::persist::{self, DiskWrite, Files};
+use super::propagate::{self, Unit};
+use super::repl::{self, replica};
 use super::request::{Parsed, Parser};
-use super::session::{Addresses, Closing, Session};
+use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, tracking};
+use super::{blocking, config, tracking};
 
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +43,24 @@ pub enum Effect {
         /// The connection to close.
         conn: ConnId,
     },
+    /// Connect to this node's master. The driver then tells [`Node::connected`], or
+    /// [`Node::closed`] if it cannot; what arrives goes to [`Node::receive`].
+    Connect {
+        /// The connection to be.
+        conn: ConnId,
+        /// The master's name or address, as REPLICAOF gave it.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+    /// Write to the node's disk, before anything is sent that comes after this.
+    Disk(DiskWrite),
     /// SHUTDOWN: the process ends, and all its connections with it.
     Exit,
 }
 
-/// One `redis-server`. Dropping it is the server's power loss: nothing persists.
+/// One `redis-server`. Dropping it is its end: what persists is what it had its driver
+/// write to a disk, and what of that is there for [`Node::load`] when it starts again.
 pub struct Node {
     state: State,
     inputs: BTreeMap<ConnId, Input>,
@@ -69,6 +85,40 @@ impl Node {
         }
     }
 
+    /// Sets a parameter as a configuration file would: any that CONFIG SET knows, and
+    /// `replicaof` with a host and a port. To be called before anything else; a node that
+    /// was configured so has a file to which CONFIG REWRITE may write.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), String> {
+        self.state.config.has_file = true;
+        if parameter == "replicaof" {
+            let (host, port) = value
+                .split_once(' ')
+                .and_then(|(host, port)| Some((host, port.parse().ok()?)))
+                .ok_or_else(|| format!("replicaof takes a host and a port, not '{value}'"))?;
+            repl::follow(&mut self.state, host.to_owned(), port);
+            // Nothing has happened here yet that could go on.
+            self.state.repl.history = false;
+            return Ok(());
+        }
+        let found = config::find(parameter.as_bytes())
+            .ok_or_else(|| format!("there is no parameter '{parameter}'"))?;
+        let value = found.read(value.as_bytes())?;
+        self.state.config.set(found, value);
+        self.state.listen();
+        Ok(())
+    }
+
+    /// Reads what the node's disk has when its process starts, at the node's wall-clock
+    /// time `wall_us`. To be called after [`Node::configure`] and before any client
+    /// connects.
+    pub fn load(&mut self, files: &Files, wall_us: u64) {
+        persist::load(&mut self.state, files, wall_us);
+    }
+
     /// A client connected, from nobody knows where.
     pub fn accept(&mut self) -> ConnId {
         self.accept_from(Addresses::default())
@@ -84,6 +134,21 @@ impl Node {
         let session = Session::new(conn.0, addresses, authenticated, now_us);
         self.state.clients.insert(conn.0, session);
         conn
+    }
+
+    /// A connection that [`Effect::Connect`] asked for is there.
+    pub fn connected(&mut self, conn: ConnId, wall_us: u64, effects: &mut Vec<Effect>) {
+        self.state.see_time(wall_us);
+        let mut session = Session::new(conn.0, Addresses::default(), true, wall_us);
+        session.peer = Peer::Master;
+        self.state.clients.insert(conn.0, session);
+        if replica::connected(&mut self.state, conn.0) {
+            self.inputs.insert(conn, Input::default());
+        } else {
+            // The node follows somebody else by now.
+            self.state.kill(conn.0);
+        }
+        self.finish(wall_us, effects);
     }
 
     /// A client went away. Its transaction, its watches, its subscriptions and its
@@ -112,10 +177,13 @@ impl Node {
             self.state.waiting.resumed.push_back(conn.0);
             return;
         }
+        replica::heard(&mut self.state, conn.0, wall_us);
         // As a rule nothing is pending and `bytes` are whole requests: then they
         // are handled where they lie.
         if input.pending.is_empty() {
-            let used = input.parser.run(&mut self.state, conn.0, bytes, wall_us);
+            let answers = replica::hear(&mut self.state, conn.0, bytes);
+            let rest = &bytes[answers..];
+            let used = answers + input.parser.run(&mut self.state, conn.0, rest, wall_us);
             input.pending.extend_from_slice(&bytes[used..]);
         } else {
             input.pending.extend_from_slice(bytes);
@@ -132,8 +200,8 @@ impl Node {
     /// again, if nothing arrives before; `None` while nothing of what it does is due
     /// to time. Ask after each call, and whenever the wall clock was set.
     ///
-    /// It is asked for by a client that waits, a pause, DEBUG SLEEP, and the expiry
-    /// of keys if somebody is told of it: never by a node that only answers.
+    /// It is asked for by a client that waits, a pause, DEBUG SLEEP, the expiry of keys if
+    /// somebody is told of it, replication, and a disk: never by a node that only answers.
     pub fn next_wake_us(&self) -> Option<u64> {
         if let Some(us) = self.state.asleep_until_us {
             return Some(us);
@@ -151,7 +219,12 @@ impl Node {
             .map(|p| at_tick(p.until_ms));
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
         let cycle_us = self.state.next_cycle_us();
-        [pause_us, timeout_us, cycle_us].into_iter().flatten().min()
+        let repl_us = self.state.repl.next_wake_us();
+        let write_us = self.state.next_write_us();
+        [pause_us, timeout_us, cycle_us, repl_us, write_us]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The wall clock reads `wall_us`: does what is due. To be called at the time
@@ -170,6 +243,7 @@ impl Node {
     fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         let now_ms = (wall_us / 1000) as i64;
         self.state.end_pause_if_over(now_ms);
+        repl::run_due_cron(&mut self.state, wall_us);
         blocking::time_out(&mut self.state, now_ms);
         while !self.state.is_asleep(wall_us)
             && let Some(id) = self.state.waiting.resumed.pop_front()
@@ -186,6 +260,12 @@ impl Node {
         if self.state.is_asleep(wall_us) {
             return;
         }
+        repl::master::ask_for_acks(&mut self.state);
+        self.connect_if_due(wall_us, effects);
+        if self.state.writes_to_disk() {
+            let writes = persist::writes(&mut self.state, wall_us);
+            effects.extend(writes.into_iter().map(Effect::Disk));
+        }
         // Somebody may be there more than once: then there is nothing left to send.
         for id in std::mem::take(&mut self.state.stirred) {
             self.send(ConnId(id), effects);
@@ -197,6 +277,16 @@ impl Node {
         }
         if self.state.shut_down {
             effects.push(Effect::Exit);
+        }
+    }
+
+    /// Looks for its master, if it has one and no connection to it.
+    fn connect_if_due(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        let next = self.next_conn;
+        if let Some((host, port)) = replica::begin_connecting(&mut self.state, next, wall_us) {
+            let conn = ConnId(next);
+            self.next_conn += 1;
+            effects.push(Effect::Connect { conn, host, port });
         }
     }
 
@@ -221,7 +311,8 @@ impl Input {
     /// Goes on with what arrived before.
     fn resume(&mut self, state: &mut State, client: u64, wall_us: u64) {
         let pending = std::mem::take(&mut self.pending);
-        let used = self.parser.run(state, client, &pending, wall_us);
+        let answers = replica::hear(state, client, &pending);
+        let used = answers + self.parser.run(state, client, &pending[answers..], wall_us);
         self.pending = pending;
         let _ = self.pending.split_to(used);
     }
@@ -232,7 +323,7 @@ impl Parser {
     /// need not wait; returns their length.
     fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
-        while state.client(client).is_free() && !state.is_asleep(wall_us) {
+        while may_go_on(state, client) && !state.is_asleep(wall_us) {
             let (processed, len) = match self.next(&input[used..]) {
                 Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
                 Parsed::Inline { args, len } => {
@@ -248,12 +339,23 @@ impl Parser {
                 }
             };
             match processed {
-                Processed::Done => used += len,
+                Processed::Done => {
+                    if state.repl.is_master(client) {
+                        replica::applied(state, &input[used..used + len]);
+                    }
+                    used += len;
+                }
                 Processed::Postponed => break,
             }
         }
         used
     }
+}
+
+/// Whether a connection's next request may be handled; one that has ended has none.
+fn may_go_on(state: &State, client: u64) -> bool {
+    let free = |session: &Session| session.is_free();
+    state.clients.get(&client).is_some_and(free) && !replica::is_in_handshake(state, client)
 }
 
 /// Processes a request, and serves who waited for what it did.
@@ -263,5 +365,6 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     }
     let processed = dispatch::process(state, client, args, wall_us);
     blocking::serve(state, wall_us);
+    propagate::flush(state, Unit::Whole);
     processed
 }

@@ -33,6 +33,12 @@ pub(super) struct Session {
     pub(super) postponed: bool,
     pub(super) replies: Replies,
     pub(super) eviction: Eviction,
+    pub(super) peer: Peer,
+    /// Where a replica says that it listens: REPLCONF.
+    pub(super) announced_ip: Bytes,
+    pub(super) announced_port: u16,
+    /// The end of the replication stream after its last command (`woff`).
+    pub(super) written_offset: u64,
     /// The connection ends.
     pub(super) closing: Option<Closing>,
     /// Its last command, as CLIENT LIST names it.
@@ -113,6 +119,17 @@ pub(super) enum Eviction {
     Refused,
 }
 
+/// Who is at the other end of a connection.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) enum Peer {
+    #[default]
+    Client,
+    /// The server that this one follows.
+    Master,
+    /// A server that follows this one.
+    Replica,
+}
+
 impl Subscriptions {
     /// The names of a kind.
     pub(super) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
@@ -151,6 +168,10 @@ impl Session {
             postponed: false,
             replies: Replies::On,
             eviction: Eviction::Allowed,
+            peer: Peer::Client,
+            announced_ip: Bytes::new(),
+            announced_port: 0,
+            written_offset: 0,
             closing: None,
             last_command: "NULL",
             since_us: now_us,
@@ -207,6 +228,15 @@ impl Session {
     /// Whether it is in the state where RESP2 allows few commands.
     pub(super) fn only_listens(&self) -> bool {
         self.resp == Resp::V2 && self.subscriptions.any()
+    }
+
+    /// Where this replica is to be found, as far as it said.
+    pub(super) fn replica_address(&self) -> (String, u16) {
+        let ip = match self.announced_ip.is_empty() {
+            true => self.addresses.peer.ip().to_string(),
+            false => String::from_utf8_lossy(&self.announced_ip).into_owned(),
+        };
+        (ip, self.announced_port)
     }
 
     /// Whether its next request may be handled.

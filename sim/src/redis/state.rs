@@ -11,7 +11,10 @@ use super::blocking::Waiting;
 use super::config::Config;
 use super::db::Db;
 use super::pause::Pause;
+use super::persist::Persistence;
 use super::pubsub::PubSub;
+use super::repl;
+use super::repl::Replication;
 use super::script::{Rand48, Sha};
 use super::session::{Closing, Replies, Session};
 use super::tracking::Caches;
@@ -26,6 +29,10 @@ pub(super) struct State {
     pub(super) pubsub: PubSub,
     pub(super) caches: Caches,
     pub(super) waiting: Waiting,
+    pub(super) repl: Replication,
+    pub(super) persist: Persistence,
+    /// The commands that are executed come from the append-only file.
+    pub(super) loading: bool,
     pub(super) config: Config,
     pub(super) pause: Option<Pause>,
     pub(super) active_expiry: ActiveExpiry,
@@ -63,6 +70,9 @@ impl State {
             pubsub: PubSub::default(),
             caches: Caches::default(),
             waiting: Waiting::default(),
+            repl: Replication::new(seed),
+            persist: Persistence::default(),
+            loading: false,
             config: Config::default(),
             pause: None,
             active_expiry: ActiveExpiry::new(seed),
@@ -126,6 +136,7 @@ impl State {
 
     /// A connection is gone: so is all that it was part of.
     pub(super) fn forget(&mut self, id: u64) {
+        repl::lost(self, id);
         if self.clients.contains_key(&id) {
             self.release(id);
             self.clients.remove(&id);
@@ -166,17 +177,23 @@ impl State {
                 .clients
                 .values()
                 .any(|session| session.tracking.is_some());
+        self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
+    }
+
+    /// 64 bits, drawn by the node.
+    pub(super) fn draw(&mut self) -> u64 {
+        self.choices.next_u64()
     }
 
     /// A number below `len`, drawn by the node. `len` is not 0.
     pub(super) fn choose(&mut self, len: usize) -> usize {
         // The bias is below 2^-32 for whatever fits into a node.
-        (self.choices.next_u64() % len as u64) as usize
+        (self.draw() % len as u64) as usize
     }
 }
 
 /// 160 bits from SplitMix64, which spreads neighbouring seeds.
-fn run_id(mut seed: u64) -> String {
+pub(super) fn run_id(mut seed: u64) -> String {
     let mut next = || {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = seed;

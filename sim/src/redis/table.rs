@@ -3,7 +3,7 @@
 use super::changes::Class;
 use super::cmd::{
     auth, blocking, client, config, connection, debug, del, expire, get, incr, keys, multi, pubsub,
-    script, server, set, tracking,
+    replication, script, server, set, tracking,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -281,6 +281,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("ping", -1, &[Fast], NONE, connection::ping),
     command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
     command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::psubscribe),
+    command("psync", -3, &[Admin, NoScript, NoMulti], NONE, replication::psync),
     command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
     command("publish", 3, &[PubSub, Loading, Stale, Fast], NONE, pubsub::publish),
     container("pubsub", -2, PUBSUB),
@@ -289,7 +290,10 @@ pub(super) static COMMANDS: &[Command] = &[
     command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
     command("rename", 3, &[Write], TWO, rename::rename),
     command("renamenx", 3, &[Write, Fast], TWO, rename::renamenx),
+    command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, replication::replconf),
+    command("replicaof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
     command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::reset),
+    command("role", 1, &[NoScript, Loading, Stale, Fast], NONE, replication::role),
     command("rpop", -2, &[Write, Fast], ONE, lists::rpop),
     command("rpoplpush", 3, &[Write, DenyOom], TWO, lists::rpoplpush),
     command("rpush", -3, &[Write, DenyOom, Fast], ONE, lists::rpush),
@@ -305,6 +309,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("setrange", 4, &[Write, DenyOom], ONE, strings::setrange),
     command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], NONE, debug::shutdown),
     command("sismember", 3, &[ReadOnly, Fast], ONE, sets::sismember),
+    command("slaveof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
     container("slowlog", -2, SLOWLOG),
     command("smembers", 2, &[ReadOnly], ONE, sets::smembers),
     command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
@@ -326,7 +331,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("unlink", -2, &[Write, Fast], ALL, del::del),
     command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
-    command("wait", 3, &[NoScript], NONE, blocking::wait),
+    command("wait", 3, &[NoScript], NONE, replication::wait),
     command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
     command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
     command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),

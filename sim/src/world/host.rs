@@ -55,6 +55,12 @@ impl Host {
             .mono_ns(now_ns)
     }
 
+    /// The virtual time at which this host last lost power, if it ever did: for whoever
+    /// keeps what a disk loses then.
+    pub fn crashed_ns(&self) -> Option<u64> {
+        self.core.hosts.borrow()[self.id.index()].crashed_ns
+    }
+
     /// The random stream of this name, from its beginning.
     pub fn stream(&self, name: &str) -> Stream {
         Stream::new(self.core.seed, name)

@@ -176,6 +176,8 @@ struct HostState {
     program: Option<Program>,
     /// How many kills and crashes it has not recovered from.
     outages: u32,
+    /// When the host last lost power.
+    crashed_ns: Option<u64>,
     /// How many faults hold its process still.
     pauses: u32,
     /// How many of these hold the machine still.
@@ -458,6 +460,7 @@ impl HostState {
             clocks: Clocks::new(config.offset_ns, config.drift_ppm),
             program: None,
             outages: 0,
+            crashed_ns: None,
             pauses: 0,
             suspensions: 0,
             parked: Vec::new(),

@@ -121,7 +121,12 @@ impl World {
         // What the process said before the crash is on the wire.
         self.flush_kernels();
         self.note("crash", (host.0.into(), 0));
-        self.core.hosts.borrow_mut()[host.index()].outages += 1;
+        let now_ns = self.now_ns();
+        {
+            let state = &mut self.core.hosts.borrow_mut()[host.index()];
+            state.outages += 1;
+            state.crashed_ns = Some(now_ns);
+        }
         self.network.set_silent(host, true);
         self.drop_tasks(host);
         self.drop_connections(host);

@@ -157,7 +157,7 @@ impl Talk {
             let (conn, bytes) = match effect {
                 Effect::Send { conn, bytes } => (conn, Some(bytes)),
                 Effect::Close { conn } => (conn, None),
-                Effect::Exit => panic!("no case shuts a server down"),
+                other => panic!("no case asks for {other:?}"),
             };
             let mut clients = self.clients.values_mut();
             if let Some(client) = clients.find(|client| client.fake == conn) {

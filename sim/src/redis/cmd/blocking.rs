@@ -1,4 +1,4 @@
-//! BLPOP and its relatives, and WAIT. With something there they are the commands
+//! BLPOP and its relatives. With something there they are the commands
 //! that do not block (LPOP, LMOVE, ZPOPMIN, …), and they are run as these.
 
 use bytes::Bytes;
@@ -82,6 +82,7 @@ impl Want {
     }
 }
 
+/// Calls a command in place of the one that was sent; it is passed on in its words.
 fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
     let mut inner = Call {
         state: &mut *call.state,
@@ -91,7 +92,14 @@ fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
         context: call.context,
     };
     match table::find(words) {
-        Some(command) => (command.run)(&mut inner).unwrap_or_else(Reply::Error),
+        Some(command) => {
+            let reply = (command.run)(&mut inner).unwrap_or_else(Reply::Error);
+            if command.flags.contains(&table::Flag::Write) {
+                let name = words[0].to_ascii_uppercase();
+                inner.propagate_as(&[&[&name[..]], &words[1..]].concat());
+            }
+            reply
+        }
         None => Reply::Nil,
     }
 }
@@ -165,19 +173,6 @@ pub(in crate::redis) fn zmpop(call: &mut Call<'_>) -> Answer {
 type Ends = [(&'static str, &'static str); 2];
 const LIST_ENDS: Ends = [("left", "lpop"), ("right", "rpop")];
 const SCORE_ENDS: Ends = [("min", "zpopmin"), ("max", "zpopmax")];
-
-/// `WAIT numreplicas timeout`: no replica ever acknowledges.
-pub(in crate::redis) fn wait(call: &mut Call<'_>) -> Answer {
-    let timeout_ms = integer_timeout(call.args[2])?;
-    let replicas = integer(call.args[1])?;
-    if replicas <= 0 || call.context != Context::Direct {
-        return Ok(Reply::Integer(0));
-    }
-    let until_ms = (timeout_ms > 0).then(|| call.now_ms().saturating_add(timeout_ms));
-    let on = On::Replicas;
-    block(call.state, call.client, Blocked { on, until_ms });
-    Ok(Reply::NONE)
-}
 
 fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
     let args = call.args;

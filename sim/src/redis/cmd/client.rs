@@ -8,7 +8,7 @@ use super::{SYNTAX, integer, subcommand_syntax};
 use crate::redis::blocking::{Unblock, unblock_by_command};
 use crate::redis::pause::{Pause, Whom};
 use crate::redis::reply::{Answer, Error, Reply, Resp};
-use crate::redis::session::{Addresses, Closing, Eviction, Replies, Session};
+use crate::redis::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
 use crate::redis::table::Call;
 use crate::redis::tracking::Mode;
 
@@ -216,8 +216,8 @@ struct Filter {
 enum ClientType {
     Normal,
     PubSub,
-    /// Masters and replicas, of which a node has none.
-    Peer,
+    Master,
+    Replica,
 }
 
 impl ClientType {
@@ -225,7 +225,8 @@ impl ClientType {
         match name.to_ascii_lowercase().as_slice() {
             b"normal" => Ok(ClientType::Normal),
             b"pubsub" => Ok(ClientType::PubSub),
-            b"master" | b"replica" | b"slave" => Ok(ClientType::Peer),
+            b"master" => Ok(ClientType::Master),
+            b"replica" | b"slave" => Ok(ClientType::Replica),
             _ => {
                 let text = [b"ERR Unknown client type '", name, b"'"].concat();
                 Err(Error::new(text))
@@ -234,9 +235,11 @@ impl ClientType {
     }
 
     fn of(session: &Session) -> Self {
-        match session.subscriptions.any() {
-            true => ClientType::PubSub,
-            false => ClientType::Normal,
+        match session.peer {
+            Peer::Master => ClientType::Master,
+            Peer::Replica => ClientType::Replica,
+            Peer::Client if session.subscriptions.any() => ClientType::PubSub,
+            Peer::Client => ClientType::Normal,
         }
     }
 }
@@ -311,6 +314,8 @@ impl Session {
     fn flags(&self) -> String {
         let tracking = self.tracking.as_ref();
         let letters = [
+            ('S', self.peer == Peer::Replica),
+            ('M', self.peer == Peer::Master),
             ('P', self.subscriptions.any()),
             ('x', self.transaction.is_some()),
             ('b', self.blocked.is_some() || self.postponed),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::redis::config;
 use crate::redis::glob;
+use crate::redis::persist;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 
@@ -59,8 +60,12 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
         let value = parameter.read(value).map_err(|why| refuse(name, &why))?;
         values.push((parameter, value));
     }
+    let appended = call.state.config.append_only();
     for (parameter, value) in values {
         call.state.config.set(parameter, value);
+    }
+    if !appended && call.state.config.append_only() {
+        persist::rewrite(call.state);
     }
     call.state.listen();
     Ok(Reply::OK)
@@ -73,8 +78,11 @@ pub(in crate::redis) fn resetstat(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `CONFIG REWRITE`: there is no file.
-pub(in crate::redis) fn rewrite(_: &mut Call<'_>) -> Answer {
+/// `CONFIG REWRITE`: nothing, if there is a file; its driver keeps none for the next start.
+pub(in crate::redis) fn rewrite(call: &mut Call<'_>) -> Answer {
+    if call.state.config.has_file {
+        return Ok(Reply::OK);
+    }
     Err(Error::of("ERR The server is running without a config file"))
 }
 

@@ -70,6 +70,10 @@ pub(in crate::redis) fn hello(call: &mut Call<'_>) -> Answer {
         Resp::V2 => 2,
         Resp::V3 => 3,
     };
+    let role = match call.state.repl.link() {
+        None => "master",
+        Some(_) => "replica",
+    };
     let pair = |key: &str, value: Reply| (Reply::bulk(key), value);
     Ok(Reply::Map(vec![
         pair("server", Reply::bulk("redis")),
@@ -77,7 +81,7 @@ pub(in crate::redis) fn hello(call: &mut Call<'_>) -> Answer {
         pair("proto", Reply::Integer(proto)),
         pair("id", Reply::Integer(call.client as i64)),
         pair("mode", Reply::bulk("standalone")),
-        pair("role", Reply::bulk("master")),
+        pair("role", Reply::bulk(role)),
         pair("modules", Reply::Array(Vec::new())),
     ]))
 }

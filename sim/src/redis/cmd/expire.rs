@@ -2,6 +2,7 @@
 
 use super::integer;
 use crate::redis::changes::Class;
+use crate::redis::db::Overdue;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::Call;
 
@@ -31,22 +32,37 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     let time = Time { number, unit, base };
     let now_ms = call.now_ms();
     let when = time.unix_ms(now_ms, name)?;
+    let may_delete = call.state.db.overdue != Overdue::Keep;
     let Some(entry) = call.state.db.get_mut(key, now_ms) else {
         return Ok(Reply::Integer(0));
     };
     if !options.allow(entry.expires_at_ms, when) {
         return Ok(Reply::Integer(0));
     }
-    // `checkAlreadyExpired`: a time that is not in the future deletes at once.
-    if when <= now_ms {
+    // `checkAlreadyExpired`: a time that is not in the future deletes at once, unless it
+    // is the master that says so.
+    if when <= now_ms && may_delete {
         call.state.db.remove(key, now_ms);
         call.notify(Class::Generic, "del", key);
+        call.propagate_as(&[b"DEL", key]);
     } else {
         entry.expires_at_ms = Some(when);
         call.state.db.touch(key);
         call.notify(Class::Generic, "expire", key);
+        propagate_as_pexpireat(call, when);
     }
     Ok(Reply::Integer(1))
+}
+
+/// Options are passed on too, though they have done their work.
+fn propagate_as_pexpireat(call: &mut Call<'_>, when: i64) {
+    let name: &[u8] = match call.args[0].eq_ignore_ascii_case(b"pexpireat") {
+        true => call.args[0],
+        false => b"PEXPIREAT",
+    };
+    let when = when.to_string();
+    let words = [&[name, call.args[1], when.as_bytes()], &call.args[3..]].concat();
+    call.propagate_as(&words);
 }
 
 /// `PERSIST key`: 1 if the key had a time to live, and has none now.
@@ -150,6 +166,11 @@ impl<'a> Time<'a> {
     /// Whether two times have the same unit and base.
     pub(in crate::redis) fn has_form_of(&self, other: &Time<'_>) -> bool {
         (self.unit, self.base) == (other.unit, other.base)
+    }
+
+    /// Whether it is given in milliseconds since the Unix epoch.
+    pub(in crate::redis) fn is_unix_ms(&self) -> bool {
+        (self.unit, self.base) == (Unit::Milliseconds, Base::Epoch)
     }
 
     /// The time in milliseconds since the Unix epoch, of any sign.

@@ -16,6 +16,7 @@ pub(in crate::redis) fn get(call: &mut Call<'_>) -> Answer {
 pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
     let old = get(call)?;
     call.set_string(call.args[1], Bytes::copy_from_slice(call.args[2]));
+    call.propagate_as(&[b"SET", call.args[1], call.args[2]]);
     Ok(old)
 }
 
@@ -25,6 +26,7 @@ pub(in crate::redis) fn getdel(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     if call.state.db.remove(call.args[1], now_ms).is_some() {
         call.notify(Class::Generic, "del", call.args[1]);
+        call.propagate_as(&[b"DEL", call.args[1]]);
     }
     Ok(value)
 }

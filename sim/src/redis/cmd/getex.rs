@@ -24,6 +24,7 @@ pub(in crate::redis) fn getex(call: &mut Call<'_>) -> Answer {
     if expires_at_ms.is_some_and(|when| when <= now_ms) {
         db.remove(key, now_ms);
         call.notify(Class::Generic, "del", key);
+        call.propagate_as(&[b"DEL", key]);
     } else if let Some(entry) = db.get_mut(key, now_ms) {
         let had = entry.expires_at_ms.is_some();
         entry.expires_at_ms = expires_at_ms;
@@ -34,6 +35,10 @@ pub(in crate::redis) fn getex(call: &mut Call<'_>) -> Answer {
                 None => "persist",
             };
             call.notify(Class::Generic, event, key);
+            match expires_at_ms.map(|when| when.to_string()) {
+                Some(when) => call.propagate_as(&[b"PEXPIREAT", key, when.as_bytes()]),
+                None => call.propagate_as(&[b"PERSIST", key]),
+            }
         }
     }
     Ok(Reply::Bulk(value))

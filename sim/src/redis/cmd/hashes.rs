@@ -148,6 +148,7 @@ pub(in crate::redis) fn hincrbyfloat(call: &mut Call<'_>) -> Answer {
         None => LongDouble::ZERO,
     };
     let (text, reply) = float_reply(old.plus(increment))?;
+    call.propagate_as(&[b"HSET", call.args[1], call.args[2], &text]);
     set_field(call, "hincrbyfloat", text)?;
     Ok(reply)
 }

@@ -21,6 +21,7 @@ pub(super) mod multi;
 pub(super) mod object;
 pub(super) mod pubsub;
 pub(super) mod rename;
+pub(super) mod replication;
 pub(super) mod scan;
 pub(super) mod script;
 pub(super) mod server;

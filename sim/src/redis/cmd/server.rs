@@ -33,38 +33,36 @@ pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
             text.push_str("# ");
             text.push_str(name);
             text.push_str("\r\n");
-            text.push_str(&body(call.state));
+            text.push_str(&body(call.state, call.wall_us));
         }
     }
     Ok(Reply::text(text))
 }
 
-type Section = (&'static str, fn(&State) -> String);
+type Section = (&'static str, fn(&State, u64) -> String);
 
 const SECTIONS: [Section; 5] = [
-    ("Server", |state| {
+    ("Server", |state, _| {
         format!(
             "redis_version:{VERSION}\r\nredis_mode:standalone\r\nrun_id:{}\r\n",
             state.run_id
         )
     }),
-    ("Clients", |state| {
+    ("Clients", |state, _| {
         format!(
             "connected_clients:{}\r\nblocked_clients:{}\r\n",
-            state.clients.len(),
+            state.clients.len() - state.repl.replicas.len(),
             state.waiting.len()
         )
     }),
-    ("Stats", |state| {
+    ("Stats", |state, _| {
         format!(
             "total_commands_processed:{}\r\nexpired_keys:{}\r\n",
             state.commands_processed, state.db.expired_keys
         )
     }),
-    ("Replication", |_| {
-        "role:master\r\nconnected_slaves:0\r\n".to_owned()
-    }),
-    ("Keyspace", |state| {
+    ("Replication", super::replication::info),
+    ("Keyspace", |state, _| {
         let mut text = String::new();
         if state.db.len() > 0 {
             let (keys, expires) = (state.db.len(), state.db.volatile_len());

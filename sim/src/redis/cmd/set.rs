@@ -45,8 +45,17 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
     };
     call.state.db.set(key, entry, now_ms);
     call.notify(Class::String, "set", key);
-    if let Expiry::At(_) = options.expiry {
+    if let Expiry::At(time) = &options.expiry {
         call.notify(Class::Generic, "expire", key);
+        // What has PXAT already is passed on as it is.
+        if let Some(when) = expires_at_ms.filter(|_| !time.is_unix_ms()) {
+            propagate_with_time(call, key, value, when);
+        }
+    } else if options.get {
+        let is_get = |word: &[u8]| word.eq_ignore_ascii_case(b"get");
+        let options = call.args[3..].iter().copied().filter(|word| !is_get(word));
+        let words: Vec<&[u8]> = call.args[..3].iter().copied().chain(options).collect();
+        call.propagate_as(&words);
     }
     Ok(old_value.unwrap_or(Reply::OK))
 }
@@ -73,15 +82,22 @@ pub(in crate::redis) fn psetex(call: &mut Call<'_>) -> Answer {
 
 fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
     let time = Time::new(call.args[2], unit, Base::Now);
+    let when = time.positive_unix_ms(call.now_ms(), name)?;
     let entry = Entry {
-        expires_at_ms: Some(time.positive_unix_ms(call.now_ms(), name)?),
+        expires_at_ms: Some(when),
         value: Value::String(Bytes::copy_from_slice(call.args[3])),
     };
     let now_ms = call.now_ms();
     call.state.db.set(call.args[1], entry, now_ms);
     call.notify(Class::String, "set", call.args[1]);
     call.notify(Class::Generic, "expire", call.args[1]);
+    propagate_with_time(call, call.args[1], call.args[3], when);
     Ok(Reply::OK)
+}
+
+fn propagate_with_time(call: &mut Call<'_>, key: &[u8], value: &[u8], when: i64) {
+    let when = when.to_string();
+    call.propagate_as(&[b"SET", key, value, b"PXAT", when.as_bytes()]);
 }
 
 struct Options<'a> {

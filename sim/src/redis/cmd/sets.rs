@@ -114,7 +114,15 @@ pub(in crate::redis) fn spop(call: &mut Call<'_>) -> Answer {
         for member in &drawn {
             set.remove(member);
         }
+        let gone = set.len() == 0;
         call.changed_by(Class::Set, "spop", key);
+        let mut words: Vec<&[u8]> = vec![b"SREM", key];
+        match count {
+            // Whoever takes all takes the key.
+            Some(_) if gone => words[0] = b"DEL",
+            _ => words.extend(drawn.iter().map(|member| &member[..])),
+        }
+        call.propagate_as(&words);
     }
     Ok(match count {
         None => Reply::bulk_or_nil(drawn.into_iter().next()),

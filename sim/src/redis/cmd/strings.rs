@@ -130,6 +130,7 @@ pub(in crate::redis) fn incrbyfloat(call: &mut Call<'_>) -> Answer {
     };
     let increment = LongDouble::parse(increment).ok_or(NOT_A_FLOAT)?;
     let (text, reply) = float_reply(old.plus(increment))?;
+    call.propagate_as(&[b"SET", key, &text, b"KEEPTTL"]);
     *call.edit_or_create::<Bytes>(key)? = text;
     call.changed_by(Class::String, "incrbyfloat", key);
     Ok(reply)

@@ -1,0 +1,218 @@
+//! Persistence: what the node has on its disk, and what it finds there when it starts
+//! (`src/aof.c`, `src/rdb.c`).
+//!
+//! The node says what to write and when to make it durable; the disk, and what a loss
+//! of power takes from it, are the driver's. Three parameters matter: `appendonly`,
+//! `appendfsync` and `save`. What a node writes it has written before it replies, as
+//! Redis does before it sleeps; with `appendfsync always` it is durable by then.
+
+use bytes::{Bytes, BytesMut};
+
+use super::db::Overdue;
+use super::propagate::{self, Op, Target};
+use super::rdb;
+use super::request::{Parsed, Parser};
+use super::session::{Addresses, Replies, Session};
+use super::state::State;
+use super::{dispatch, tell};
+
+/// Something to do to the node's files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DiskWrite {
+    /// Append these bytes to the append-only file. They survive the process, and the
+    /// machine once they are synced.
+    Append(Bytes),
+    /// Make all that was appended durable.
+    Fsync,
+    /// Replace the append-only file by this one, durably.
+    Rewrite(Bytes),
+    /// Replace the snapshot by this one, durably.
+    Snapshot(Bytes),
+}
+
+/// What the disk has when the node starts; an empty file is none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Files {
+    /// The append-only file.
+    pub aof: Vec<u8>,
+    /// The last snapshot.
+    pub snapshot: Vec<u8>,
+}
+
+/// What is to be written, and what was.
+#[derive(Default)]
+pub(super) struct Persistence {
+    writes: Vec<DiskWrite>,
+    /// To be appended.
+    buffer: BytesMut,
+    /// The file has said SELECT.
+    selected: bool,
+    /// Something was appended since the last sync.
+    unsynced: bool,
+    /// The second of the wall clock in which the last sync began.
+    synced_s: u64,
+    /// What `Effects::dirty` was at the last snapshot, and when that was.
+    saved_dirty: u64,
+    saved_s: u64,
+}
+
+/// Commands for the file.
+pub(super) fn feed(state: &mut State, ops: &[Op]) {
+    if !state.config.append_only() {
+        return;
+    }
+    let persist = &mut state.persist;
+    for op in ops.iter().filter(|op| op.target == Target::All) {
+        if !persist.selected && !propagate::is_of_no_database(op) {
+            persist.selected = true;
+            propagate::encode(&["SELECT", "0"], &mut persist.buffer);
+        }
+        propagate::encode(&op.words, &mut persist.buffer);
+    }
+}
+
+/// The data set came from elsewhere, or the file is new: it begins with a snapshot.
+pub(super) fn rewrite(state: &mut State) {
+    if state.config.append_only() {
+        let persist = &mut state.persist;
+        persist.buffer.clear();
+        persist.selected = false;
+        persist.unsynced = false;
+        let snapshot = rdb::save(&state.db);
+        persist.writes.push(DiskWrite::Rewrite(snapshot));
+    }
+}
+
+/// `beforeSleep`: what is to be written before anybody is answered.
+pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
+    let now_s = wall_us / 1_000_000;
+    let due = state.save_is_due(now_s);
+    let persist = &mut state.persist;
+    let mut writes = std::mem::take(&mut persist.writes);
+    if !persist.buffer.is_empty() {
+        writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
+        persist.unsynced = true;
+    }
+    if persist.unsynced {
+        let now = match state.config.append_fsync() {
+            Fsync::Always => true,
+            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down,
+            Fsync::No => state.shut_down,
+        };
+        // A clock that was set back does not put the next sync off.
+        persist.synced_s = persist.synced_s.min(now_s);
+        if now {
+            persist.unsynced = false;
+            persist.synced_s = now_s;
+            writes.push(DiskWrite::Fsync);
+        }
+    }
+    if due || state.shut_down && state.saves_on_shutdown() {
+        state.persist.saved_dirty = state.db.effects.dirty;
+        state.persist.saved_s = now_s;
+        writes.push(DiskWrite::Snapshot(rdb::save(&state.db)));
+    }
+    writes
+}
+
+/// When to make durable.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Fsync {
+    Always,
+    EverySecond,
+    /// When the kernel does.
+    No,
+}
+
+impl State {
+    /// When the node has to write something although nobody asks it anything, in
+    /// wall-clock microseconds.
+    pub(super) fn next_write_us(&self) -> Option<u64> {
+        let persist = &self.persist;
+        let sync_s = (persist.unsynced && self.config.append_fsync() == Fsync::EverySecond)
+            .then_some(persist.synced_s + 1);
+        let changes = self.db.effects.dirty - persist.saved_dirty;
+        let points = self.config.save_points();
+        let save_s = points
+            .filter(|point| changes > 0 && changes >= point.changes)
+            .map(|point| persist.saved_s + point.seconds + 1)
+            .min();
+        let due_s = [sync_s, save_s].into_iter().flatten().min()?;
+        Some(self.tick_from(due_s.saturating_mul(1_000_000)))
+    }
+
+    /// Whether there may be anything to write.
+    pub(super) fn writes_to_disk(&self) -> bool {
+        self.config.append_only() || self.config.save_points().next().is_some()
+    }
+
+    fn save_is_due(&self, now_s: u64) -> bool {
+        let changes = self.db.effects.dirty - self.persist.saved_dirty;
+        let elapsed_s = now_s.saturating_sub(self.persist.saved_s);
+        changes > 0
+            && self
+                .config
+                .save_points()
+                .any(|point| changes >= point.changes && elapsed_s > point.seconds)
+    }
+
+    fn saves_on_shutdown(&self) -> bool {
+        self.config.save_points().next().is_some()
+    }
+}
+
+/// Reads what the disk has: the append-only file if there should be one, or else the
+/// snapshot. A command that is not whole at the end of the file is left out
+/// (`aof-load-truncated yes`); a snapshot that cannot be read counts as none.
+pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
+    state.persist.saved_s = wall_us / 1_000_000;
+    state.persist.synced_s = wall_us / 1_000_000;
+    let file = match state.config.append_only() {
+        true => &files.aof,
+        false => &files.snapshot,
+    };
+    let mut rest = &file[..];
+    if rdb::is_snapshot(rest)
+        && let Ok((entries, len)) = rdb::load_prefix(rest)
+    {
+        let now_ms = (wall_us / 1000) as i64;
+        for (key, entry) in entries {
+            // `rdbLoadRio`: time went on while the server was down.
+            if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
+                state.db.load(key, entry);
+            }
+        }
+        rest = &rest[len..];
+    }
+    replay(state, rest, wall_us);
+    state.db.effects.clear();
+    state.persist.saved_dirty = state.db.effects.dirty;
+    if state.config.append_only() && file.is_empty() {
+        rewrite(state);
+    }
+}
+
+/// Executes the commands of an append-only file, as a client that is told nothing.
+fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
+    /// No connection has this number.
+    const LOADER: u64 = 0;
+    let mut session = Session::new(LOADER, Addresses::default(), true, wall_us);
+    session.replies = Replies::Off;
+    state.clients.insert(LOADER, session);
+    state.loading = true;
+    let mut parser = Parser::default();
+    while let Parsed::Multibulk { args, len } = parser.next(commands) {
+        if !args.is_empty() {
+            dispatch::process(state, LOADER, &args, wall_us);
+        }
+        commands = &commands[len..];
+    }
+    state.loading = false;
+    state.db.overdue = Overdue::Delete;
+    state.forget(LOADER);
+    tell::tell(state);
+    state.stirred.clear();
+    state.persist.buffer.clear();
+    state.persist.selected = false;
+    state.commands_processed = 0;
+}
