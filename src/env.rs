@@ -14,6 +14,7 @@ use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::history::{ClockKind, Name};
+use crate::redis::Target;
 
 pub mod machine;
 pub mod world;
@@ -34,6 +35,12 @@ pub trait Env: Clone + 'static {
 
     /// Connects to a host of the scenario: `n1`, `resource`.
     fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static;
+
+    /// What a client of `name` is to connect to: the node of that name, unless sentinels
+    /// are to be asked which node that is.
+    fn target(&self, name: &Name) -> Target {
+        Target::Node(name.clone())
+    }
 
     /// Runs a task beside the caller, until the process ends.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);

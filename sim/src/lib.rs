@@ -7,5 +7,6 @@
 
 pub mod disk;
 pub mod redis;
+pub mod sentinel;
 pub mod serve;
 pub mod world;

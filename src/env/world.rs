@@ -12,6 +12,7 @@ use locklab_sim::world::{Host, HostId, TcpStream};
 
 use super::{Env, Points, unwatched};
 use crate::history::{ClockKind, Name};
+use crate::redis::{MASTER, Target};
 
 /// Where every server of a simulated scenario listens: hosts do not share addresses.
 pub const PORT: u16 = 6379;
@@ -26,6 +27,7 @@ pub struct Simulated {
     directory: Directory,
     random: Rc<RefCell<Stream>>,
     points: Points,
+    sentinels: Rc<[Name]>,
 }
 
 impl Simulated {
@@ -38,12 +40,18 @@ impl Simulated {
             directory,
             random,
             points: unwatched(),
+            sentinels: Rc::default(),
         }
     }
 
     /// The same process, with somebody who is told of the points that it reaches.
     pub fn watched(self, points: Points) -> Self {
         Self { points, ..self }
+    }
+
+    /// The same process, where these sentinels know which node is [`MASTER`].
+    pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
+        Self { sentinels, ..self }
     }
 }
 
@@ -70,6 +78,15 @@ impl Env for Simulated {
                 io::Error::new(io::ErrorKind::NotFound, format!("no host is called {to}"))
             })?;
             host.connect(id, PORT).await
+        }
+    }
+
+    fn target(&self, name: &Name) -> Target {
+        match &**name {
+            MASTER if !self.sentinels.is_empty() => Target::Master {
+                sentinels: self.sentinels.clone(),
+            },
+            _ => Target::Node(name.clone()),
         }
     }
 

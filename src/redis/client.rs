@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::connection::{Connection, Reply};
+use super::discovery::{Discovery, Target};
 use crate::env::{Env, timeout};
 use crate::history::Name;
 
@@ -46,19 +47,26 @@ impl Error {
     }
 }
 
-/// A client of one node.
+/// A client of one node, or of whichever node is the master.
 pub struct Client<E: Env> {
     env: E,
     node: Name,
     limit: Option<Duration>,
     connection: Option<Connection<E::Stream>>,
+    discovery: Option<Discovery<E>>,
 }
 
 impl<E: Env> Client<E> {
     /// A client of `node`, not connected yet. `limit` is the time for connecting and
-    /// for the reply together; `None` waits for ever.
+    /// for the reply together; `None` waits for ever. Whether `node` is a node's name or
+    /// stands for a master that sentinels know, [`Env::target`] says.
     pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
+        let discovery = match env.target(&node) {
+            Target::Node(_) => None,
+            Target::Master { sentinels } => Some(Discovery::new(env.clone(), sentinels)),
+        };
         Self {
+            discovery,
             env,
             node,
             limit,
@@ -75,8 +83,8 @@ impl<E: Env> Client<E> {
     pub async fn connect(&mut self) -> Result<(), Error> {
         let connecting = async {
             if self.connection.is_none() {
-                let stream = self.env.connect(&self.node).await?;
-                self.connection = Some(Connection::new(stream));
+                let connection = open(&self.env, &self.node, self.discovery.as_mut()).await?;
+                self.connection = Some(connection);
             }
             io::Result::Ok(())
         };
@@ -96,11 +104,12 @@ impl<E: Env> Client<E> {
     pub async fn call(&mut self, arguments: &[&[u8]]) -> Result<Reply, Error> {
         let mut sent = false;
         // Put back only when the reply has come.
-        let open = self.connection.take();
+        let kept = self.connection.take();
         let calling = async {
-            let mut connection = match open {
-                Some(connection) => connection,
-                None => Connection::new(self.env.connect(&self.node).await?),
+            let discovery = self.discovery.as_mut();
+            let mut connection = match kept {
+                Some(kept) if discovery.as_ref().is_none_or(|d| d.is_current()) => kept,
+                _ => open(&self.env, &self.node, discovery).await?,
             };
             sent = true;
             let reply = connection.call(arguments).await?;
@@ -108,7 +117,9 @@ impl<E: Env> Client<E> {
         };
         let why = match timeout(&self.env, self.limit, calling).await {
             Ok(Ok((connection, reply))) => {
-                self.connection = Some(connection);
+                // A master that is none any more is not asked again.
+                let is_demoted = self.discovery.is_some() && is_readonly(&reply);
+                self.connection = Some(connection).filter(|_| !is_demoted);
                 return match reply {
                     Reply::Error(text) => Err(Error::Refused {
                         node: self.node.clone(),
@@ -127,4 +138,20 @@ impl<E: Env> Client<E> {
             Error::NotSent { node, why }
         })
     }
+}
+
+/// Connects to the node, or to the one that is the master now.
+async fn open<E: Env>(
+    env: &E,
+    node: &Name,
+    discovery: Option<&mut Discovery<E>>,
+) -> io::Result<Connection<E::Stream>> {
+    match discovery {
+        Some(discovery) => discovery.connect().await,
+        None => Ok(Connection::new(env.connect(node).await?)),
+    }
+}
+
+fn is_readonly(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with("READONLY"))
 }

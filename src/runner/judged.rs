@@ -94,7 +94,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
     };
     Bounds {
         deadlock_ns: (scenario.lock.ttl_ms() + retry_ms + attempt_ms) * 1_000_000,
-        nodes: scenario.topology.nodes,
+        nodes: scenario.topology.nodes * (1 + scenario.topology.replicas),
     }
 }
 

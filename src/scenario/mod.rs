@@ -20,6 +20,7 @@ mod explain;
 pub mod grid;
 mod load;
 mod overrides;
+mod sentinel;
 mod shipped;
 mod validate;
 mod workload;
@@ -30,6 +31,7 @@ pub use environment::{
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
+pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 pub use workload::{CheckBeforeWrite, ClientOverride, Workload};
 
@@ -75,6 +77,9 @@ pub struct Scenario {
     /// How far the hosts' clocks are off.
     #[serde(default)]
     pub clocks: Clocks,
+    /// What the sentinels are told, where there are any.
+    #[serde(default)]
+    pub sentinel: SentinelOptions,
     /// What goes wrong: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
@@ -99,6 +104,10 @@ pub struct Topology {
     /// Replicas of each node, `n1r1`, `n1r2`, …; 0 to 9.
     #[serde(skip_serializing_if = "is_zero")]
     pub replicas: u32,
+    /// Sentinels that watch `n1` and its replicas: `s1`, `s2`, … If there are any, the
+    /// clients ask them which node is the master.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sentinels: u32,
     /// Clients, `c1`, `c2`, …; 1 to 99.
     pub clients: u32,
 }
@@ -108,6 +117,7 @@ impl Default for Topology {
         Topology {
             nodes: 1,
             replicas: 0,
+            sentinels: 0,
             clients: 2,
         }
     }
@@ -120,8 +130,9 @@ impl Topology {
         let nodes = (1..=self.nodes).map(|i| format!("n{i}"));
         let replicas =
             (1..=self.nodes).flat_map(|i| (1..=self.replicas).map(move |j| format!("n{i}r{j}")));
-        let hosts = clients.chain(nodes).chain(replicas);
-        hosts.chain(["resource".into()]).collect()
+        let sentinels = (1..=self.sentinels).map(|i| format!("s{i}"));
+        let servers = nodes.chain(replicas).chain(sentinels);
+        clients.chain(servers).chain(["resource".into()]).collect()
     }
 }
 

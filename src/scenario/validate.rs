@@ -7,6 +7,7 @@ use crate::check::Property;
 mod faults;
 mod limits;
 mod lock;
+mod sentinel;
 
 /// The most nodes, and the most clients, of a scenario: names of two digits.
 const MOST_HOSTS: u32 = 99;
@@ -34,6 +35,7 @@ impl Problem {
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     limits::validate(scenario)?;
     topology(scenario)?;
+    sentinel::validate(scenario)?;
     lock::validate(scenario)?;
     workload(scenario)?;
     surroundings(scenario)?;

@@ -171,6 +171,10 @@ impl Server {
                     }
                 }
                 Effect::Close { conn } => self.clients.borrow_mut().close(conn),
+                // A served node finds no master: replication is the world's for now.
+                Effect::Connect { conn, .. } => self.node.borrow_mut().closed(conn),
+                // Nor has it a disk.
+                Effect::Disk(_) => {}
                 Effect::Exit => {
                     self.shut_down.set(true);
                     self.exit.notify_one();

@@ -2,7 +2,7 @@
 //! `[^a]`, and a backslash before what is meant literally.
 
 /// Whether `text` matches `pattern`.
-pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     // Where to try again: the pattern after the last star, and the text that this
     // star has not taken yet.
     let mut retry: Option<(&[u8], &[u8])> = None;

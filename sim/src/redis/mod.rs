@@ -22,7 +22,7 @@ mod config;
 mod db;
 mod dispatch;
 mod float;
-mod glob;
+pub(crate) mod glob;
 mod node;
 mod number;
 mod pause;

@@ -1,0 +1,365 @@
+//! What clients, and other sentinels, may ask.
+
+use bytes::{Bytes, BytesMut};
+use redis_protocol::resp2::encode::extend_encode;
+use redis_protocol::resp2::types::BytesFrame as Frame;
+
+use super::config::{Address, Monitor};
+use super::core::{ConnId, Effect};
+use super::failover::Reason;
+use super::instance::HELLO_CHANNEL;
+use super::listing;
+use super::master::{Master, Who};
+use super::server::Sentinel;
+use crate::redis::glob;
+
+/// An answer; an error's text begins with its code.
+type Answer = Result<Frame, String>;
+
+/// Serves one request.
+pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
+    let Some(words) = words_of(request) else {
+        answer(
+            sentinel,
+            conn,
+            error("ERR Protocol error: expected an array of strings"),
+        );
+        sentinel.core.clients.remove(&conn);
+        sentinel.core.effects.push(Effect::Close { conn });
+        return;
+    };
+    let texts: Vec<&str> = words
+        .iter()
+        .map(|word| std::str::from_utf8(word).unwrap_or(""))
+        .collect();
+    let Some((name, arguments)) = texts.split_first() else {
+        return;
+    };
+    let result = match (name.to_ascii_uppercase().as_str(), arguments) {
+        ("PING", []) if listens(sentinel, conn) => Ok(array(["pong", ""])),
+        ("PING", []) => Ok(status("PONG")),
+        ("SENTINEL", [subcommand, rest @ ..]) => ask(sentinel, subcommand, rest),
+        ("SUBSCRIBE" | "PSUBSCRIBE" | "UNSUBSCRIBE" | "PUNSUBSCRIBE", _) => {
+            subscribe(sentinel, conn, name, &words[1..]);
+            return;
+        }
+        ("PUBLISH", [HELLO_CHANNEL, hello]) => {
+            sentinel.take_hello(hello);
+            Ok(Frame::Integer(1))
+        }
+        ("PUBLISH", [_, _]) => {
+            Err("ERR Only HELLO messages are accepted by Sentinel instances.".into())
+        }
+        ("INFO", _) => Ok(bulk(listing::info(sentinel))),
+        ("ROLE", []) => Ok(Frame::Array(vec![
+            bulk("sentinel"),
+            array(sentinel.masters.keys()),
+        ])),
+        ("CLIENT", [sub, _]) if sub.eq_ignore_ascii_case("setname") => Ok(status("OK")),
+        ("PING" | "SENTINEL" | "PUBLISH" | "ROLE", _) => Err(format!(
+            "ERR wrong number of arguments for '{}' command",
+            name.to_ascii_lowercase()
+        )),
+        _ => {
+            let arguments: String = arguments.iter().map(|word| format!("'{word}' ")).collect();
+            Err(format!(
+                "ERR unknown command '{name}', with args beginning with: {arguments}"
+            ))
+        }
+    };
+    answer(sentinel, conn, result.unwrap_or_else(|text| error(&text)));
+}
+
+/// Begins to monitor a master (`SENTINEL MONITOR`).
+pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
+    let (name, quorum) = (settings.name.clone(), settings.quorum);
+    let master = Master::new(settings, sentinel.core.now_ms);
+    let what = master.describe(&Who::Master);
+    sentinel
+        .core
+        .event("+monitor", format!("{what} quorum {quorum}"));
+    sentinel.masters.insert(name, master);
+}
+
+/// `SENTINEL …`.
+fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer {
+    let Sentinel { core, masters, .. } = sentinel;
+    match (subcommand.to_ascii_lowercase().as_str(), arguments) {
+        ("get-master-addr-by-name", [name]) => {
+            let address = masters.get(*name).map(Master::current_address);
+            // In RESP2 "no array" is `*-1`, which the frame type lacks.
+            Ok(address.map_or(Frame::Null, |a| array([a.host.clone(), a.port.to_string()])))
+        }
+        ("masters", []) => Ok(Frame::Array(
+            masters
+                .values()
+                .map(|master| array(listing::master(core, master)))
+                .collect(),
+        )),
+        ("master", [name]) => Ok(array(listing::master(core, find(masters.get(*name))?))),
+        ("replicas" | "slaves", [name]) => {
+            let master = find(masters.get(*name))?;
+            let listed = master
+                .replicas
+                .values()
+                .map(|r| array(listing::replica(core, master, r)));
+            Ok(Frame::Array(listed.collect()))
+        }
+        ("sentinels", [name]) => {
+            let master = find(masters.get(*name))?;
+            let listed = master
+                .peers
+                .values()
+                .map(|peer| array(listing::peer(core, peer)));
+            Ok(Frame::Array(listed.collect()))
+        }
+        ("myid", []) => Ok(bulk(core.run_id.clone())),
+        ("ckquorum", [name]) => quorum(find(masters.get(*name))?),
+        ("is-master-down-by-addr", [host, port, epoch, candidate]) => {
+            let (Ok(port), Ok(epoch)) = (port.parse::<u16>(), epoch.parse::<u64>()) else {
+                return Err("ERR value is not an integer or out of range".into());
+            };
+            let address = Address {
+                host: (*host).to_owned(),
+                port,
+            };
+            let master = masters
+                .values_mut()
+                .find(|master| master.server.address == address);
+            let Some(master) = master else {
+                return Ok(Frame::Array(vec![
+                    Frame::Integer(0),
+                    bulk("*"),
+                    Frame::Integer(0),
+                ]));
+            };
+            let is_down = core.tilt_since_ms.is_none() && master.server.is_down;
+            let vote = match *candidate {
+                "*" => None,
+                candidate => master.vote_for(core, epoch, candidate),
+            };
+            let (leader, epoch) = vote.unwrap_or(("*".to_owned(), 0));
+            Ok(Frame::Array(vec![
+                Frame::Integer(is_down.into()),
+                bulk(leader),
+                Frame::Integer(epoch as i64),
+            ]))
+        }
+        ("failover", [name]) => {
+            let master = find(masters.get_mut(*name))?;
+            if master.failover.is_some() {
+                return Err("INPROG Failover already in progress".into());
+            }
+            if master.best_replica(core).is_none() {
+                return Err("NOGOODSLAVE No suitable replica to promote".into());
+            }
+            master.start_failover(core, Reason::Asked);
+            Ok(status("OK"))
+        }
+        ("set", [name, options @ ..]) if !options.is_empty() && options.len() % 2 == 0 => {
+            let master = find(masters.get_mut(*name))?;
+            for pair in options.chunks_exact(2) {
+                set(master, pair[0], pair[1])?;
+                let what = master.describe(&Who::Master);
+                core.event("+set", format!("{what} {} {}", pair[0], pair[1]));
+            }
+            Ok(status("OK"))
+        }
+        ("monitor", [name, host, port, quorum]) => {
+            let quorum = quorum.parse().map_err(|_| "ERR Invalid quorum number")?;
+            let port = port.parse().map_err(|_| "ERR Invalid port number")?;
+            if quorum == 0 {
+                return Err("ERR Quorum must be 1 or greater.".into());
+            }
+            if masters.contains_key(*name) {
+                return Err("ERR Duplicate master name".into());
+            }
+            let address = Address {
+                host: (*host).to_owned(),
+                port,
+            };
+            monitor(sentinel, Monitor::new(name, address, quorum));
+            Ok(status("OK"))
+        }
+        ("remove", [name]) => {
+            let mut master = find(masters.remove(*name))?;
+            core.event("-monitor", master.describe(&Who::Master));
+            disconnect(core, &mut master);
+            Ok(status("OK"))
+        }
+        ("reset", [pattern]) => {
+            let mut count = 0;
+            for master in masters.values_mut() {
+                if glob::matches(pattern.as_bytes(), master.settings.name.as_bytes()) {
+                    disconnect(core, master);
+                    master.peers.clear();
+                    master.forget_servers(core);
+                    core.event("+reset-master", master.describe(&Who::Master));
+                    count += 1;
+                }
+            }
+            Ok(Frame::Integer(count))
+        }
+        _ => Err(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{subcommand}'. Try SENTINEL HELP."
+        )),
+    }
+}
+
+fn find<M>(master: Option<M>) -> Result<M, String> {
+    master.ok_or_else(|| "ERR No such master with that name".into())
+}
+
+fn disconnect(core: &mut super::core::Core, master: &mut Master) {
+    for peer in master.peers.values_mut() {
+        peer.server.disconnect(core);
+    }
+    for replica in master.replicas.values_mut() {
+        replica.server.disconnect(core);
+    }
+    master.server.disconnect(core);
+}
+
+/// Whether enough sentinels are there to agree and to authorise a failover.
+fn quorum(master: &Master) -> Answer {
+    let usable = 1 + master
+        .peers
+        .values()
+        .filter(|peer| !peer.server.is_down)
+        .count();
+    let mut text = String::new();
+    if usable < master.settings.quorum {
+        text += "Not enough available Sentinels to reach the specified quorum for this master. ";
+    }
+    if usable < master.majority() {
+        text += "Not enough available Sentinels to reach the majority and authorize a failover";
+    }
+    if text.is_empty() {
+        return Ok(status(&format!(
+            "OK {usable} usable Sentinels. Quorum and failover authorization can be reached"
+        )));
+    }
+    Err(format!(
+        "NOQUORUM {usable} usable Sentinels. {}",
+        text.trim_end()
+    ))
+}
+
+/// One option of `SENTINEL SET`.
+fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
+    let settings = &mut master.settings;
+    let number: i64 = value
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("ERR Invalid argument '{value}' for SENTINEL SET '{option}'"))?;
+    match option.to_ascii_lowercase().as_str() {
+        "down-after-milliseconds" => settings.down_after_ms = number,
+        "failover-timeout" => settings.failover_timeout_ms = number,
+        "parallel-syncs" => settings.parallel_syncs = number as usize,
+        "quorum" => settings.quorum = number as usize,
+        _ => {
+            return Err(format!(
+                "ERR Unknown option or number of arguments for SENTINEL SET '{option}'"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn listens(sentinel: &Sentinel, conn: ConnId) -> bool {
+    let client = sentinel.core.clients.get(&conn);
+    client.is_some_and(|client| client.channels.len() + client.patterns.len() > 0)
+}
+
+/// SUBSCRIBE and its relatives: one confirmation for each name.
+fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Bytes]) {
+    let command = command.to_ascii_lowercase();
+    let Some(client) = sentinel.core.clients.get_mut(&conn) else {
+        return;
+    };
+    let mut replies = Vec::new();
+    let (of_patterns, adds) = (command.starts_with('p'), !command.contains("un"));
+    let own = match of_patterns {
+        true => &mut client.patterns,
+        false => &mut client.channels,
+    };
+    let names = match names {
+        [] if !adds => own.clone(),
+        names => names.to_vec(),
+    };
+    let mut counts = Vec::new();
+    for name in &names {
+        match own.iter().position(|known| known == name) {
+            Some(place) if !adds => drop(own.remove(place)),
+            None if adds => own.push(name.clone()),
+            _ => {}
+        }
+        counts.push(own.len());
+    }
+    let others = client.channels.len() + client.patterns.len() - counts.last().unwrap_or(&0);
+    for (name, count) in names.into_iter().zip(counts) {
+        let count = Frame::Integer((count + others) as i64);
+        replies.push(Frame::Array(vec![
+            bulk(command.clone()),
+            Frame::BulkString(name),
+            count,
+        ]));
+    }
+    if replies.is_empty() {
+        let reply = match adds {
+            true => error(&format!(
+                "ERR wrong number of arguments for '{command}' command"
+            )),
+            false => {
+                let left = (client.channels.len() + client.patterns.len()) as i64;
+                Frame::Array(vec![bulk(command), Frame::Null, Frame::Integer(left)])
+            }
+        };
+        replies.push(reply);
+    }
+    for reply in replies {
+        answer(sentinel, conn, reply);
+    }
+}
+
+fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Frame) {
+    let bytes = match reply {
+        // The only command that answers nothing at all answers no array.
+        Frame::Null => Bytes::from_static(b"*-1\r\n"),
+        reply => {
+            let mut out = BytesMut::new();
+            // Cannot fail: the buffer grows, and every frame can be encoded.
+            let _ = extend_encode(&mut out, &reply, false);
+            out.freeze()
+        }
+    };
+    sentinel.core.effects.push(Effect::Reply { conn, bytes });
+}
+
+fn words_of(request: &Frame) -> Option<Vec<Bytes>> {
+    let Frame::Array(items) = request else {
+        return None;
+    };
+    let words = items.iter().map(|item| match item {
+        Frame::BulkString(word) => Some(word.clone()),
+        _ => None,
+    });
+    words.collect()
+}
+
+fn status(text: &str) -> Frame {
+    Frame::SimpleString(Bytes::copy_from_slice(text.as_bytes()))
+}
+
+fn error(text: &str) -> Frame {
+    Frame::Error(text.into())
+}
+
+fn bulk(text: impl AsRef<str>) -> Frame {
+    Frame::BulkString(Bytes::copy_from_slice(text.as_ref().as_bytes()))
+}
+
+fn array<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Frame {
+    Frame::Array(words.into_iter().map(bulk).collect())
+}

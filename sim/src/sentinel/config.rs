@@ -1,0 +1,63 @@
+//! What a sentinel is told when it starts.
+
+use std::fmt;
+
+/// Where a server can be reached. A sentinel compares hosts as texts, as Redis does
+/// with `resolve-hostnames` and `announce-hostnames` on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// A name or an IP address.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Address {
+    /// `host port`, as events spell it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.host, self.port)
+    }
+}
+
+/// One sentinel.
+pub struct SentinelConfig {
+    /// Where the others reach it (`announce-ip`, `announce-port`).
+    pub announce: Address,
+    /// What it monitors at first.
+    pub monitor: Vec<Monitor>,
+    /// Draws a number in 0..n: the sentinel's run id, the delay before an election of
+    /// its own, the jitter of its timer.
+    pub random: Box<dyn FnMut(u64) -> u64>,
+}
+
+/// A monitored master: `sentinel monitor` and the options that belong to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Monitor {
+    /// The name that clients ask for.
+    pub name: String,
+    /// The master at first.
+    pub address: Address,
+    /// How many sentinels must agree that it is down.
+    pub quorum: usize,
+    /// Without a valid reply for this long it is down, in milliseconds.
+    pub down_after_ms: i64,
+    /// The patience with each step of a failover, in milliseconds; twice this passes
+    /// between two attempts.
+    pub failover_timeout_ms: i64,
+    /// How many replicas are turned to the new master at the same time.
+    pub parallel_syncs: usize,
+}
+
+impl Monitor {
+    /// With Redis's defaults: down after 30 s, 180 s for a step, one replica at a time.
+    pub fn new(name: &str, address: Address, quorum: usize) -> Self {
+        Monitor {
+            name: name.to_owned(),
+            address,
+            quorum,
+            down_after_ms: 30_000,
+            failover_timeout_ms: 180_000,
+            parallel_syncs: 1,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Hellos: how sentinels find each other, and how the rest learn of a failover
+//! (`sentinelProcessHelloMessage`).
+
+use super::config::Address;
+use super::core::Core;
+use super::instance::{Instance, Listens, Role};
+use super::master::{Master, Peer, Who};
+
+/// What a sentinel says of itself and of a master.
+pub(super) struct Hello<'a> {
+    sentinel: Address,
+    pub(super) run_id: &'a str,
+    epoch: u64,
+    /// The master's name.
+    pub(super) name: &'a str,
+    master: Address,
+    config_epoch: u64,
+}
+
+impl<'a> Hello<'a> {
+    /// Reads `ip,port,runid,epoch,name,ip,port,epoch`.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let words: Vec<&str> = text.split(',').collect();
+        let [host, port, run_id, epoch, name, to, to_port, to_epoch] = words[..] else {
+            return None;
+        };
+        Some(Hello {
+            sentinel: Address {
+                host: host.to_owned(),
+                port: port.parse().ok()?,
+            },
+            run_id,
+            epoch: epoch.parse().ok()?,
+            name,
+            master: Address {
+                host: to.to_owned(),
+                port: to_port.parse().ok()?,
+            },
+            config_epoch: to_epoch.parse().ok()?,
+        })
+    }
+}
+
+impl Master {
+    /// What this sentinel says.
+    pub(super) fn hello(&self, core: &Core) -> String {
+        let master = self.current_address();
+        format!(
+            "{},{},{},{},{},{},{},{}",
+            core.me.host,
+            core.me.port,
+            core.run_id,
+            core.epoch,
+            self.settings.name,
+            master.host,
+            master.port,
+            self.config_epoch
+        )
+    }
+
+    /// Another sentinel said this.
+    pub(super) fn greet(&mut self, core: &mut Core, hello: &Hello<'_>) {
+        self.meet(core, hello);
+        self.see_epoch(core, hello.epoch);
+        if self.config_epoch >= hello.config_epoch {
+            return;
+        }
+        self.config_epoch = hello.config_epoch;
+        if self.server.address != hello.master {
+            let who = Who::Peer(hello.run_id.to_owned());
+            core.event("+config-update-from", self.describe(&who));
+            let (name, old, new) = (&self.settings.name, &self.server.address, &hello.master);
+            core.event("+switch-master", format!("{name} {old} {new}"));
+            self.move_to(core, hello.master.clone());
+        }
+    }
+
+    /// Gets to know a sentinel, or where a known one is now.
+    fn meet(&mut self, core: &mut Core, hello: &Hello<'_>) {
+        let known = self
+            .peers
+            .get(hello.run_id)
+            .map(|peer| &peer.server.address);
+        if known == Some(&hello.sentinel) {
+            return;
+        }
+        let moved = self.peers.remove(hello.run_id);
+        let has_moved = moved.is_some();
+        if let Some(mut peer) = moved {
+            peer.server.disconnect(core);
+        }
+        // Whoever was there before is not any more: it came back under another id.
+        let mut gone = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.server.address == hello.sentinel);
+        let gone = gone.next().map(|(run_id, _)| run_id.clone());
+        if let Some(run_id) = gone {
+            core.event(
+                "+sentinel-invalid-addr",
+                self.describe(&Who::Peer(run_id.clone())),
+            );
+            if let Some(mut peer) = self.peers.remove(&run_id) {
+                peer.server.disconnect(core);
+            }
+        }
+        let address = hello.sentinel.clone();
+        let mut server = Instance::new(address, Role::Master, Listens::ToNothing, core.now_ms);
+        server.run_id = hello.run_id.to_owned();
+        let peer = Peer {
+            server,
+            says_down: false,
+            said_ms: 0,
+            vote: None,
+            vote_epoch: 0,
+        };
+        self.peers.insert(hello.run_id.to_owned(), peer);
+        let event = match has_moved {
+            true => "+sentinel-address-switch",
+            false => "+sentinel",
+        };
+        core.event(event, self.describe(&Who::Peer(hello.run_id.to_owned())));
+    }
+}

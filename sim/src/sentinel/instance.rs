@@ -1,0 +1,297 @@
+//! What a master, a replica and another sentinel have in common: links to them, the
+//! commands sent to them regularly, and whether they are down.
+
+use redis_protocol::resp2::types::BytesFrame;
+
+use super::config::Address;
+use super::core::{Core, LinkId};
+use super::link::{Expect, Link};
+
+/// `SENTINEL_PING_PERIOD`, and the least time between two attempts to connect.
+pub(super) const PING_PERIOD_MS: i64 = 1_000;
+/// `SENTINEL_INFO_PERIOD`; while a failover may be near, replicas are asked each
+/// [`PING_PERIOD_MS`].
+pub(super) const INFO_PERIOD_MS: i64 = 10_000;
+/// `SENTINEL_PUBLISH_PERIOD`: between two hellos.
+pub(super) const PUBLISH_PERIOD_MS: i64 = 2_000;
+/// `SENTINEL_MIN_LINK_RECONNECT_PERIOD`: a link that is silent is not closed earlier.
+const MIN_LINK_RECONNECT_MS: i64 = 15_000;
+/// `SENTINEL_MAX_PENDING_COMMANDS`.
+const MAX_PENDING: usize = 100;
+/// `SENTINEL_HELLO_CHANNEL`.
+pub(super) const HELLO_CHANNEL: &str = "__sentinel__:hello";
+
+/// A server that a sentinel watches. Times are wall-clock milliseconds; 0 is never.
+pub(super) struct Instance {
+    pub(super) address: Address,
+    /// Empty until it said so.
+    pub(super) run_id: String,
+    pub(super) commands: Option<Link>,
+    /// The link that hellos come on; sentinels have none.
+    pub(super) hellos: Option<Link>,
+    listens: Listens,
+    last_reconnect_ms: i64,
+    /// When the oldest PING without an answer was sent.
+    pub(super) unanswered_ping_ms: Option<i64>,
+    pub(super) last_ping_ms: i64,
+    /// The last valid answer to a PING.
+    pub(super) last_available_ms: i64,
+    pub(super) last_pong_ms: i64,
+    pub(super) last_publish_ms: i64,
+    last_hello_ms: i64,
+    pub(super) last_info_ms: i64,
+    /// Subjectively down.
+    pub(super) is_down: bool,
+    /// When it last went down; kept when it is up again.
+    pub(super) down_since_ms: i64,
+    pub(super) role: Role,
+    pub(super) role_since_ms: i64,
+}
+
+/// Whether hellos can be heard there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listens {
+    /// On a Redis server, in its channel.
+    ToHellos,
+    /// On a sentinel, nowhere.
+    ToNothing,
+}
+
+/// What a server says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Master,
+    Replica,
+}
+
+impl Role {
+    /// As INFO and the events spell it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Role::Master => "master",
+            Role::Replica => "slave",
+        }
+    }
+}
+
+/// Which of the links.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Channel {
+    Commands,
+    Hellos,
+}
+
+impl Instance {
+    pub(super) fn new(address: Address, role: Role, listens: Listens, now_ms: i64) -> Self {
+        Instance {
+            address,
+            run_id: String::new(),
+            commands: None,
+            hellos: None,
+            listens,
+            last_reconnect_ms: 0,
+            unanswered_ping_ms: Some(now_ms),
+            last_ping_ms: 0,
+            last_available_ms: now_ms,
+            last_pong_ms: now_ms,
+            last_publish_ms: now_ms,
+            last_hello_ms: now_ms,
+            last_info_ms: 0,
+            is_down: false,
+            down_since_ms: 0,
+            role,
+            role_since_ms: now_ms,
+        }
+    }
+
+    /// Whether a link is missing that it should have.
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.commands.is_none() || (self.listens == Listens::ToHellos && self.hellos.is_none())
+    }
+
+    /// Connects what is not connected (`sentinelReconnectInstance`).
+    pub(super) fn reconnect(&mut self, core: &mut Core) {
+        if !self.is_disconnected() || core.since(self.last_reconnect_ms) < PING_PERIOD_MS {
+            return;
+        }
+        self.last_reconnect_ms = core.now_ms;
+        let name = |kind| format!("sentinel-{}-{kind}", &core.run_id[..8]);
+        let (commands, hellos) = (name("cmd"), name("pubsub"));
+        if self.commands.is_none() {
+            let mut link = core.connect(&self.address);
+            link.send(core, &["CLIENT", "SETNAME", &commands], Expect::Nothing);
+            self.commands = Some(link);
+            self.ping(core);
+        }
+        if self.hellos.is_none() && self.listens == Listens::ToHellos {
+            let mut link = core.connect(&self.address);
+            link.send(core, &["CLIENT", "SETNAME", &hellos], Expect::Nothing);
+            link.send(core, &["SUBSCRIBE", HELLO_CHANNEL], Expect::Nothing);
+            self.hellos = Some(link);
+            self.last_hello_ms = core.now_ms;
+        }
+    }
+
+    /// INFO, PING and PUBLISH when they are due (`sentinelSendPeriodicCommands`).
+    /// Without an `info_period_ms`, no INFO.
+    pub(super) fn send_periodic(
+        &mut self,
+        core: &mut Core,
+        info_period_ms: Option<i64>,
+        down_after_ms: i64,
+        hello: &str,
+    ) {
+        if self.is_disconnected() {
+            return;
+        }
+        let Some(link) = self.commands.as_mut().filter(|l| l.pending() < MAX_PENDING) else {
+            return;
+        };
+        let info_is_due = |period_ms| core.since(self.last_info_ms) > period_ms;
+        if info_period_ms.is_some_and(info_is_due) {
+            link.send(core, &["INFO"], Expect::Info);
+        }
+        let ping_period_ms = down_after_ms.min(PING_PERIOD_MS);
+        if core.since(self.last_pong_ms) > ping_period_ms
+            && core.since(self.last_ping_ms) > ping_period_ms / 2
+        {
+            self.ping(core);
+        }
+        if core.since(self.last_publish_ms) > PUBLISH_PERIOD_MS
+            && let Some(link) = &mut self.commands
+        {
+            link.send(core, &["PUBLISH", HELLO_CHANNEL, hello], Expect::Nothing);
+            self.last_publish_ms = core.now_ms;
+        }
+    }
+
+    fn ping(&mut self, core: &mut Core) {
+        if let Some(link) = &mut self.commands {
+            link.send(core, &["PING"], Expect::Ping);
+            self.last_ping_ms = core.now_ms;
+            self.unanswered_ping_ms.get_or_insert(core.now_ms);
+        }
+    }
+
+    /// The answer to a PING. One that says that the server is there counts, even if it
+    /// cannot serve now.
+    pub(super) fn ponged(&mut self, core: &Core, reply: &BytesFrame) {
+        let is_valid = match reply {
+            BytesFrame::SimpleString(status) => status.as_ref() == b"PONG",
+            BytesFrame::Error(text) => {
+                text.starts_with("LOADING") || text.starts_with("MASTERDOWN")
+            }
+            _ => false,
+        };
+        if is_valid {
+            self.last_available_ms = core.now_ms;
+            self.unanswered_ping_ms = None;
+        }
+        self.last_pong_ms = core.now_ms;
+    }
+
+    /// Whether it went down or up (`sentinelCheckSubjectivelyDown`). `lies`: it says
+    /// what it should not, and has for long.
+    pub(super) fn check_down(
+        &mut self,
+        core: &mut Core,
+        down_after_ms: i64,
+        lies: bool,
+    ) -> Option<&'static str> {
+        let silent_ms = match self.unanswered_ping_ms {
+            Some(ping_ms) => core.since(ping_ms),
+            None if self.is_disconnected() => core.since(self.last_available_ms),
+            None => 0,
+        };
+        self.drop_silent_links(core, down_after_ms);
+        let is_down = silent_ms > down_after_ms || lies;
+        if is_down == self.is_down {
+            return None;
+        }
+        self.is_down = is_down;
+        if is_down {
+            self.down_since_ms = core.now_ms;
+            return Some("+sdown");
+        }
+        Some("-sdown")
+    }
+
+    /// A link that connects and stays silent may be stuck: a new one may not be.
+    fn drop_silent_links(&mut self, core: &mut Core, down_after_ms: i64) {
+        let is_old = |link: &Link| core.since(link.since_ms) > MIN_LINK_RECONNECT_MS;
+        let unanswered = self.unanswered_ping_ms;
+        if self.commands.as_ref().is_some_and(is_old)
+            && unanswered.is_some_and(|ping_ms| core.since(ping_ms) > down_after_ms / 2)
+            && core.since(self.last_pong_ms) > down_after_ms / 2
+        {
+            core.hang_up(self.commands.take());
+        }
+        let is_old = |link: &Link| core.since(link.since_ms) > MIN_LINK_RECONNECT_MS;
+        if self.hellos.as_ref().is_some_and(is_old)
+            && core.since(self.last_hello_ms) > PUBLISH_PERIOD_MS * 3
+        {
+            core.hang_up(self.hellos.take());
+        }
+    }
+
+    /// Whether it was up for longer than this (`sentinelRedisInstanceNoDownFor`).
+    pub(super) fn was_up_for(&self, core: &Core, ms: i64) -> bool {
+        self.down_since_ms == 0 || core.since(self.down_since_ms) > ms
+    }
+
+    /// Turns it into the replica of `master`, or into a master: in one transaction that
+    /// also cuts its clients off (`sentinelSendSlaveOf`). Whether there was a link.
+    pub(super) fn send_replica_of(&mut self, core: &mut Core, master: Option<&Address>) -> bool {
+        let Some(link) = &mut self.commands else {
+            return false;
+        };
+        let port = master.map(|address| address.port.to_string());
+        let (host, port) = match (master, &port) {
+            (Some(address), Some(port)) => (address.host.as_str(), port.as_str()),
+            _ => ("NO", "ONE"),
+        };
+        for words in [
+            &["MULTI"][..],
+            &["SLAVEOF", host, port],
+            &["CONFIG", "REWRITE"],
+            &["CLIENT", "KILL", "TYPE", "normal"],
+            &["CLIENT", "KILL", "TYPE", "pubsub"],
+            &["EXEC"],
+        ] {
+            link.send(core, words, Expect::Nothing);
+        }
+        true
+    }
+
+    /// Sends its next hello at once.
+    pub(super) fn hurry_hello(&mut self) {
+        self.last_publish_ms -= PUBLISH_PERIOD_MS + 1;
+    }
+
+    /// Something came on the link for hellos.
+    pub(super) fn heard(&mut self, core: &Core) {
+        self.last_hello_ms = core.now_ms;
+    }
+
+    /// Which of its links this is.
+    pub(super) fn channel_of(&self, link: LinkId) -> Option<Channel> {
+        let is_it = |own: &Option<Link>| own.as_ref().is_some_and(|own| own.id == link);
+        if is_it(&self.commands) {
+            return Some(Channel::Commands);
+        }
+        is_it(&self.hellos).then_some(Channel::Hellos)
+    }
+
+    pub(super) fn link_mut(&mut self, channel: Channel) -> &mut Option<Link> {
+        match channel {
+            Channel::Commands => &mut self.commands,
+            Channel::Hellos => &mut self.hellos,
+        }
+    }
+
+    /// Closes its links.
+    pub(super) fn disconnect(&mut self, core: &mut Core) {
+        core.hang_up(self.commands.take());
+        core.hang_up(self.hellos.take());
+    }
+}

@@ -1,0 +1,274 @@
+//! A monitored master, its replicas, and the other sentinels that watch it.
+
+use std::collections::BTreeMap;
+
+use super::config::{Address, Monitor};
+use super::core::{Core, LinkId};
+use super::failover::{Failover, Stage};
+use super::instance::{Channel, INFO_PERIOD_MS, Instance, Listens, PING_PERIOD_MS, Role};
+
+/// `SENTINEL_TILT_PERIOD`: so long a sentinel in doubt of its clock only watches.
+const TILT_PERIOD_MS: i64 = 30 * PING_PERIOD_MS;
+
+/// What a sentinel knows of one master.
+pub(super) struct Master {
+    pub(super) settings: Monitor,
+    pub(super) server: Instance,
+    pub(super) replicas: BTreeMap<Address, Replica>,
+    /// The other sentinels by their run ids.
+    pub(super) peers: BTreeMap<String, Peer>,
+    /// The epoch of the failover that made this configuration.
+    pub(super) config_epoch: u64,
+    /// Objectively down: a quorum says so.
+    pub(super) is_objectively_down: bool,
+    /// The vote that this sentinel gave last, and its epoch.
+    pub(super) vote: Option<String>,
+    pub(super) vote_epoch: u64,
+    pub(super) failover: Option<Failover>,
+    /// When the last failover began that is known of; a while in the future, so that
+    /// sentinels differ.
+    pub(super) failover_began_ms: i64,
+}
+
+/// A replica of a monitored master.
+pub(super) struct Replica {
+    pub(super) server: Instance,
+    /// The master that it says it has.
+    pub(super) master: Option<Address>,
+    pub(super) master_since_ms: i64,
+    pub(super) link_is_up: bool,
+    pub(super) link_down_ms: i64,
+    pub(super) priority: i64,
+    pub(super) offset: u64,
+    pub(super) reconf: Reconf,
+}
+
+/// How far a replica is turned to the new master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reconf {
+    No,
+    Sent { at_ms: i64 },
+    InProgress,
+    Done,
+}
+
+/// Another sentinel.
+pub(super) struct Peer {
+    pub(super) server: Instance,
+    /// It said that the master is down.
+    pub(super) says_down: bool,
+    pub(super) said_ms: i64,
+    /// Whom it voted for, and in which epoch.
+    pub(super) vote: Option<String>,
+    pub(super) vote_epoch: u64,
+}
+
+/// One of a master's servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who {
+    Master,
+    Replica(Address),
+    Peer(String),
+}
+
+impl Master {
+    pub(super) fn new(settings: Monitor, now_ms: i64) -> Self {
+        let address = settings.address.clone();
+        Master {
+            settings,
+            server: Instance::new(address, Role::Master, Listens::ToHellos, now_ms),
+            replicas: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            config_epoch: 0,
+            is_objectively_down: false,
+            vote: None,
+            vote_epoch: 0,
+            failover: None,
+            failover_began_ms: 0,
+        }
+    }
+
+    /// What is done on every turn of the timer (`sentinelHandleRedisInstance` for the
+    /// master, then its replicas, then the sentinels).
+    pub(super) fn handle(&mut self, core: &mut Core) {
+        let down_after_ms = self.settings.down_after_ms;
+        let hello = self.hello(core);
+        self.server.reconnect(core);
+        self.server
+            .send_periodic(core, Some(INFO_PERIOD_MS), down_after_ms, &hello);
+        if acts(core) {
+            self.check_down(core, &Who::Master);
+            self.check_objectively_down(core);
+            if self.starts_failover(core) {
+                self.ask_peers(core, Asking::Now);
+            }
+            self.go_on_with_failover(core);
+            self.ask_peers(core, Asking::WhenDue);
+        }
+        let hello = self.hello(core);
+        let failover_is_near = self.is_objectively_down || self.failover.is_some();
+        for address in self.replicas.keys().cloned().collect::<Vec<_>>() {
+            if let Some(replica) = self.replicas.get_mut(&address) {
+                let period_ms = match failover_is_near || replica.link_down_ms != 0 {
+                    true => PING_PERIOD_MS,
+                    false => INFO_PERIOD_MS,
+                };
+                let server = &mut replica.server;
+                server.reconnect(core);
+                server.send_periodic(core, Some(period_ms), down_after_ms, &hello);
+            }
+            if acts(core) {
+                self.check_down(core, &Who::Replica(address));
+            }
+        }
+        for run_id in self.peers.keys().cloned().collect::<Vec<_>>() {
+            if let Some(peer) = self.peers.get_mut(&run_id) {
+                peer.server.reconnect(core);
+                peer.server.send_periodic(core, None, down_after_ms, &hello);
+            }
+            if acts(core) {
+                self.check_down(core, &Who::Peer(run_id));
+            }
+        }
+        if self.failover.as_ref().map(|f| f.stage) == Some(Stage::UpdateConfig) {
+            self.switch_to_promoted(core);
+        }
+    }
+
+    fn check_down(&mut self, core: &mut Core, who: &Who) {
+        let down_after_ms = self.settings.down_after_ms;
+        let Some(server) = self.server_mut(who) else {
+            return;
+        };
+        let lies = *who == Who::Master
+            && server.role == Role::Replica
+            && core.since(server.role_since_ms) > down_after_ms + 2 * INFO_PERIOD_MS;
+        if let Some(event) = server.check_down(core, down_after_ms, lies) {
+            core.event(event, self.describe(who));
+        }
+    }
+
+    /// Has its servers forgotten and its address changed
+    /// (`sentinelResetMasterAndChangeAddress`): the other replicas stay, and the old
+    /// master is a replica now.
+    pub(super) fn move_to(&mut self, core: &mut Core, address: Address) {
+        let old = self.server.address.clone();
+        let mut others: Vec<Address> = self.replicas.keys().cloned().collect();
+        others.push(old);
+        others.retain(|other| *other != address);
+        self.forget_servers(core);
+        self.server.address = address;
+        for other in others {
+            self.add_replica(core, other);
+        }
+    }
+
+    /// Forgets what is known of the master and of its replicas, but not the sentinels.
+    pub(super) fn forget_servers(&mut self, core: &mut Core) {
+        for replica in self.replicas.values_mut() {
+            replica.server.disconnect(core);
+        }
+        self.replicas.clear();
+        self.server.disconnect(core);
+        let address = self.server.address.clone();
+        self.server = Instance::new(address, Role::Master, Listens::ToHellos, core.now_ms);
+        self.is_objectively_down = false;
+        self.vote = None;
+        self.failover = None;
+        self.failover_began_ms = 0;
+    }
+
+    /// A replica that was not known.
+    pub(super) fn add_replica(&mut self, core: &mut Core, address: Address) {
+        let server = Instance::new(
+            address.clone(),
+            Role::Replica,
+            Listens::ToHellos,
+            core.now_ms,
+        );
+        let replica = Replica {
+            server,
+            master: None,
+            master_since_ms: core.now_ms,
+            link_is_up: false,
+            link_down_ms: 0,
+            priority: 100,
+            offset: 0,
+            reconf: Reconf::No,
+        };
+        self.replicas.insert(address.clone(), replica);
+        core.event("+slave", self.describe(&Who::Replica(address)));
+    }
+
+    /// Where clients are to find the master: the promoted replica from the moment when
+    /// it is one (`sentinelGetCurrentMasterAddress`).
+    pub(super) fn current_address(&self) -> &Address {
+        let promoted = self.failover.as_ref().filter(|f| f.stage.is_promoted());
+        promoted
+            .and_then(|failover| failover.promoted.as_ref())
+            .unwrap_or(&self.server.address)
+    }
+
+    /// `%@` of the events: what it is, its name, its address, and whose it is.
+    pub(super) fn describe(&self, who: &Who) -> String {
+        let (name, address) = (&self.settings.name, &self.server.address);
+        match who {
+            Who::Master => format!("master {name} {address}"),
+            Who::Replica(own) => {
+                let (host, port) = (&own.host, own.port);
+                format!("slave {host}:{port} {own} @ {name} {address}")
+            }
+            Who::Peer(run_id) => {
+                let own = self.peers.get(run_id).map(|peer| &peer.server.address);
+                let own = own.map_or(String::new(), Address::to_string);
+                format!("sentinel {run_id} {own} @ {name} {address}")
+            }
+        }
+    }
+
+    /// Whose link that is.
+    pub(super) fn find(&self, link: LinkId) -> Option<(Who, Channel)> {
+        if let Some(channel) = self.server.channel_of(link) {
+            return Some((Who::Master, channel));
+        }
+        let mut replicas = self.replicas.iter();
+        let replica = replicas.find_map(|(address, replica)| {
+            let channel = replica.server.channel_of(link)?;
+            Some((Who::Replica(address.clone()), channel))
+        });
+        replica.or_else(|| {
+            self.peers.iter().find_map(|(run_id, peer)| {
+                let channel = peer.server.channel_of(link)?;
+                Some((Who::Peer(run_id.clone()), channel))
+            })
+        })
+    }
+
+    pub(super) fn server_mut(&mut self, who: &Who) -> Option<&mut Instance> {
+        match who {
+            Who::Master => Some(&mut self.server),
+            Who::Replica(address) => Some(&mut self.replicas.get_mut(address)?.server),
+            Who::Peer(run_id) => Some(&mut self.peers.get_mut(run_id)?.server),
+        }
+    }
+}
+
+/// Whether the other sentinels are asked even if they were a moment ago.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    WhenDue,
+    Now,
+}
+
+/// Whether it may act, and not only watch. Ends the time of doubt when it is over.
+fn acts(core: &mut Core) -> bool {
+    let Some(since_ms) = core.tilt_since_ms else {
+        return true;
+    };
+    if core.since(since_ms) < TILT_PERIOD_MS {
+        return false;
+    }
+    core.tilt_since_ms = None;
+    core.event("-tilt", "#tilt mode exited");
+    true
+}

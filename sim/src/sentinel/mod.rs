@@ -1,0 +1,33 @@
+//! Redis Sentinel as a state machine: bytes, times and link events go in, effects out.
+//!
+//! [`Sentinel`] is one `redis-sentinel` 7.0.15. It does no input or output, reads no
+//! clock and knows no network: whoever drives it reports what happened on its links and
+//! connections, calls it when it wants to be called, and carries out the [`Effect`]s.
+//!
+//! `master` is what a sentinel knows of one monitored master, with its replicas and the
+//! other sentinels; `instance` is what these three kinds have in common; `info` and
+//! `hello` take in what they say of themselves, `election` is how sentinels agree,
+//! `failover` what the elected one does, `command` what clients may ask. The names of
+//! the events, the periods and the order of things are those of `src/sentinel.c`.
+//!
+//! Not modelled: scripts, passwords, and the configuration file. A sentinel that is
+//! started again has forgotten the epochs it saw and the vote it gave.
+
+mod command;
+mod config;
+mod core;
+mod election;
+mod failover;
+mod hello;
+mod info;
+mod instance;
+mod link;
+mod listing;
+mod master;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use self::config::{Address, Monitor, SentinelConfig};
+pub use self::core::{ConnId, Effect, LinkId, Notice};
+pub use self::server::Sentinel;

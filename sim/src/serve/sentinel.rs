@@ -1,0 +1,216 @@
+//! A sentinel on a simulated host.
+//!
+//! A sentinel sends little, so a connection whose socket takes nothing more is dead
+//! to it: it is closed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
+use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+use crate::sentinel::{Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig};
+use crate::world::{Host, HostId};
+
+/// What a driver is asked that is no matter of Sentinel's.
+pub struct Surroundings {
+    /// The host of this name.
+    pub resolve: Box<dyn Fn(&str) -> Option<HostId>>,
+    /// Told of every event.
+    pub log: Box<dyn Fn(&Notice)>,
+}
+
+/// Runs a sentinel on `host` until its process ends. Its time is that host's wall
+/// clock.
+pub async fn sentinel(host: Host, config: SentinelConfig, around: Rc<Surroundings>) {
+    let Ok(listener) = host.listen(config.announce.port).await else {
+        return;
+    };
+    let sentinel = Sentinel::new(config, now_ms(&host));
+    let server = Rc::new(Server {
+        host: host.clone(),
+        sentinel: RefCell::new(sentinel),
+        clients: RefCell::default(),
+        links: RefCell::default(),
+        around,
+    });
+    host.spawn(server.clone().keep_time());
+    while let Ok((stream, _)) = listener.accept().await {
+        let conn = server.sentinel.borrow_mut().accept();
+        let (reader, writer) = stream.into_split();
+        let line = Line::new(Some(writer));
+        let ended = line.ended.clone();
+        server.clients.borrow_mut().insert(conn, line);
+        host.spawn(server.clone().converse(conn, reader, ended));
+    }
+}
+
+fn now_ms(host: &Host) -> i64 {
+    (host.wall_ns() / 1_000_000) as i64
+}
+
+struct Server {
+    host: Host,
+    sentinel: RefCell<Sentinel>,
+    clients: RefCell<BTreeMap<ConnId, Line>>,
+    links: RefCell<BTreeMap<LinkId, Line>>,
+    around: Rc<Surroundings>,
+}
+
+/// The sending side of a connection.
+struct Line {
+    /// `None` until it is connected.
+    writer: Option<OwnedWriteHalf>,
+    /// What is to be sent then.
+    early: Vec<Bytes>,
+    /// Tells the receiving side that it ended.
+    ended: Rc<Notify>,
+}
+
+impl Line {
+    fn new(writer: Option<OwnedWriteHalf>) -> Self {
+        Line {
+            writer,
+            early: Vec::new(),
+            ended: Rc::default(),
+        }
+    }
+
+    /// Sends, or keeps for later.
+    fn send(&mut self, bytes: Bytes) -> io::Result<()> {
+        match &self.writer {
+            None => self.early.push(bytes),
+            Some(writer) if writer.try_write(&bytes)? == bytes.len() => {}
+            Some(_) => return Err(io::ErrorKind::WriteZero.into()),
+        }
+        Ok(())
+    }
+
+    /// The connection stands.
+    fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
+        self.writer = Some(writer);
+        let mut early = std::mem::take(&mut self.early).into_iter();
+        early.try_for_each(|bytes| self.send(bytes))
+    }
+}
+
+impl Server {
+    /// Serves one client.
+    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+        let mut bytes = [0; 4096];
+        while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
+            let mut effects = Vec::new();
+            self.sentinel.borrow_mut().receive(
+                conn,
+                &bytes[..count],
+                now_ms(&self.host),
+                &mut effects,
+            );
+            self.carry_out(effects);
+        }
+        self.sentinel.borrow_mut().closed(conn);
+        self.clients.borrow_mut().remove(&conn);
+    }
+
+    /// Keeps one link of the sentinel's own.
+    async fn keep_link(self: Rc<Self>, link: LinkId, to: Address, ended: Rc<Notify>) {
+        if let Some(mut reader) = self.open(link, &to, &ended).await {
+            let mut bytes = [0; 4096];
+            while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
+                let mut effects = Vec::new();
+                self.sentinel.borrow_mut().link_received(
+                    link,
+                    &bytes[..count],
+                    now_ms(&self.host),
+                    &mut effects,
+                );
+                self.carry_out(effects);
+            }
+        }
+        self.links.borrow_mut().remove(&link);
+        let now_ms = now_ms(&self.host);
+        self.sentinel.borrow_mut().link_closed(link, now_ms);
+    }
+
+    async fn open(&self, link: LinkId, to: &Address, ended: &Notify) -> Option<OwnedReadHalf> {
+        let id = (self.around.resolve)(&to.host)?;
+        let stream = tokio::select! {
+            biased;
+            () = ended.notified() => return None,
+            stream = self.host.connect(id, to.port) => stream.ok()?,
+        };
+        let (reader, writer) = stream.into_split();
+        self.links
+            .borrow_mut()
+            .get_mut(&link)?
+            .connected(writer)
+            .ok()?;
+        Some(reader)
+    }
+
+    fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Connect { link, to } => {
+                    let line = Line::new(None);
+                    let ended = line.ended.clone();
+                    self.links.borrow_mut().insert(link, line);
+                    self.host.spawn(self.clone().keep_link(link, to, ended));
+                }
+                Effect::Send { link, bytes } => send(&self.links, link, bytes),
+                Effect::Reply { conn, bytes } => send(&self.clients, conn, bytes),
+                Effect::Hangup { link } => end(&self.links, link),
+                Effect::Close { conn } => end(&self.clients, conn),
+                Effect::Event(notice) => (self.around.log)(&notice),
+            }
+        }
+    }
+
+    /// Runs the sentinel's timer.
+    async fn keep_time(self: Rc<Self>) {
+        loop {
+            let mut effects = Vec::new();
+            let now_ms = now_ms(&self.host);
+            let next_ms = {
+                let mut sentinel = self.sentinel.borrow_mut();
+                sentinel.wake(now_ms, &mut effects);
+                sentinel.next_wake_ms()
+            };
+            self.carry_out(effects);
+            // The wall clock may be set meanwhile: no timer waits longer than Redis's.
+            let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
+            self.host.sleep(Duration::from_millis(left_ms)).await;
+        }
+    }
+}
+
+/// Sends on a connection; ends it if it takes nothing.
+fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
+    let mut lines = lines.borrow_mut();
+    if lines
+        .get_mut(&key)
+        .is_some_and(|line| line.send(bytes).is_err())
+    {
+        lines.remove(&key).inspect(|line| line.ended.notify_one());
+    }
+}
+
+fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
+    if let Some(line) = lines.borrow_mut().remove(&key) {
+        line.ended.notify_one();
+    }
+}
+
+/// Waits for bytes; `None` when the connection has ended, at whichever end.
+async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -> Option<usize> {
+    tokio::select! {
+        biased;
+        () = ended.notified() => None,
+        count = reader.read(bytes) => count.ok().filter(|count| *count > 0),
+    }
+}

@@ -1,0 +1,52 @@
+//! Impossible numbers of replicas and sentinels.
+
+use super::{MOST_HOSTS, Problem, require};
+use crate::scenario::Scenario;
+
+pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    let topology = &scenario.topology;
+    for (key, count) in [
+        ("replicas", topology.replicas),
+        ("sentinels", topology.sentinels),
+    ] {
+        require(
+            count <= MOST_HOSTS,
+            &["topology", key],
+            format!("there can be 0 to {MOST_HOSTS} {key}, not {count}"),
+        )?;
+    }
+    if topology.sentinels == 0 {
+        return Ok(());
+    }
+    require(
+        topology.nodes == 1,
+        &["topology", "sentinels"],
+        format!(
+            "sentinels watch one master; with {} nodes nobody could say which",
+            topology.nodes
+        ),
+    )?;
+    let options = &scenario.sentinel;
+    if let Some(quorum) = options.quorum {
+        require(
+            (1..=topology.sentinels).contains(&quorum),
+            &["sentinel", "quorum"],
+            format!(
+                "of {} sentinels 1 to {0} can be the quorum, not {quorum}",
+                topology.sentinels
+            ),
+        )?;
+    }
+    for (key, value) in [
+        ("down_after_ms", options.down_after_ms),
+        ("failover_timeout_ms", options.failover_timeout_ms),
+        ("parallel_syncs", options.parallel_syncs.into()),
+    ] {
+        require(
+            value > 0,
+            &["sentinel", key],
+            format!("\"{key}\" is a positive number"),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! The same failover watched by real sentinels and by the laboratory's own: the same
+//! events in the same order, on real servers.
+
+mod ours;
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use locklab::redis::{Connection, Reply};
+use locklab_sim::sentinel::{Address, Monitor};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{LocalSet, spawn_local};
+
+/// Long enough for links that a promotion cuts to be mended; the first sentinel is
+/// the last to find the master down, and so the one that all others agree with.
+const DOWN_AFTER_MS: [i64; 3] = [2500, 1500, 1500];
+/// All must agree, so that nobody acts before the first sentinel does.
+const QUORUM: usize = 3;
+const FAILOVER_TIMEOUT_MS: i64 = 10_000;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sentinels {
+    Real,
+    Ours,
+}
+
+#[test]
+fn a_failover_makes_the_events_that_real_sentinels_make() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (real, ours) = LocalSet::new().block_on(&runtime, async {
+        tokio::join!(failover(Sentinels::Real), failover(Sentinels::Ours))
+    });
+    let expected = "\
+        +sdown master old\n\
+        +odown master old\n\
+        +new-epoch\n\
+        +try-failover master old\n\
+        +vote-for-leader\n\
+        +elected-leader master old\n\
+        +failover-state-select-slave master old\n\
+        +selected-slave slave new @ old\n\
+        +failover-state-send-slaveof-noone slave new @ old\n\
+        +failover-state-wait-promotion slave new @ old\n\
+        -role-change slave new @ old new reported role is master\n\
+        +promoted-slave slave new @ old\n\
+        +failover-state-reconf-slaves master old\n\
+        +slave-reconf-sent slave other @ old\n\
+        +slave-reconf-inprog slave other @ old\n\
+        +slave-reconf-done slave other @ old\n\
+        +failover-end master old\n\
+        +switch-master old new\n\
+        +slave slave other @ new\n\
+        +slave slave old @ new\n\
+        +sdown slave old @ new\n\
+        -role-change slave old @ new new reported role is master\n\
+        +role-change slave old @ new new reported role is slave";
+    for (which, seen) in [("real", &real), ("ours", &ours)] {
+        assert_eq!(seen.leader.join("\n"), expected, "{which}");
+        assert_eq!(seen.followers, real.followers, "{which}");
+        assert!(
+            seen.conversions >= 1,
+            "{which}: nobody demoted the old master"
+        );
+    }
+}
+
+/// What was seen of a failover.
+struct Seen {
+    /// The events of the sentinel that was elected.
+    leader: Vec<String>,
+    /// What the others say of the switch.
+    followers: Vec<String>,
+    /// Whether it noticed that the old master was back.
+    comes_back: bool,
+    /// How often the old master was demoted.
+    conversions: usize,
+}
+
+async fn failover(which: Sentinels) -> Seen {
+    let place = Place::new(which);
+    let ports: Vec<u16> = free_ports(6).await;
+    let [old, new, other] = [ports[0], ports[1], ports[2]];
+    let mut master = place.redis(old, &[]);
+    let of = ["--replicaof", "127.0.0.1", &old.to_string()].map(str::to_owned);
+    let preferred = [&of[..], &["--replica-priority".into(), "10".into()]].concat();
+    let _replicas = [place.redis(new, &preferred), place.redis(other, &of)];
+    for (port, link) in [
+        (new, "master_link_status:up"),
+        (other, "master_link_status:up"),
+    ] {
+        until(port, &["INFO", "replication"], |reply| {
+            text(reply).contains(link)
+        })
+        .await;
+    }
+    let mut sentinels = Vec::new();
+    for (&port, down_after_ms) in ports[3..].iter().zip(DOWN_AFTER_MS) {
+        match which {
+            Sentinels::Real => sentinels.push(place.sentinel(port, old, down_after_ms)),
+            Sentinels::Ours => {
+                let address = Address {
+                    host: "127.0.0.1".into(),
+                    port: old,
+                };
+                let monitor = Monitor {
+                    down_after_ms,
+                    failover_timeout_ms: FAILOVER_TIMEOUT_MS,
+                    ..Monitor::new("mymaster", address, QUORUM)
+                };
+                let listener = TcpListener::bind(("127.0.0.1", port))
+                    .await
+                    .expect("a free port");
+                spawn_local(ours::serve(listener, monitor));
+            }
+        }
+    }
+    let all_known = |reply: &Reply| {
+        let known = texts(reply);
+        let has = |name: &str, count| {
+            known
+                .windows(2)
+                .any(|pair| pair[0] == name && pair[1] == count)
+        };
+        has("num-slaves", "2") && has("num-other-sentinels", "2")
+    };
+    for &port in &ports[3..] {
+        until(port, &["SENTINEL", "master", "mymaster"], all_known).await;
+    }
+    // Hellos have gone both ways, and every INFO has been answered once.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let logs: Vec<Log> = ports[3..].iter().map(|_| Log::default()).collect();
+    for (&port, log) in ports[3..].iter().zip(&logs) {
+        listen(port, log.clone()).await;
+    }
+
+    master.end();
+    for log in &logs {
+        log.until(|event| event.starts_with("+switch-master")).await;
+        let old_is_down = format!("+sdown slave 127.0.0.1:{old}");
+        log.until(|event| event.starts_with(&old_is_down)).await;
+    }
+    let _back = place.redis(old, &[]);
+    for log in &logs {
+        log.until(|event| event.starts_with("+role-change")).await;
+    }
+    let names = [(old, "old"), (new, "new"), (other, "other")];
+    let told: Vec<Vec<String>> = logs.iter().map(|log| log.told(&names)).collect();
+    let is_leader = |events: &&Vec<String>| events.iter().any(|e| e.starts_with("+elected-leader"));
+    let is_conversion = |event: &&String| event.starts_with("+convert-to-slave");
+    // These may come a moment earlier or later than what is beside them: the others
+    // have switched and no longer find the old master down; it is back, and says so.
+    let is_unsteady = |event: &&String| event.starts_with("-odown") || event.starts_with("-sdown");
+    let leader = told.iter().find(is_leader).expect("somebody is elected");
+    let follower = told
+        .iter()
+        .find(|events| !is_leader(events))
+        .expect("somebody is not");
+    let of_the_switch = ["+config-update-from", "+switch-master"];
+    Seen {
+        leader: leader
+            .iter()
+            .filter(|e| !is_conversion(e))
+            .cloned()
+            .collect(),
+        followers: follower
+            .iter()
+            .filter(|event| of_the_switch.iter().any(|start| event.starts_with(start)))
+            .cloned()
+            .collect(),
+        conversions: told.iter().flatten().filter(is_conversion).count(),
+    }
+}
+
+/// Subscribes to every event of a sentinel.
+async fn listen(port: u16, log: Log) {
+    let stream = TcpStream::connect(("127.0.0.1", port))
+        .await
+        .expect("a sentinel");
+    let mut connection = Connection::new(stream);
+    let confirmed = connection
+        .call(&[b"PSUBSCRIBE", b"*"])
+        .await
+        .expect("a confirmation");
+    assert_eq!(texts(&confirmed)[0], "psubscribe");
+    spawn_local(async move {
+        while let Ok(message) = connection.receive().await {
+            let words = texts(&message);
+            log.0
+                .borrow_mut()
+                .push(format!("{} {}", words[2], words[3]));
+        }
+    });
+}
+
+/// What a sentinel said.
+#[derive(Clone, Default)]
+struct Log(Rc<RefCell<Vec<String>>>);
+
+impl Log {
+    /// Waits for an event.
+    async fn until(&self, is_it: impl Fn(&str) -> bool) {
+        for _ in 0..1200 {
+            if self.0.borrow().iter().any(|event| is_it(event)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it never came: {:#?}", self.0.borrow());
+    }
+
+    /// The events with names for ports, without what differs from run to run: ids,
+    /// epochs, how many agreed.
+    fn told(&self, names: &[(u16, &str)]) -> Vec<String> {
+        let events = self.0.borrow();
+        let plain = events.iter().map(|event| {
+            let mut event = event.clone();
+            for (port, name) in names {
+                event = event.replace(&format!("127.0.0.1:{port} "), "");
+                event = event.replace(&format!("127.0.0.1 {port}"), name);
+            }
+            let event = event.replace(" mymaster", "");
+            let (event, _) = event.split_once(" #quorum").unwrap_or((&event, ""));
+            match event.split_once(' ') {
+                Some((kind @ ("+new-epoch" | "+vote-for-leader" | "+config-update-from"), _)) => {
+                    kind.to_owned()
+                }
+                _ => event.to_owned(),
+            }
+        });
+        plain.collect()
+    }
+}
+
+/// Where one run's processes live.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(which: Sentinels) -> Self {
+        let name = match which {
+            Sentinels::Real => "real",
+            Sentinels::Ours => "ours",
+        };
+        let path =
+            std::env::temp_dir().join(format!("locklab-sentinel-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary directory");
+        Place(path)
+    }
+
+    /// A Redis server without persistence. A replica is there at once: the snapshot
+    /// for it is not delayed.
+    fn redis(&self, port: u16, more: &[String]) -> Process {
+        let port = port.to_string();
+        let options = [
+            "--port",
+            &port,
+            "--save",
+            "",
+            "--repl-diskless-sync-delay",
+            "0",
+            "--dir",
+        ];
+        let mut command = Command::new("redis-server");
+        command
+            .args(options)
+            .arg(&self.0)
+            .args(["--dbfilename", &format!("{port}.rdb")])
+            .args(more);
+        Process::start(command)
+    }
+
+    fn sentinel(&self, port: u16, master: u16, down_after_ms: i64) -> Process {
+        let config = self.0.join(format!("sentinel-{port}.conf"));
+        let text = format!(
+            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {QUORUM}\n\
+             sentinel down-after-milliseconds mymaster {down_after_ms}\n\
+             sentinel failover-timeout mymaster {FAILOVER_TIMEOUT_MS}\n",
+            Path::new(&self.0).display()
+        );
+        fs::write(&config, text).expect("a file");
+        let mut command = Command::new("redis-server");
+        command.arg(config).arg("--sentinel");
+        Process::start(command)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A child that ends with its owner.
+struct Process(Child);
+
+impl Process {
+    fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Process(command.spawn().expect("redis-server on the path"))
+    }
+
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+async fn free_ports(count: usize) -> Vec<u16> {
+    let mut listeners = Vec::new();
+    for _ in 0..count {
+        listeners.push(
+            TcpListener::bind(("127.0.0.1", 0))
+                .await
+                .expect("a free port"),
+        );
+    }
+    let ports = listeners
+        .iter()
+        .filter_map(|listener| listener.local_addr().ok());
+    ports.map(|address| address.port()).collect()
+}
+
+/// Asks until the answer is as wished.
+async fn until(port: u16, command: &[&str], is_it: impl Fn(&Reply) -> bool) {
+    let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
+    let mut last = None;
+    for _ in 0..600 {
+        if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)).await
+            && let Ok(reply) = Connection::new(stream).call(&words).await
+        {
+            if is_it(&reply) {
+                return;
+            }
+            last = Some(reply);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{command:?} on {port} never answered as wished, at last {last:?}");
+}
+
+fn text(reply: &Reply) -> String {
+    match reply {
+        Reply::Bulk(bytes) | Reply::Status(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Reply::Integer(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn texts(reply: &Reply) -> Vec<String> {
+    match reply {
+        Reply::Array(items) => items.iter().map(text).collect(),
+        _ => Vec::new(),
+    }
+}
