@@ -5,10 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use bytes::BytesMut;
 use locklab_sim::redis::{ConnId, Effect, Node, NodeConfig};
-use redis_protocol::resp2::decode::decode_bytes_mut as decode_v2;
-use redis_protocol::resp3::decode::complete::decode_bytes_mut as decode_v3;
 
 /// Words that make commands out of chance, with arguments that some command takes.
 #[rustfmt::skip]
@@ -70,19 +67,10 @@ impl Input<'_> {
     }
 }
 
-/// A request in several pieces, of which one is sent at a time.
-#[derive(Default)]
-struct Client {
-    unsent: Vec<u8>,
-    /// What arrived and is no whole reply yet.
-    received: BytesMut,
-    /// It may have chosen RESP3: HELLO was among what it was sent to say.
-    said_hello: bool,
-}
-
 struct Player {
     node: Node,
-    clients: BTreeMap<ConnId, Client>,
+    /// What each client has still to send.
+    clients: BTreeMap<ConnId, Vec<u8>>,
     wall_us: u64,
     over: bool,
 }
@@ -99,7 +87,7 @@ impl Player {
 
     fn step(&mut self, step: u8, input: &mut Input<'_>) {
         while self.clients.len() < CLIENTS {
-            self.clients.insert(self.node.accept(), Client::default());
+            self.clients.insert(self.node.accept(), Vec::new());
         }
         let number = usize::from(step >> 3) % CLIENTS;
         let conn = *self
@@ -144,19 +132,16 @@ impl Player {
     }
 
     fn say(&mut self, conn: ConnId, bytes: &[u8]) {
-        if let Some(client) = self.clients.get_mut(&conn) {
-            client.unsent.extend_from_slice(bytes);
-            let hello = |five: &[u8]| five.eq_ignore_ascii_case(b"hello");
-            client.said_hello |= client.unsent.windows(5).any(hello);
+        if let Some(unsent) = self.clients.get_mut(&conn) {
+            unsent.extend_from_slice(bytes);
         }
     }
 
     fn send(&mut self, conn: ConnId, most: usize) {
-        let Some(client) = self.clients.get_mut(&conn) else {
+        let Some(unsent) = self.clients.get_mut(&conn) else {
             return;
         };
-        let len = most.min(client.unsent.len());
-        let bytes: Vec<u8> = client.unsent.drain(..len).collect();
+        let bytes: Vec<u8> = unsent.drain(..most.min(unsent.len())).collect();
         let mut effects = Vec::new();
         self.node.receive(conn, &bytes, self.wall_us, &mut effects);
         assert!(self.node.pending_bytes(conn) <= MOST_PENDING_BYTES);
@@ -173,9 +158,13 @@ impl Player {
         for effect in effects {
             match effect {
                 Effect::Send { conn, bytes } => {
-                    let client = self.clients.get_mut(&conn).expect("it is connected");
-                    client.received.extend_from_slice(&bytes);
-                    client.decode();
+                    assert!(self.clients.contains_key(&conn), "sent to nobody");
+                    // Whole replies: nothing may be left.
+                    let mut rest = &bytes[..];
+                    while !rest.is_empty() {
+                        rest = after_reply(rest)
+                            .unwrap_or_else(|| panic!("no RESP: {}", bytes.escape_ascii()));
+                    }
                 }
                 Effect::Close { conn } => {
                     self.clients.remove(&conn).expect("it was connected");
@@ -201,42 +190,23 @@ impl Player {
     }
 }
 
-impl Client {
-    /// The node sends whole replies, so nothing may be left.
-    fn decode(&mut self) {
-        let bytes = self.received.clone();
-        let all_v2 = || {
-            let mut rest = bytes.clone();
-            while !rest.is_empty() {
-                if !without_null_array(&mut rest) && !matches!(decode_v2(&mut rest), Ok(Some(_))) {
-                    return false;
-                }
-            }
-            true
-        };
-        let all_v3 = || {
-            let mut rest = bytes.clone();
-            while !rest.is_empty() {
-                if !matches!(decode_v3(&mut rest), Ok(Some(_))) {
-                    return false;
-                }
-            }
-            true
-        };
-        assert!(
-            all_v2() || (self.said_hello && all_v3()),
-            "no RESP: {}",
-            bytes.escape_ascii()
-        );
-        self.received.clear();
+/// What follows the first reply, of RESP2 or RESP3; `None` if that is not a whole one. An
+/// error may quote any bytes, so a decoder that wants UTF-8 would not do.
+fn after_reply(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.windows(2).position(|two| two == b"\r\n")?;
+    let (line, rest) = (&bytes[1..end], &bytes[end + 2..]);
+    let number = || std::str::from_utf8(line).ok()?.parse::<i64>().ok();
+    match bytes[0] {
+        b'+' | b'-' => Some(rest),
+        b':' => number().map(|_| rest),
+        b'_' | b',' | b'#' | b'(' => Some(rest),
+        b'$' | b'*' if line == b"-1" => Some(rest),
+        b'$' | b'=' => {
+            let (_, rest) = rest.split_at_checked(usize::try_from(number()?).ok()?)?;
+            rest.strip_prefix(b"\r\n")
+        }
+        b'*' | b'~' | b'>' => (0..number()?).try_fold(rest, |rest, _| after_reply(rest)),
+        b'%' => (0..2 * number()?).try_fold(rest, |rest, _| after_reply(rest)),
+        _ => None,
     }
-}
-
-/// The decoder knows no null array; `EXEC` and a BLPOP that waited in vain answer it.
-fn without_null_array(rest: &mut BytesMut) -> bool {
-    let null = rest.starts_with(b"*-1\r\n");
-    if null {
-        let _ = rest.split_to(5);
-    }
-    null
 }
