@@ -114,7 +114,8 @@ impl Jobs {
 /// How the program ends. The numbers are part of its interface: the README has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Exit {
-    /// Verdicts as predicted, and no violation where nothing is predicted.
+    /// Verdicts as predicted, and no violation where nothing is predicted; or there was
+    /// nothing to judge.
     AsPredicted = 0,
     /// Asked for something that cannot be done.
     Usage = 1,

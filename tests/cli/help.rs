@@ -13,7 +13,15 @@ fn printed(arguments: &[&str]) -> String {
 
 #[test]
 fn help_of_every_command() {
-    for command in ["run", "sweep", "replay", "list", "demo", "completions"] {
+    for command in [
+        "run",
+        "sweep",
+        "replay",
+        "serve",
+        "list",
+        "demo",
+        "completions",
+    ] {
         assert_snapshot!(format!("help_{command}"), printed(&[command, "--help"]));
     }
     assert_snapshot!("help", printed(&["--help"]));
@@ -33,7 +41,15 @@ fn every_command_with_help_is_in_the_list_of_commands() {
         .collect();
     assert_eq!(
         names,
-        ["demo", "run", "sweep", "replay", "list", "completions"]
+        [
+            "demo",
+            "run",
+            "sweep",
+            "replay",
+            "serve",
+            "list",
+            "completions"
+        ]
     );
 }
 

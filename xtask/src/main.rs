@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 
 mod bench;
 mod determinism;
+mod fuzz;
 mod redis;
 mod test;
 mod tidy;
@@ -20,6 +21,9 @@ Usage: cargo xtask <chore>
   redis            Install redis-server if it is missing
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
+  bench serve      Requests a second of `locklab serve` and of redis-server
+  fuzz [--seconds N]
+                   Send the node what chance comes up with, for a minute or N seconds
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +36,9 @@ fn main() -> ExitCode {
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),
+        ["bench", "serve"] => bench::serve::run(),
+        ["fuzz"] => fuzz::run("60"),
+        ["fuzz", "--seconds", seconds] => fuzz::run(seconds),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -5,6 +5,7 @@
 //! turns, so that a machine that slows down slows all of them, and the median of the
 //! turns counts.
 
+pub mod serve;
 mod table;
 
 use std::path::Path;

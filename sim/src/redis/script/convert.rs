@@ -1,14 +1,21 @@
 //! Between Lua's values and Redis's (`src/script_lua.c`).
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
 
 use crate::redis::float::general;
 use crate::redis::reply::{Error, Reply, Resp};
+use crate::redis::session::MAX_OUT_BYTES;
 
 /// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
 /// a limit, of some thousand.)
 const MAX_DEPTH: usize = 500;
+
+/// How large the reply to a script may be. A table may hold the same text, or the same
+/// table, a million times; as a reply each of them is one more.
+const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
 
 /// The first integer for which `%.17g` needs an exponent.
 const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
@@ -139,15 +146,35 @@ fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> m
 /// `luaReplyToRedisReply`: the value of a script that speaks this protocol. How the
 /// client is told is another matter.
 pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
-    Converter { resp }.value(value, MAX_DEPTH)
+    let converter = Converter {
+        resp,
+        left_bytes: Cell::new(MAX_REPLY_BYTES),
+    };
+    let reply = converter.value(value, MAX_DEPTH);
+    match converter.left_bytes.get() {
+        0 => Error::of("ERR the script's value is too large for a reply").into(),
+        _ => reply,
+    }
 }
 
 struct Converter {
     resp: Resp,
+    /// What may still be converted; 0 when that was too little.
+    left_bytes: Cell<usize>,
 }
 
 impl Converter {
     fn value(&self, value: &Value, depth: usize) -> Reply {
+        let text_bytes = match value {
+            Value::String(text) => text.as_bytes().len(),
+            _ => 0,
+        };
+        let left_bytes = self.left_bytes.get();
+        let left_bytes = left_bytes.saturating_sub(size_of::<Reply>() + text_bytes);
+        self.left_bytes.set(left_bytes);
+        if left_bytes == 0 {
+            return Reply::Nil;
+        }
         match value {
             Value::String(_) => Reply::Bulk(Bytes::from(text(value))),
             Value::Boolean(value) if self.resp == Resp::V3 => Reply::Bool(*value),

@@ -24,6 +24,9 @@ const MAX_SCRIPTS: usize = 1000;
 /// A script that runs for longer is taken to have no end. (Redis lets it run on,
 /// and after five seconds lets others kill it. Here no time passes meanwhile.)
 const MAX_INSTRUCTIONS: u32 = 100_000_000;
+/// The most that all scripts' values take at a time, in bytes. In Redis only the
+/// machine's memory limits them.
+const MAX_MEMORY_BYTES: usize = 256 << 20;
 /// How often instructions are counted.
 const INSTRUCTIONS_PER_COUNT: u32 = 1_000_000;
 
@@ -61,6 +64,7 @@ impl Engine {
         let resp = Rc::new(Cell::new(Resp::V2));
         let instructions = Rc::new(Cell::new(0));
         limit_instructions(&lua, Rc::clone(&instructions))?;
+        lua.set_memory_limit(MAX_MEMORY_BYTES)?;
         let stream = Rc::clone(&random);
         let random_unit = lua.create_function(move |_, ()| {
             let mut generator = stream.get();

@@ -38,9 +38,13 @@ thread_local! {
 
 /// The name that EVALSHA knows a script by.
 pub(super) fn sha(body: &[u8]) -> Sha {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut sha = [0; 40];
-    let text = sha1_smol::Sha1::from(body).digest().to_string();
-    sha.copy_from_slice(text.as_bytes());
+    let digest = sha1_smol::Sha1::from(body).digest().bytes();
+    for (digits, byte) in sha.chunks_exact_mut(2).zip(digest) {
+        digits[0] = DIGITS[usize::from(byte >> 4)];
+        digits[1] = DIGITS[usize::from(byte & 15)];
+    }
     sha
 }
 

@@ -18,8 +18,8 @@ local floor, format, loadstring, match, select, string, table =
 
 local READONLY = "Attempt to modify a readonly table"
 
--- Stand-in to table.
-local behind = {}
+-- Stand-in to table, and all stand-ins.
+local behind, stand_ins = {}, {}
 
 local function protect(real)
   local stand_in = setmetatable({}, {
@@ -28,6 +28,7 @@ local function protect(real)
     __metatable = false,
   })
   behind[stand_in] = real
+  stand_ins[#stand_ins + 1] = stand_in
   return stand_in
 end
 
@@ -36,8 +37,12 @@ local function is_stand_in(value) return value ~= nil and behind[value] ~= nil e
 local function unwrap(value) return is_stand_in(value) and behind[value] or value end
 
 local function empty_stand_ins()
-  for stand_in in pairs(behind) do
-    for key in pairs(stand_in) do rawset(stand_in, key, nil) end
+  -- After every run, and as a rule there is nothing to do.
+  for index = 1, #stand_ins do
+    local stand_in = stand_ins[index]
+    if next(stand_in) ~= nil then
+      for key in pairs(stand_in) do rawset(stand_in, key, nil) end
+    end
   end
 end
 

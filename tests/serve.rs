@@ -1,0 +1,386 @@
+//! `locklab serve` as other programs meet it: a process, real sockets, `redis-cli`, and
+//! clients that do what no client should.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Far more than anything here takes: a server that hangs fails the test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `locklab serve`, ended with the test.
+struct Served {
+    child: Child,
+    addresses: Vec<SocketAddr>,
+    /// Kept open, as a shell keeps it.
+    _out: BufReader<ChildStdout>,
+}
+
+impl Served {
+    fn new(nodes: usize, options: &[&str]) -> Self {
+        let mut child = serve(options)
+            .args(["--port", "0", "--nodes", &nodes.to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let addresses = (0..nodes).map(|_| {
+            let mut line = String::new();
+            out.read_line(&mut line).expect("a line for each node");
+            line.trim().parse().expect("an address")
+        });
+        Served {
+            addresses: addresses.collect(),
+            child,
+            _out: out,
+        }
+    }
+
+    fn connect(&self, node: usize) -> Client {
+        let stream = TcpStream::connect(self.addresses[node]).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
+        stream.set_write_timeout(Some(PATIENCE)).expect("not zero");
+        Client(stream)
+    }
+
+    /// What `redis-cli` prints.
+    fn redis_cli(&self, node: usize, words: &[&str]) -> String {
+        let port = self.addresses[node].port().to_string();
+        let mut cli = Command::new("redis-cli");
+        let done = cli.args(["-p", &port]).args(words).output();
+        let done = done.expect("redis-cli is installed");
+        String::from_utf8(done.stdout).expect("UTF-8")
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        kill(Pid::from_raw(pid), signal).expect("it is still there");
+    }
+
+    fn exit_code(mut self) -> Option<i32> {
+        self.child.wait().expect("a child").code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_locklab"));
+    command.arg("serve").args(options).stdin(Stdio::null());
+    command
+}
+
+struct Client(TcpStream);
+
+impl Client {
+    fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).expect("the node reads");
+    }
+
+    #[track_caller]
+    fn expect(&mut self, reply: &str) {
+        let mut bytes = vec![0; reply.len()];
+        self.0.read_exact(&mut bytes).expect("a reply");
+        assert_eq!(String::from_utf8_lossy(&bytes), reply);
+    }
+
+    #[track_caller]
+    fn check(&mut self, request: &str, reply: &str) {
+        self.send(request.as_bytes());
+        self.expect(reply);
+    }
+
+    /// What still arrives until the node ends the connection, orderly or not.
+    fn rest(mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self.0.read_to_end(&mut bytes) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("{error}"),
+            _ => bytes,
+        }
+    }
+}
+
+#[test]
+fn redis_cli_works_and_nodes_share_nothing() {
+    let served = Served::new(3, &[]);
+    assert_eq!(
+        served.redis_cli(0, &["SET", "lock", "c1", "NX", "PX", "60000"]),
+        "OK\n"
+    );
+    assert_eq!(served.redis_cli(0, &["SET", "lock", "c2", "NX"]), "\n");
+    assert_eq!(served.redis_cli(1, &["GET", "lock"]), "\n");
+    let script = "if redis.call('get', KEYS[1]) == ARGV[1] then \
+                  return redis.call('del', KEYS[1]) else return 0 end";
+    assert_eq!(
+        served.redis_cli(0, &["EVAL", script, "1", "lock", "c2"]),
+        "0\n"
+    );
+    assert_eq!(
+        served.redis_cli(0, &["EVAL", script, "1", "lock", "c1"]),
+        "1\n"
+    );
+    let run_id = |node| {
+        let info = served.redis_cli(node, &["INFO", "server"]);
+        info.lines()
+            .find_map(|line| Some(line.strip_prefix("run_id:")?.to_owned()))
+    };
+    assert!(run_id(0).is_some());
+    assert_ne!(run_id(0), run_id(2));
+}
+
+#[test]
+fn requests_come_in_any_pieces() {
+    let served = Served::new(1, &[]);
+    let mut client = served.connect(0);
+    for byte in "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\nhi\r\n".bytes() {
+        client.send(&[byte]);
+    }
+    client.expect("+OK\r\n");
+    client.check(&"GET k\r\n".repeat(10_000), &"$2\r\nhi\r\n".repeat(10_000));
+}
+
+#[test]
+fn what_waits_is_woken_by_others_and_by_time() {
+    let served = Served::new(1, &[]);
+    let (mut waiter, mut other) = (served.connect(0), served.connect(0));
+    waiter.check("BLPOP l 0.05\r\n", "*-1\r\n");
+    waiter.send(b"PING\r\nBLPOP l 0\r\nPING\r\n");
+    waiter.expect("+PONG\r\n");
+    // Until the node has read that the client waits.
+    while !served
+        .redis_cli(0, &["INFO", "clients"])
+        .contains("blocked_clients:1")
+    {}
+    other.check("RPUSH l x\r\n", ":1\r\n");
+    waiter.expect("*2\r\n$1\r\nl\r\n$1\r\nx\r\n+PONG\r\n");
+    waiter.check(
+        "SUBSCRIBE c\r\n",
+        "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
+    );
+    other.check("PUBLISH c hi\r\n", ":1\r\n");
+    waiter.expect("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n");
+    other.check("SET k v PX 20\r\n", "+OK\r\n");
+    thread::sleep(Duration::from_millis(40));
+    other.check("GET k\r\n", "$-1\r\n");
+}
+
+#[test]
+fn no_more_clients_than_it_was_told() {
+    let served = Served::new(1, &["--maxclients", "2"]);
+    let (mut one, mut two) = (served.connect(0), served.connect(0));
+    one.check("PING\r\n", "+PONG\r\n");
+    two.check("PING\r\n", "+PONG\r\n");
+    let refused = served.connect(0).rest();
+    assert_eq!(refused, b"-ERR max number of clients reached\r\n");
+    two.check("QUIT\r\n", "+OK\r\n");
+    assert_eq!(two.rest(), b"");
+    // The node has noticed the end by the time that it is seen here, or soon after.
+    let mut third = served.connect(0);
+    third.send(b"PING\r\n");
+    if third.rest_begins_with(b"-") {
+        third = served.connect(0);
+        third.send(b"PING\r\n");
+    }
+    third.expect("+PONG\r\n");
+    one.check("PING\r\n", "+PONG\r\n");
+}
+
+impl Client {
+    /// Whether the next byte is this one, without taking it.
+    fn rest_begins_with(&mut self, byte: &[u8; 1]) -> bool {
+        let mut first = [0];
+        matches!(self.0.peek(&mut first), Ok(1)) && first == *byte
+    }
+}
+
+/// Everything here is done to a node that has to answer another client meanwhile.
+#[test]
+fn hostile_clients_harm_themselves() {
+    let served = Served::new(1, &[]);
+    let mut witness = served.connect(0);
+    for (bytes, reply) in [
+        (
+            "*2\r\n$-5\r\n",
+            "-ERR Protocol error: invalid bulk length\r\n",
+        ),
+        (
+            "*99999999999\r\n",
+            "-ERR Protocol error: invalid multibulk length\r\n",
+        ),
+        (
+            "*1\r\n:1\r\n",
+            "-ERR Protocol error: expected '$', got ':'\r\n",
+        ),
+        (
+            "*1\r\n$536870913\r\n",
+            "-ERR Protocol error: invalid bulk length\r\n",
+        ),
+        (
+            "SET \"a\r\n",
+            "-ERR Protocol error: unbalanced quotes in request\r\n",
+        ),
+    ] {
+        let mut client = served.connect(0);
+        client.send(bytes.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&client.rest()), reply);
+        witness.check("PING\r\n", "+PONG\r\n");
+    }
+
+    let deep = format!(
+        "EVAL \"return {}{}\" 0\r\n",
+        "{".repeat(5000),
+        "}".repeat(5000)
+    );
+    let mut client = served.connect(0);
+    client.check(&deep, "-ERR");
+    witness.check("PING\r\n", "+PONG\r\n");
+
+    // Half a request, and gone; half closed; gone with replies unread.
+    for end in [Shutdown::Write, Shutdown::Both, Shutdown::Read] {
+        let mut client = served.connect(0);
+        client.send(b"PING\r\nPING\r\n*3\r\n$3\r\nSET\r\n$100\r\n");
+        client.0.shutdown(end).expect("it is open");
+        witness.check("PING\r\n", "+PONG\r\n");
+    }
+    witness.check("EVAL \"return 1\" 0\r\n", ":1\r\n");
+}
+
+/// 64 MB of an argument that never ends.
+#[test]
+fn a_request_without_end_ends_the_connection() {
+    let served = Served::new(1, &[]);
+    let mut witness = served.connect(0);
+    let mut client = served.connect(0);
+    client.send(b"*1\r\n$500000000\r\n");
+    let chunk = vec![b'x'; 1 << 20];
+    let sent = (0..200)
+        .take_while(|_| client.0.write_all(&chunk).is_ok())
+        .count();
+    assert!((63..190).contains(&sent), "{sent} MB");
+    witness.check("PING\r\n", "+PONG\r\n");
+    assert!(served.resident_mb() < 400, "{} MB", served.resident_mb());
+}
+
+/// Many small arguments, of which the last never comes: reading them all again for
+/// each piece would take minutes.
+#[test]
+fn a_request_of_many_arguments_is_read_once() {
+    let served = Served::new(1, &[]);
+    let mut witness = served.connect(0);
+    let mut client = served.connect(0);
+    client.send(b"*4000000\r\n");
+    let arguments = "$1\r\nx\r\n".repeat(100_000);
+    for _ in 0..39 {
+        client.send(arguments.as_bytes());
+        witness.check("PING\r\n", "+PONG\r\n");
+    }
+}
+
+/// Two kilobytes of requests, for six gigabytes of replies.
+#[test]
+fn replies_that_nobody_reads_end_the_connection() {
+    let served = Served::new(1, &[]);
+    let mut witness = served.connect(0);
+    let value = "x".repeat(10 << 20);
+    witness.check(
+        &format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n", 10 << 20),
+        "+OK\r\n",
+    );
+    for requests in [
+        "GET k\r\n".repeat(600),
+        format!("MGET{}\r\n", " k".repeat(600)),
+        format!("MULTI\r\n{}EXEC\r\n", "GET k\r\n".repeat(600)),
+    ] {
+        let mut client = served.connect(0);
+        client.send(requests.as_bytes());
+        let received = client.rest().len();
+        assert!(received < 200 << 20, "{received} bytes");
+        witness.check("PING\r\n", "+PONG\r\n");
+        assert!(served.resident_mb() < 700, "{} MB", served.resident_mb());
+    }
+    let script = "local t = {} local v = redis.call('get', 'k') for i = 1, 600 do t[i] = v end \
+                  return t";
+    let too_large = "-ERR the script's value is too large for a reply\r\n";
+    witness.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
+    let script = "local t = {} t[1] = t t[2] = t return t";
+    witness.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
+    let script = "local s = string.rep('x', 1e8) return #(s .. s .. s)";
+    witness.check(&format!("EVAL \"{script}\" 0\r\n"), "-ERR ");
+    assert!(served.resident_mb() < 900, "{} MB", served.resident_mb());
+}
+
+impl Served {
+    /// The most memory that the process has had.
+    fn resident_mb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("Linux, and the process is there");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        kb.and_then(|kb| kb.parse::<u64>().ok()).expect("a number") / 1024
+    }
+}
+
+#[test]
+fn shutdown_ends_a_node_and_the_last_one_the_program() {
+    let served = Served::new(2, &[]);
+    let (mut first, mut second) = (served.connect(0), served.connect(1));
+    first.send(b"SHUTDOWN NOSAVE\r\n");
+    assert_eq!(first.rest(), b"");
+    second.check("PING\r\n", "+PONG\r\n");
+    second.send(b"SHUTDOWN\r\n");
+    assert_eq!(second.rest(), b"");
+    assert_eq!(served.exit_code(), Some(0));
+}
+
+#[test]
+fn signals_end_it_with_clients_connected() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let served = Served::new(2, &[]);
+        let mut client = served.connect(0);
+        client.check("PING\r\n", "+PONG\r\n");
+        served.signal(signal);
+        assert_eq!(served.exit_code(), Some(0), "{signal}");
+        assert_eq!(client.rest(), b"");
+    }
+}
+
+#[test]
+fn what_it_cannot_do_it_says() {
+    let served = Served::new(1, &[]);
+    let taken = served.addresses[0].port().to_string();
+    for (options, expected) in [
+        (
+            &["--port", &taken][..],
+            format!("cannot listen on 127.0.0.1:{taken}"),
+        ),
+        (&["--bind", "0.0.0.0"], "only loopback addresses".to_owned()),
+        (
+            &["--bind", "example.org"],
+            "an IP address is needed".to_owned(),
+        ),
+        (&["--replicas", "1"], "has no replicas".to_owned()),
+        (&["--sentinels", "3"], "has no sentinels".to_owned()),
+        (&["--nodes", "0"], "--nodes".to_owned()),
+        (
+            &["--port", "65535", "--nodes", "9"],
+            "9 nodes from port 65535".to_owned(),
+        ),
+    ] {
+        let Output { status, stderr, .. } = serve(options).output().expect("it runs");
+        let said = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(1), "{options:?}: {said}");
+        assert!(said.contains(&expected), "{options:?}: {said}");
+    }
+}

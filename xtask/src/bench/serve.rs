@@ -1,0 +1,150 @@
+//! Requests a second of `locklab serve` and of `redis-server`, as `redis-benchmark` counts
+//! them, in turns on one machine.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::median;
+
+/// How often either server has its turn with each workload.
+const TURNS: usize = 3;
+const REQUESTS: &str = "200000";
+const CLIENTS: &str = "50";
+
+/// What `redis-benchmark -t` knows.
+const COMMANDS: &[&str] = &["set", "get", "incr", "lpush", "lpop", "hset"];
+
+/// What a client releases its lock with.
+const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
+     return redis.call('del', KEYS[1]) else return 0 end";
+
+/// Builds, measures, and prints the table.
+///
+/// # Errors
+///
+/// If a program does not build, start, or say what was expected.
+pub fn run() -> Result<()> {
+    let built = Command::new("cargo").args(["build", "--release"]).status();
+    if !built.context("start cargo")?.success() {
+        bail!("`cargo build --release` failed");
+    }
+    let (ours, our_port) = locklab()?;
+    let (real, real_port) = redis_server()?;
+    let _servers = (ours, real);
+
+    println!(
+        "{:<24}{:>14}{:>14}{:>8}",
+        "", "locklab serve", "redis-server", "ratio"
+    );
+    for pipeline in ["1", "16"] {
+        for command in COMMANDS.iter().chain(&["eval"]) {
+            let mut rates = [Vec::new(), Vec::new()];
+            for _ in 0..TURNS {
+                for (port, rates) in [our_port, real_port].iter().zip(&mut rates) {
+                    rates.push(rate(*port, command, pipeline)?);
+                }
+            }
+            let [ours, real] = rates.map(median);
+            let title = format!("{command}, pipeline of {pipeline}");
+            println!(
+                "{title:<24}{ours:>12.0}/s{real:>12.0}/s{:>8.2}",
+                ours / real
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A server that ends with the measurement.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn locklab() -> Result<(Server, u16)> {
+    let mut command = Command::new("target/release/locklab");
+    command.args(["serve", "--port", "0"]).stderr(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).spawn().context("start it")?;
+    let mut address = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut address)?;
+    }
+    let server = Server(child);
+    let port = address.trim().rsplit(':').next().unwrap_or_default();
+    let port = port.parse().context("it printed no address")?;
+    Ok((server, port))
+}
+
+fn redis_server() -> Result<(Server, u16)> {
+    // Free a moment ago, which has to do.
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let mut command = Command::new("redis-server");
+    command.args([
+        "--port",
+        &port.to_string(),
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+    ]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("start redis-server")?;
+    let log = child.stdout.take().context("its log")?;
+    let server = Server(child);
+    let mut lines = BufReader::new(log).lines();
+    let ready = |line: &std::io::Result<String>| {
+        line.as_ref()
+            .is_ok_and(|line| line.contains("Ready to accept connections"))
+    };
+    match lines.any(|line| ready(&line)) {
+        true => Ok((server, port)),
+        false => bail!("redis-server ended before it was ready"),
+    }
+}
+
+/// Requests a second.
+fn rate(port: u16, command: &str, pipeline: &str) -> Result<f64> {
+    let mut benchmark = Command::new("redis-benchmark");
+    benchmark.args(["-p", &port.to_string(), "-n", REQUESTS, "-c", CLIENTS]);
+    benchmark.args(["-P", pipeline, "--csv"]);
+    match command {
+        "eval" => benchmark.args(["eval", COMPARE_AND_DELETE, "1", "lock", "token"]),
+        command => benchmark.args(["-t", command]),
+    };
+    let output = benchmark.output().context("start redis-benchmark")?;
+    let csv = String::from_utf8(output.stdout)?;
+    parse(&csv).with_context(|| format!("redis-benchmark said: {csv}"))
+}
+
+/// The second column of the last line. The first is the request itself, whatever that
+/// has in it.
+fn parse(csv: &str) -> Option<f64> {
+    let mut columns = csv.lines().last()?.rsplit("\",\"");
+    // Six more follow it: latencies.
+    columns.nth(6)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn the_rate_is_found_whatever_the_request() {
+        let head = r#""test","rps","avg","min","p50","p95","p99","max""#;
+        for request in ["SET", r#"eval return {\"a\",\"b\"} 0"#] {
+            let line = format!(r#""{request}","52356.02","0.5","0.1","0.4","0.9","1.1","3.2""#);
+            assert_eq!(parse(&format!("{head}\n{line}\n")), Some(52356.02));
+        }
+        assert_eq!(parse(""), None);
+    }
+}
