@@ -29,6 +29,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k9",
     "kleppmann/k9-back",
     "redis-docs/r12",
+    "redis-docs/r12-everysec",
     "redis-docs/r13",
     "redis-docs/r5",
     "redis-docs/r5-compared",
