@@ -7,8 +7,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_sim::redis::NodeConfig;
-use locklab_sim::serve;
-use locklab_sim::world::{Config, Host, HostConfig, HostId, TcpStream, World};
+use locklab_sim::serve::{self, Setup};
+use locklab_sim::world::{
+    Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const PORT: u16 = 6379;
@@ -234,4 +236,57 @@ fn a_node_that_only_answers_has_no_timer() {
         .into_iter()
         .filter(|event| event.what == "timer" && event.which.0 == 0);
     assert_eq!(timers.count(), 0);
+}
+
+#[test]
+fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
+    let mut world = World::new(Config::default(), &vec![HostConfig::default(); 3]);
+    let [master, replica, client] = world.hosts()[..] else {
+        panic!("three hosts");
+    };
+    for (id, parameters) in [(master, None), (replica, Some(("replicaof", "n1 6379")))] {
+        let parameters = [Some(("repl-diskless-sync-delay", "0")), parameters];
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let setup = Setup {
+            parameters: parameters.into_iter().flatten().map(owned).collect(),
+            hosts: Rc::new([("n1".to_owned(), master)].into()),
+            ..Setup::default()
+        };
+        world.start(id, move |host| serve::run(host, setup.clone(), PORT));
+    }
+    let slow = LinkRule {
+        from: vec![master],
+        to: vec![replica],
+        both_ways: true,
+        effect: LinkEffect::Slow { extra_ns: 50 * MS },
+    };
+    world.at(2000 * MS, move |world| {
+        world.install(slow);
+    });
+    let log = Log::default();
+    let heard = log.clone();
+    world.start(client, move |host| {
+        let heard = heard.clone();
+        async move {
+            let mut at_master = Client::connect(&host, master).await;
+            let mut at_replica = Client::connect(&host, replica).await;
+            host.sleep(Duration::from_secs(3)).await;
+            let began_ms = host.now_ns() / MS;
+            at_master.ask("SET k v").await;
+            let early = at_replica.ask("GET k").await;
+            let waited = at_master.ask("WAIT 1 0").await;
+            let late = at_replica.ask("GET k").await;
+            let took_ms = host.now_ns() / MS - began_ms;
+            heard.borrow_mut().push((took_ms, early + &waited + &late));
+            host.stop_world();
+        }
+    });
+    world.run(60_000 * MS);
+    let log = log.borrow();
+    let [(took_ms, text)] = &log[..] else {
+        panic!("{log:?}");
+    };
+    assert_eq!(text, "$-1\r\n:1\r\n$1\r\nv\r\n");
+    // There and back over the slow link, and four questions of 2 to 10 ms.
+    assert!((100..160).contains(took_ms), "{took_ms}");
 }

@@ -202,10 +202,13 @@ pub struct Params {
     pub fencing_token: bool,
     /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
     /// matter.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default_wait_replicas")]
     pub wait_replicas: u32,
     /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(default = "default_wait_timeout_ms")]
+    #[serde(
+        default = "default_wait_timeout_ms",
+        skip_serializing_if = "is_default_wait_timeout_ms"
+    )]
     pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
@@ -222,6 +225,14 @@ pub struct Params {
 /// 1 s: what Redisson's locks wait for replicas.
 fn default_wait_timeout_ms() -> u64 {
     1000
+}
+
+fn is_default_wait_replicas(replicas: &u32) -> bool {
+    *replicas == 0
+}
+
+fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
+    *timeout_ms == default_wait_timeout_ms()
 }
 
 /// The four ways to release in circulation.

@@ -43,6 +43,13 @@ pub struct NodeSpec {
     pub clock: NodeClock,
 }
 
+impl NodeSpec {
+    /// Whether it asks for nothing.
+    pub(super) fn is_default(&self) -> bool {
+        *self == NodeSpec::default()
+    }
+}
+
 /// What of a node's data survives, and what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

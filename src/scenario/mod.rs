@@ -61,7 +61,7 @@ pub struct Scenario {
     #[serde(default)]
     pub topology: Topology,
     /// What every Redis node is told when it starts.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// The lock and its parameters.
     pub lock: LockSpec,

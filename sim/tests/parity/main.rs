@@ -10,6 +10,7 @@ mod lock_scripts;
 mod pair;
 mod random;
 mod real;
+mod replication;
 mod scripts;
 mod talk;
 mod talks;

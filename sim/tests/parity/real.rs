@@ -48,6 +48,9 @@ impl RealServer {
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no", "--databases", "1"])
             .args(["--enable-debug-command", "yes"])
+            // A replica's snapshot goes through a file.
+            .args(["--rdb-del-sync-files", "yes"])
+            .current_dir(std::env::temp_dir())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -83,6 +83,7 @@ pub(in crate::redis) fn psync(state: &mut State, client: u64, id: &str, offset: 
 pub(super) fn begin_backlog(state: &mut State) {
     let capacity = state.config.backlog_bytes();
     state.repl.backlog = Some(Backlog::new(capacity, state.repl.offset));
+    state.repl.pinged_us = state.seen_us.unwrap_or(0);
     state.listen();
 }
 
