@@ -35,6 +35,13 @@ pub enum ConfirmError {
         /// The host.
         host: Name,
     },
+    /// Nodes with replicas, or with parameters of their own.
+    #[error(
+        "`topology.replicas` and `[node]` say how the nodes are to be run, but on real Redis \
+         every node is one server without replicas, persistence and delay; `--on world` has all \
+         of them"
+    )]
+    Node,
     /// Clocks that are wrong from the beginning.
     #[error(
         "`clocks.host.{host}` sets a clock of its own, but on real Redis all processes share \

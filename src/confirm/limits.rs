@@ -3,7 +3,7 @@
 
 use super::ConfirmError;
 use crate::fault::{FaultKind, Schedule};
-use crate::scenario::{HostClock, Network, Scenario};
+use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
 
 /// Refuses what a real run cannot do; returns notes on what it leaves out.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {
@@ -30,6 +30,9 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     let mut clocks = scenario.clocks.host.iter();
     if let Some((host, _)) = clocks.find(|(_, clock)| **clock != HostClock::default()) {
         return Err(ConfirmError::Clocks { host: host.clone() });
+    }
+    if scenario.topology.replicas > 0 || scenario.node != NodeSpec::default() {
+        return Err(ConfirmError::Node);
     }
     let mut notes = Vec::new();
     if scenario.network != Network::default() {

@@ -6,6 +6,9 @@
 //! - Release: four ways are in circulation, see [`Release`]; redis.io's is the script
 //!   that compares before it deletes.
 //!
+//! With `wait_replicas` the client asks with WAIT, after the SET, how many replicas have
+//! it, and gives it back if they are too few.
+//!
 //! The holder may act until its own clock has advanced by the TTL since *before* it
 //! sent the `SET`: the node started the lease later than that.
 
@@ -44,6 +47,24 @@ impl<E: Env> SetNxPx<E> {
         }
     }
 
+    /// `WAIT`: the lock counts once enough replicas have it. Else it is given back.
+    async fn wait_for_replicas(&mut self, grant: &Grant) -> Result<(), AcquireError> {
+        let wanted = self.params.wait_replicas;
+        let (replicas, timeout_ms) = (wanted.to_string(), self.params.wait_timeout_ms.to_string());
+        let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
+        let reply = self.node.call(&command).await?;
+        let have = reply.integer().unwrap_or(0);
+        if have >= i64::from(wanted) {
+            return Ok(());
+        }
+        let arguments = [grant.owner.as_bytes()];
+        self.compare_delete
+            .call(&mut self.node, &[KEY.as_bytes()], &arguments)
+            .await?;
+        let why = format!("{have} of {wanted} replicas have it");
+        Err(AcquireError::NotAcquired(why))
+    }
+
     fn deadline(&self, started_ns: u64) -> Option<Deadline> {
         Some(Deadline {
             clock: self.params.clock,
@@ -77,12 +98,15 @@ impl<E: Env> Lock for SetNxPx<E> {
             Reply::Nil => return Err(AcquireError::NotAcquired("somebody holds it".into())),
             reply => reply.integer().map(|number| number as u64),
         };
-        let deadline = self.deadline(started_ns);
-        Ok(Grant {
+        let grant = Grant {
             owner,
-            deadline,
+            deadline: self.deadline(started_ns),
             fencing_token,
-        })
+        };
+        if self.params.wait_replicas > 0 {
+            self.wait_for_replicas(&grant).await?;
+        }
+        Ok(grant)
     }
 
     async fn extend(&mut self, grant: &Grant) -> Result<Grant, ExtendError> {
@@ -176,6 +200,13 @@ pub struct Params {
     /// in the script that takes the lock.
     #[serde(default)]
     pub fencing_token: bool,
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default)]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(default = "default_wait_timeout_ms")]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -186,6 +217,11 @@ pub struct Params {
     /// absent: for ever.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
+}
+
+/// 1 s: what Redisson's locks wait for replicas.
+fn default_wait_timeout_ms() -> u64 {
+    1000
 }
 
 /// The four ways to release in circulation.
@@ -223,6 +259,16 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "fencing_token",
             "false",
             "draw a token in the script that takes the lock",
+        ),
+        (
+            "wait_replicas",
+            "0",
+            "the lock counts once so many replicas have it (WAIT)",
+        ),
+        (
+            "wait_timeout_ms",
+            "1000",
+            "how long to wait for them; 0: for ever",
         ),
         ("retry_delay_ms", "200", "wait before the next attempt"),
         (

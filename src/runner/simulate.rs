@@ -2,19 +2,22 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 use locklab_sim::redis::NodeConfig;
-use locklab_sim::serve;
+use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
 
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
+use super::sentinels;
 use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
-use crate::scenario::Scenario;
+use crate::redis::MASTER;
+use crate::scenario::{NodeClock, Scenario};
 use crate::workload::Observer;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
@@ -63,13 +66,13 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     let nodes = &servers[..scenario.topology.nodes as usize];
     let lab = Lab::new(directory, Triggers::new(schedule), clients);
     let nemesis = Nemesis::new(lab.clone(), schedule.clone());
-    for (index, node) in nodes.iter().enumerate() {
-        let config = NodeConfig {
-            run_id_seed: index as u64,
-        };
-        world.start(lab.id(node), move |host| {
-            serve::redis(host, config.clone(), PORT)
-        });
+    let sentinels = sentinels::names(scenario);
+    for (index, node) in servers.iter().enumerate() {
+        if sentinels.contains(node) {
+            sentinels::start(scenario, node, &lab, &mut world);
+        } else if **node != *resource::HOST {
+            start_node(scenario, node, index as u64, &lab, &mut world);
+        }
     }
     start_resource(scenario, &lab, &nemesis, &mut world);
     for client in clients {
@@ -110,6 +113,48 @@ fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
     names.iter().map(clock_of).collect()
 }
 
+fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world: &mut World) {
+    let spec = &scenario.node;
+    let mut parameters = spec.persistence.parameters().to_vec();
+    let min_replicas = spec.min_replicas_to_write.to_string();
+    let master = name
+        .split_once('r')
+        .map(|(node, _)| format!("{node} {PORT}"));
+    if scenario.topology.replicas > 0 {
+        // Else the first five seconds of a run would pass without replication.
+        parameters.push(("repl-diskless-sync-delay", "0"));
+        parameters.push(("replica-announce-ip", name));
+        parameters.push(("min-replicas-to-write", &min_replicas));
+        parameters.extend(master.as_deref().map(|master| ("replicaof", master)));
+    }
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let setup = Setup {
+        parameters: parameters.into_iter().map(owned).collect(),
+        hosts: Rc::new(
+            (lab.directory.iter())
+                .map(|(name, id)| (name.to_string(), *id))
+                .collect(),
+        ),
+        clock: match spec.clock {
+            NodeClock::Wall => serve::Clock::Wall,
+            NodeClock::Monotonic => serve::Clock::Monotonic,
+        },
+        restart_delay: Duration::from_millis(spec.restart_delay_ms),
+        ..Setup::default()
+    };
+    let starts = Cell::new(0);
+    world.start(lab.id(name), move |host| {
+        // A process that starts again is another one.
+        let run_id_seed = index + starts.get() * 1000;
+        starts.set(starts.get() + 1);
+        let setup = Setup {
+            config: NodeConfig { run_id_seed },
+            ..setup.clone()
+        };
+        serve::run(host, setup, PORT)
+    });
+}
+
 fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, nemesis: &Rc<Nemesis>, world: &mut World) {
     let name: Name = resource::HOST.into();
     let id = lab.id(&name);
@@ -141,7 +186,12 @@ fn start_client(
     let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), nemesis.clone());
     let spec = scenario.lock.clone();
     let workload = scenario.workload.of(name);
-    let (name, nodes, lab) = (name.clone(), nodes.to_vec(), lab.clone());
+    let sentinels = sentinels::names(scenario);
+    let nodes = match sentinels.is_empty() {
+        true => nodes.to_vec(),
+        false => vec![MASTER.into()],
+    };
+    let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
         // A process that starts again does not draw the same numbers again.
@@ -150,8 +200,9 @@ fn start_client(
             1 => name.to_string(),
             nth => format!("{name}#{nth}"),
         };
-        let env =
-            Simulated::new(host.clone(), lab.directory.clone(), &stream).watched(observer.points());
+        let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
+            .watched(observer.points())
+            .with_sentinels(sentinels.clone());
         let client = LabClient {
             name: name.clone(),
             lock: spec.build(env.clone(), &nodes),

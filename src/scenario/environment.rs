@@ -27,6 +27,66 @@ pub enum Fencing {
     ReadsAndWrites,
 }
 
+/// What every Redis node is told when it starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeSpec {
+    /// What survives the end of its process.
+    pub persistence: Persistence,
+    /// A process that is started again waits for so many milliseconds of its host's wall
+    /// clock before it serves anybody.
+    pub restart_delay_ms: u64,
+    /// Without so many replicas that it has heard of within ten seconds a master does not
+    /// write.
+    pub min_replicas_to_write: u32,
+    /// The clock that keys expire by.
+    pub clock: NodeClock,
+}
+
+/// What of a node's data survives, and what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Persistence {
+    /// Nothing.
+    #[default]
+    None,
+    /// Every write is durable before it is answered: `appendfsync always`.
+    AofAlways,
+    /// Writes survive the process at once, and a loss of power after a second at most:
+    /// `appendfsync everysec`.
+    AofEverysec,
+    /// Writes survive the process at once, and a loss of power after half a minute:
+    /// `appendfsync no`.
+    AofNo,
+    /// The data set as it was at the last snapshot, by the rule that Redis comes with:
+    /// `save 3600 1 300 100 60 10000`.
+    Snapshot,
+}
+
+impl Persistence {
+    /// The lines of a configuration file that ask for it.
+    pub fn parameters(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Persistence::None => &[],
+            Persistence::AofAlways => &[("appendonly", "yes"), ("appendfsync", "always")],
+            Persistence::AofEverysec => &[("appendonly", "yes"), ("appendfsync", "everysec")],
+            Persistence::AofNo => &[("appendonly", "yes"), ("appendfsync", "no")],
+            Persistence::Snapshot => &[("save", "3600 1 300 100 60 10000")],
+        }
+    }
+}
+
+/// The clock of its host that a node expires keys by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeClock {
+    /// The one that may be set: what Redis uses.
+    #[default]
+    Wall,
+    /// The one that may not: what antirez said Redis should use.
+    Monotonic,
+}
+
 /// The network between any two hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -25,7 +25,9 @@ mod shipped;
 mod validate;
 mod workload;
 
-pub use environment::{Clocks, Fencing, HostClock, Network, Resource};
+pub use environment::{
+    Clocks, Fencing, HostClock, Network, NodeClock, NodeSpec, Persistence, Resource,
+};
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
@@ -58,6 +60,9 @@ pub struct Scenario {
     /// The hosts.
     #[serde(default)]
     pub topology: Topology,
+    /// What every Redis node is told when it starts.
+    #[serde(default)]
+    pub node: NodeSpec,
     /// The lock and its parameters.
     pub lock: LockSpec,
     /// What the clients do with it.
@@ -96,10 +101,12 @@ pub struct Scenario {
 pub struct Topology {
     /// Redis nodes, `n1`, `n2`, …; 1 to 99. None knows of the others.
     pub nodes: u32,
-    /// Replicas of each node: `n1r1`, `n1r2`, …
+    /// Replicas of each node, `n1r1`, `n1r2`, …; 0 to 9.
+    #[serde(skip_serializing_if = "is_zero")]
     pub replicas: u32,
-    /// Sentinels that watch `n1` and its replicas: `s1`, `s2`, … If there are any, the
-    /// clients ask them which node is the master.
+    /// Sentinels that watch `n1` and its replicas, `s1`, `s2`, …; 0 to 9. If there are
+    /// any, the clients ask them which node is the master.
+    #[serde(skip_serializing_if = "is_zero")]
     pub sentinels: u32,
     /// Clients, `c1`, `c2`, …; 1 to 99.
     pub clients: u32,
@@ -117,7 +124,8 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// The names of all hosts: clients, nodes, and the resource.
+    /// The names of all hosts: clients, nodes, their replicas, sentinels, and
+    /// the resource.
     pub fn hosts(&self) -> Vec<String> {
         let clients = (1..=self.clients).map(|i| format!("c{i}"));
         let nodes = (1..=self.nodes).map(|i| format!("n{i}"));
@@ -149,6 +157,10 @@ pub struct SweepSpec {
     /// What varies, as the `--vary` option takes it; see [`grid`].
     #[serde(default)]
     pub vary: Vec<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A minute, far beyond the leases of seconds that the scenarios use.

@@ -12,6 +12,9 @@ mod sentinel;
 /// The most nodes, and the most clients, of a scenario: names of two digits.
 const MOST_HOSTS: u32 = 99;
 
+/// The most replicas of a node: names of one digit.
+const MOST_REPLICAS: u32 = 9;
+
 /// Something impossible, and the path to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
@@ -60,6 +63,18 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
             format!("there can be 1 to {MOST_HOSTS} {key}, not {count}"),
         )?;
     }
+    let replicas = scenario.topology.replicas;
+    require(
+        replicas <= MOST_REPLICAS,
+        &["topology", "replicas"],
+        format!("a node can have 0 to {MOST_REPLICAS} replicas, not {replicas}"),
+    )?;
+    let needed = scenario.node.min_replicas_to_write;
+    require(
+        needed <= replicas,
+        &["node", "min_replicas_to_write"],
+        format!("a node with {replicas} replicas that needs {needed} of them never writes"),
+    )?;
     require(
         scenario.horizon_ms > 0,
         &["horizon_ms"],

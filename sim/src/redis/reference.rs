@@ -46,6 +46,14 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients ask for little of it.",
     ),
     (
+        "A snapshot has every value in the plain form of its type, and only these forms are read: a real server can follow a node, but a node cannot follow a real server that has more than strings. `WAITAOF` and `BGSAVE` are unknown.",
+        "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
+    ),
+    (
+        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes nothing.",
+        "Runs are short. A scenario says what a node is told when it starts.",
+    ),
+    (
         "Arithmetic of `INCRBYFLOAT` and `HINCRBYFLOAT` is that of x86's `long double` on every machine.",
         "In Redis its last digits depend on the processor. A run has to be the same everywhere.",
     ),

@@ -2,22 +2,33 @@
 
 use super::{Problem, require};
 use crate::locks::{LockSpec, redlock, set_nx_px};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Topology};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     match &scenario.lock {
-        LockSpec::SetNxPx(params) => set_nx_px(params, scenario.topology.nodes),
+        LockSpec::SetNxPx(params) => set_nx_px(params, &scenario.topology),
         LockSpec::Redlock(params) => redlock(params, scenario.topology.nodes),
     }
 }
 
-fn set_nx_px(params: &set_nx_px::Params, nodes: u32) -> Result<(), Problem> {
+fn set_nx_px(params: &set_nx_px::Params, topology: &Topology) -> Result<(), Problem> {
+    let Topology {
+        nodes, replicas, ..
+    } = *topology;
     require(
         nodes == 1,
         &["topology", "nodes"],
         format!("\"set-nx-px\" locks on one node, not on {nodes}"),
     )?;
     lease(params.ttl_ms)?;
+    require(
+        params.wait_replicas <= replicas,
+        &["lock", "wait_replicas"],
+        format!(
+            "the node has {replicas} replicas, so {} never have the lock",
+            params.wait_replicas
+        ),
+    )?;
     require(
         params.timeout_ms != Some(0),
         &["lock", "timeout_ms"],

@@ -13,7 +13,7 @@ use crate::redis::session::Session;
 use crate::redis::state::State;
 use crate::redis::table::{Call, Context};
 
-/// `REPLICAOF host port`, `REPLICAOF NO ONE`, and both as SLAVEOF.
+/// `REPLICAOF host port`, `REPLICAOF NO ONE`, and by the older name `SLAVEOF host port`.
 pub(in crate::redis) fn replicaof(call: &mut Call<'_>) -> Answer {
     let &[_, host, port] = call.args else {
         return Err(super::SYNTAX);

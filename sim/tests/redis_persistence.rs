@@ -1,0 +1,191 @@
+//! What a node finds on its disk after a restart, a kill, a loss of power.
+
+use locklab_sim::disk::Disk;
+use locklab_sim::redis::{ConnId, Effect, Node, NodeConfig};
+
+/// A node with a disk.
+struct Machine {
+    node: Node,
+    client: ConnId,
+    disk: Disk,
+    parameters: Vec<(&'static str, &'static str)>,
+}
+
+impl Machine {
+    fn start(parameters: &[(&'static str, &'static str)], now_ms: u64) -> Self {
+        let mut machine = Machine {
+            node: Node::new(NodeConfig::default()),
+            client: Node::new(NodeConfig::default()).accept(),
+            disk: Disk::default(),
+            parameters: parameters.to_vec(),
+        };
+        machine.restart(now_ms);
+        machine
+    }
+
+    /// The process ends, whatever the reason, and another one starts.
+    fn restart(&mut self, now_ms: u64) {
+        self.node = Node::new(NodeConfig::default());
+        for (parameter, value) in &self.parameters {
+            let done = self.node.configure(parameter, value);
+            done.expect("the parameter exists");
+        }
+        self.node.load(self.disk.files(), now_ms * 1000);
+        self.client = self.node.accept();
+    }
+
+    fn say(&mut self, now_ms: u64, line: &str) -> String {
+        let mut effects = Vec::new();
+        let line = format!("{line}\r\n");
+        self.node
+            .receive(self.client, line.as_bytes(), now_ms * 1000, &mut effects);
+        self.carry_out(effects, now_ms)
+    }
+
+    fn wake(&mut self, now_ms: u64) {
+        let mut effects = Vec::new();
+        self.node.wake(now_ms * 1000, &mut effects);
+        self.carry_out(effects, now_ms);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, now_ms: u64) -> String {
+        let mut heard = String::new();
+        for effect in effects {
+            match effect {
+                Effect::Send { bytes, .. } => heard.push_str(&String::from_utf8_lossy(&bytes)),
+                Effect::Disk(write) => self.disk.write(write, now_ms * 1_000_000),
+                Effect::Close { .. } | Effect::Connect { .. } | Effect::Exit => {}
+            }
+        }
+        heard
+    }
+}
+
+const NIL: &str = "$-1\r\n";
+const ALWAYS: &[(&str, &str)] = &[("appendonly", "yes"), ("appendfsync", "always")];
+const EVERY_SECOND: &[(&str, &str)] = &[("appendonly", "yes")];
+const KERNEL: &[(&str, &str)] = &[("appendonly", "yes"), ("appendfsync", "no")];
+
+/// Whether a key that was set at 10 000 ms is there after something at 10 300 ms.
+fn survives(parameters: &[(&'static str, &'static str)], fate: impl FnOnce(&mut Machine)) -> bool {
+    let mut machine = Machine::start(parameters, 9_500);
+    // The sync of this second is this one's; the next is for what follows.
+    machine.say(10_000, "SET before v");
+    machine.say(10_100, "SET k v PX 60000");
+    fate(&mut machine);
+    machine.restart(10_400);
+    machine.say(10_400, "GET k") != NIL
+}
+
+fn power_loss(machine: &mut Machine) {
+    machine.disk.lose_power(10_300 * 1_000_000);
+}
+
+fn shutdown(machine: &mut Machine) {
+    machine.say(10_300, "SHUTDOWN");
+    machine.disk.lose_power(10_300 * 1_000_000);
+}
+
+#[test]
+fn what_survives_depends_on_how_it_ends_and_on_what_was_synced() {
+    const SNAPSHOT: &[(&str, &str)] = &[("save", "3600 1")];
+    let kill = |_: &mut Machine| {};
+    for (parameters, after_kill, after_power_loss, after_shutdown) in [
+        (&[][..], false, false, false),
+        (ALWAYS, true, true, true),
+        (EVERY_SECOND, true, false, true),
+        (KERNEL, true, false, true),
+        (SNAPSHOT, false, false, true),
+    ] {
+        let survived = [
+            survives(parameters, kill),
+            survives(parameters, power_loss),
+            survives(parameters, shutdown),
+        ];
+        let expected = [after_kill, after_power_loss, after_shutdown];
+        assert_eq!(survived, expected, "{parameters:?}");
+    }
+}
+
+#[test]
+fn every_second_what_was_written_is_synced() {
+    let mut machine = Machine::start(EVERY_SECOND, 9_500);
+    machine.say(10_000, "SET a v");
+    machine.say(10_100, "SET k v");
+    assert_eq!(machine.node.next_wake_us(), Some(11_000_000));
+    machine.wake(11_000);
+    assert_eq!(machine.node.next_wake_us(), None);
+    machine.disk.lose_power(11_001 * 1_000_000);
+    machine.restart(12_000);
+    assert_eq!(machine.say(12_000, "GET k"), "$1\r\nv\r\n");
+}
+
+#[test]
+fn a_snapshot_is_taken_when_enough_has_changed_for_long_enough() {
+    let mut machine = Machine::start(&[("save", "2 2")], 10_000);
+    machine.say(10_000, "SET a v");
+    assert_eq!(machine.node.next_wake_us(), None);
+    machine.say(10_100, "SET b v");
+    assert_eq!(machine.node.next_wake_us(), Some(13_000_000));
+    machine.wake(13_000);
+    machine.say(13_100, "SET c v");
+    machine.disk.lose_power(13_200 * 1_000_000);
+    machine.restart(14_000);
+    assert_eq!(machine.say(14_000, "EXISTS a b c"), ":2\r\n");
+}
+
+#[test]
+fn time_goes_on_while_the_node_is_down() {
+    for parameters in [ALWAYS, &[("save", "3600 1")]] {
+        let mut machine = Machine::start(parameters, 10_000);
+        machine.say(10_000, "SET short v PX 500");
+        machine.say(10_000, "SET long v PX 5000");
+        machine.say(10_100, "SHUTDOWN");
+        machine.restart(11_000);
+        assert_eq!(machine.say(11_000, "GET short"), NIL);
+        assert_eq!(machine.say(11_000, "PTTL long"), ":4000\r\n");
+        assert_eq!(machine.say(11_000, "SET short w NX"), "+OK\r\n");
+    }
+}
+
+#[test]
+fn what_scripts_and_transactions_did_is_there_whole() {
+    let mut machine = Machine::start(ALWAYS, 10_000);
+    for line in [
+        "EVAL \"redis.call('set','a','1','PX',5000); return redis.call('incr','b')\" 0",
+        "MULTI",
+        "INCR b",
+        "HSET h f v",
+        "EXEC",
+        "SADD s x",
+        "SPOP s",
+        "PEXPIRE h 3000",
+    ] {
+        machine.say(10_000, line);
+    }
+    machine.restart(10_100);
+    assert_eq!(machine.say(10_100, "GET b"), "$1\r\n2\r\n");
+    assert_eq!(machine.say(10_100, "PTTL a"), ":4900\r\n");
+    assert_eq!(machine.say(10_100, "PTTL h"), ":2900\r\n");
+    assert_eq!(machine.say(10_100, "EXISTS s"), ":0\r\n");
+    assert_eq!(
+        machine.say(10_100, "SUBSCRIBE a"),
+        "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"
+    );
+}
+
+#[test]
+fn a_torn_tail_is_left_out() {
+    let mut machine = Machine::start(ALWAYS, 10_000);
+    machine.say(10_000, "SET a v");
+    machine.say(10_000, "SET b v");
+    let mut files = machine.disk.files().clone();
+    files.aof.pop();
+    let mut node = Node::new(NodeConfig::default());
+    node.configure("appendonly", "yes").expect("it exists");
+    node.load(&files, 10_100_000);
+    machine.node = node;
+    machine.client = machine.node.accept();
+    assert_eq!(machine.say(10_100, "EXISTS a"), ":1\r\n");
+    assert_eq!(machine.say(10_100, "EXISTS b"), ":0\r\n");
+}
