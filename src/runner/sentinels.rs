@@ -1,6 +1,7 @@
 //! The sentinels of a simulated run.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use locklab_sim::sentinel::{Address, Monitor, SentinelConfig};
 use locklab_sim::serve::sentinel::{Surroundings, sentinel};
@@ -14,6 +15,10 @@ use crate::scenario::Scenario;
 
 /// The node that they know as the master at first.
 const FIRST_MASTER: &str = "n1";
+
+/// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
+/// when it starts they shall be there.
+const START_AFTER: Duration = Duration::from_secs(1);
 
 /// The names of the sentinels.
 pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
@@ -50,7 +55,11 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
             monitor: vec![monitor.clone()],
             random: Box::new(move |n| stream.below(n)),
         };
-        sentinel(host, config, around.clone())
+        let around = around.clone();
+        async move {
+            host.sleep(START_AFTER).await;
+            sentinel(host, config, around).await;
+        }
     });
 }
 

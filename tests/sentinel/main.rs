@@ -65,7 +65,10 @@ fn a_failover_makes_the_events_that_real_sentinels_make() {
     for (which, seen) in [("real", &real), ("ours", &ours)] {
         assert_eq!(seen.leader.join("\n"), expected, "{which}");
         assert_eq!(seen.followers, real.followers, "{which}");
-        assert!(seen.comes_back, "{which}: it did not see the old master again");
+        assert!(
+            seen.comes_back,
+            "{which}: it did not see the old master again"
+        );
         assert!(
             seen.conversions >= 1,
             "{which}: nobody demoted the old master"
