@@ -71,7 +71,11 @@ impl<E: Env> Discovery<E> {
     pub(super) async fn connect(&mut self) -> io::Result<Connection<E::Stream>> {
         if !self.listens {
             self.listens = true;
-            let listening = listen(self.env.clone(), self.sentinels.clone(), self.switches.clone());
+            let listening = listen(
+                self.env.clone(),
+                self.sentinels.clone(),
+                self.switches.clone(),
+            );
             self.env.spawn(listening);
         }
         self.known = self.switches.get();

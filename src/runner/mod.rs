@@ -9,4 +9,5 @@ pub mod pool;
 pub mod prediction;
 pub mod recorded;
 pub mod results;
+mod sentinels;
 pub mod simulate;

@@ -11,10 +11,12 @@ use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent,
 
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
+use super::sentinels;
 use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
+use crate::redis::MASTER;
 use crate::scenario::{NodeClock, Scenario};
 use crate::workload::Observer;
 use crate::workload::client::LabClient;
@@ -64,8 +66,11 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     let nodes = &servers[..scenario.topology.nodes as usize];
     let lab = Lab::new(directory, Triggers::new(schedule), clients);
     let nemesis = Nemesis::new(lab.clone(), schedule.clone());
+    let sentinels = sentinels::names(scenario);
     for (index, node) in servers.iter().enumerate() {
-        if **node != *resource::HOST {
+        if sentinels.contains(node) {
+            sentinels::start(scenario, node, &lab, &mut world);
+        } else if **node != *resource::HOST {
             start_node(scenario, node, index as u64, &lab, &mut world);
         }
     }
@@ -181,7 +186,12 @@ fn start_client(
     let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), nemesis.clone());
     let spec = scenario.lock.clone();
     let workload = scenario.workload.of(name);
-    let (name, nodes, lab) = (name.clone(), nodes.to_vec(), lab.clone());
+    let sentinels = sentinels::names(scenario);
+    let nodes = match sentinels.is_empty() {
+        true => nodes.to_vec(),
+        false => vec![MASTER.into()],
+    };
+    let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
         // A process that starts again does not draw the same numbers again.
@@ -190,8 +200,9 @@ fn start_client(
             1 => name.to_string(),
             nth => format!("{name}#{nth}"),
         };
-        let env =
-            Simulated::new(host.clone(), lab.directory.clone(), &stream).watched(observer.points());
+        let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
+            .watched(observer.points())
+            .with_sentinels(sentinels.clone());
         let client = LabClient {
             name: name.clone(),
             lock: spec.build(env.clone(), &nodes),

@@ -124,7 +124,8 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// The names of all hosts: clients, nodes, their replicas, and the resource.
+    /// The names of all hosts: clients, nodes, their replicas, sentinels, and
+    /// the resource.
     pub fn hosts(&self) -> Vec<String> {
         let clients = (1..=self.clients).map(|i| format!("c{i}"));
         let nodes = (1..=self.nodes).map(|i| format!("n{i}"));

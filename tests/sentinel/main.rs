@@ -66,6 +66,10 @@ fn a_failover_makes_the_events_that_real_sentinels_make() {
         assert_eq!(seen.leader.join("\n"), expected, "{which}");
         assert_eq!(seen.followers, real.followers, "{which}");
         assert!(
+            seen.comes_back,
+            "{which}: it did not see the old master again"
+        );
+        assert!(
             seen.conversions >= 1,
             "{which}: nobody demoted the old master"
         );
@@ -167,9 +171,10 @@ async fn failover(which: Sentinels) -> Seen {
     Seen {
         leader: leader
             .iter()
-            .filter(|e| !is_conversion(e))
+            .filter(|event| !is_conversion(event) && !is_unsteady(event))
             .cloned()
             .collect(),
+        comes_back: leader.iter().any(|event| event == "-sdown slave old @ new"),
         followers: follower
             .iter()
             .filter(|event| of_the_switch.iter().any(|start| event.starts_with(start)))
@@ -318,14 +323,14 @@ impl Drop for Process {
     }
 }
 
+/// Ports that nobody used a moment ago, below those of outgoing connections.
 async fn free_ports(count: usize) -> Vec<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = 20_000 + (std::process::id() % 10_000) as u16;
     let mut listeners = Vec::new();
-    for _ in 0..count {
-        listeners.push(
-            TcpListener::bind(("127.0.0.1", 0))
-                .await
-                .expect("a free port"),
-        );
+    while listeners.len() < count {
+        let port = start + NEXT.fetch_add(1, Ordering::Relaxed);
+        listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
     }
     let ports = listeners
         .iter()

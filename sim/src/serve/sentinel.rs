@@ -144,6 +144,9 @@ impl Server {
             () = ended.notified() => return None,
             stream = self.host.connect(id, to.port) => stream.ok()?,
         };
+        // The acknowledgement that ends the handshake goes alone: in turmoil-net what comes
+        // with it is lost.
+        self.host.sleep(Duration::from_nanos(1)).await;
         let (reader, writer) = stream.into_split();
         self.links
             .borrow_mut()

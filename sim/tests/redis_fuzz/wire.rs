@@ -169,6 +169,9 @@ impl Player {
                 Effect::Close { conn } => {
                     self.clients.remove(&conn).expect("it was connected");
                 }
+                // There is no other server to be a replica of.
+                Effect::Connect { conn, .. } => self.node.closed(conn),
+                Effect::Disk(_) => {}
                 Effect::Exit => self.over = true,
             }
         }

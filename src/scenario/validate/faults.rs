@@ -147,12 +147,16 @@ pub(super) fn host_exists(scenario: &Scenario, host: &str, path: &[&str]) -> Res
         topology.hosts().iter().any(|known| known == host),
         path,
         format!(
-            "unknown host \"{host}\"; the hosts are {}, {}{} and \"resource\"",
+            "unknown host \"{host}\"; the hosts are {}, {}{}{} and \"resource\"",
             range("c", topology.clients),
             range("n", topology.nodes),
             match topology.replicas {
                 0 => "",
                 _ => ", their replicas (\"n1r1\")",
+            },
+            match topology.sentinels {
+                0 => String::new(),
+                count => format!(", {}", range("s", count)),
             }
         ),
     )

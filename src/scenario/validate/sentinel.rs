@@ -1,20 +1,19 @@
-//! Impossible numbers of replicas and sentinels.
+//! Impossible numbers and options of sentinels.
 
-use super::{MOST_HOSTS, Problem, require};
+use super::{Problem, require};
 use crate::scenario::Scenario;
+
+/// The most sentinels: names of one digit.
+const MOST_SENTINELS: u32 = 9;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     let topology = &scenario.topology;
-    for (key, count) in [
-        ("replicas", topology.replicas),
-        ("sentinels", topology.sentinels),
-    ] {
-        require(
-            count <= MOST_HOSTS,
-            &["topology", key],
-            format!("there can be 0 to {MOST_HOSTS} {key}, not {count}"),
-        )?;
-    }
+    let sentinels = topology.sentinels;
+    require(
+        sentinels <= MOST_SENTINELS,
+        &["topology", "sentinels"],
+        format!("there can be 0 to {MOST_SENTINELS} sentinels, not {sentinels}"),
+    )?;
     if topology.sentinels == 0 {
         return Ok(());
     }

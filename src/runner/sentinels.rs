@@ -1,0 +1,79 @@
+//! The sentinels of a simulated run.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_sim::sentinel::{Address, Monitor, SentinelConfig};
+use locklab_sim::serve::sentinel::{Surroundings, sentinel};
+use locklab_sim::world::World;
+
+use super::lab::Lab;
+use crate::env::world::PORT;
+use crate::history::{Event, Name};
+use crate::redis::MASTER;
+use crate::scenario::Scenario;
+
+/// The node that they know as the master at first.
+const FIRST_MASTER: &str = "n1";
+
+/// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
+/// when it starts they shall be there.
+const START_AFTER: Duration = Duration::from_secs(1);
+
+/// The names of the sentinels.
+pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
+    (1..=scenario.topology.sentinels)
+        .map(|i| format!("s{i}").into())
+        .collect()
+}
+
+/// Starts one. What it says is taken down as points that it reached: `+switch-master`.
+pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut World) {
+    let monitor = monitor(scenario);
+    let host = world.host(lab.id(name));
+    let around = Rc::new(Surroundings {
+        resolve: {
+            let lab = lab.clone();
+            Box::new(move |name| lab.directory.get(name).copied())
+        },
+        log: {
+            let (lab, name) = (lab.clone(), name.clone());
+            Box::new(move |notice| {
+                let point = notice.channel.into();
+                lab.record(&host, &name, Event::Reached { point });
+            })
+        },
+    });
+    let name = name.clone();
+    world.start(lab.id(&name), move |host| {
+        let mut stream = host.stream(&format!("sentinels/{name}"));
+        let config = SentinelConfig {
+            announce: Address {
+                host: name.to_string(),
+                port: PORT,
+            },
+            monitor: vec![monitor.clone()],
+            random: Box::new(move |n| stream.below(n)),
+        };
+        let around = around.clone();
+        async move {
+            host.sleep(START_AFTER).await;
+            sentinel(host, config, around).await;
+        }
+    });
+}
+
+fn monitor(scenario: &Scenario) -> Monitor {
+    let options = &scenario.sentinel;
+    let majority = scenario.topology.sentinels / 2 + 1;
+    let address = Address {
+        host: FIRST_MASTER.into(),
+        port: PORT,
+    };
+    Monitor {
+        down_after_ms: options.down_after_ms as i64,
+        failover_timeout_ms: options.failover_timeout_ms as i64,
+        parallel_syncs: options.parallel_syncs as usize,
+        ..Monitor::new(MASTER, address, options.quorum.unwrap_or(majority) as usize)
+    }
+}

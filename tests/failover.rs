@@ -1,0 +1,117 @@
+//! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
+
+use locklab::fault::expand;
+use locklab::history::{Event, History};
+use locklab::runner::simulate::{Keep, simulate};
+use locklab::scenario::parse;
+
+/// The points that sentinels reach when the master is down until they have another.
+const OF_A_FAILOVER: [&str; 11] = [
+    "+try-failover",
+    "+elected-leader",
+    "+failover-state-select-slave",
+    "+selected-slave",
+    "+failover-state-send-slaveof-noone",
+    "+failover-state-wait-promotion",
+    "+promoted-slave",
+    "+failover-state-reconf-slaves",
+    "+slave-reconf-sent",
+    "+slave-reconf-done",
+    "+failover-end",
+];
+
+fn history(fault: &str) -> History {
+    let text = format!(
+        r#"
+        title = "A failover"
+        about = "The master is gone for a while."
+        source = "this test"
+        horizon_ms = 60_000
+        topology = {{ nodes = 1, replicas = 2, sentinels = 3, clients = 2 }}
+        lock = {{ name = "set-nx-px", ttl_ms = 1000, timeout_ms = 500 }}
+        workload = {{ rounds = 60, hold_ms = 100, think_ms = 500, give_up_ms = 3000 }}
+        sentinel = {{ down_after_ms = 1500, failover_timeout_ms = 6000 }}
+
+        [fault.gone]
+        {fault}
+        "#
+    );
+    let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
+    let schedule = expand(&scenario.fault, 1);
+    simulate(&scenario, 1, &schedule, Keep::default()).history
+}
+
+/// When these points were reached, in seconds.
+fn times(history: &History, wanted: &str) -> Vec<f64> {
+    let records = history.records.iter();
+    let reached = records
+        .filter(|record| matches!(&record.event, Event::Reached { point } if **point == *wanted));
+    reached.map(|record| record.at_ns as f64 / 1e9).collect()
+}
+
+/// When this point was reached for the first time; if never, tells what was.
+fn first(history: &History, wanted: &str) -> f64 {
+    let all = history
+        .records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Reached { point } if point.starts_with(['+', '-']) => Some(format!(
+                "{} {} {point}\n",
+                record.at_ns / 1_000_000,
+                record.host
+            )),
+            _ => None,
+        });
+    let seen = || panic!("{wanted} was never reached:\n{}", all.collect::<String>());
+    times(history, wanted).first().copied().unwrap_or_else(seen)
+}
+
+/// The time of the first grant after `from_s`.
+fn granted_after(history: &History, from_s: f64) -> f64 {
+    let mut grants = history.records.iter().filter(|record| {
+        matches!(record.event, Event::BeliefBegins { .. }) && record.at_ns as f64 / 1e9 > from_s
+    });
+    grants.next().expect("a grant").at_ns as f64 / 1e9
+}
+
+#[test]
+fn a_crashed_master_is_replaced_and_clients_find_the_new_one() {
+    let history = history("kind = \"crash\"\non = \"n1\"\nat_ms = 8000");
+    let firsts = OF_A_FAILOVER.map(|point| first(&history, point));
+    assert!(firsts.is_sorted(), "{firsts:?}");
+    let down = first(&history, "+sdown");
+    // A PING of up to a second before stays unanswered for 1.5 s.
+    assert!((8.5..11.5).contains(&down), "{down}");
+    let switched = times(&history, "+switch-master");
+    assert_eq!(
+        switched.len(),
+        3,
+        "each sentinel says so once: {switched:?}"
+    );
+    let granted = granted_after(&history, 8.5);
+    assert!(
+        granted > firsts[6] && granted < firsts[6] + 4.0,
+        "{granted} {firsts:?}"
+    );
+    assert!(times(&history, "+convert-to-slave").is_empty());
+}
+
+/// The old master is cut off from everything but one client, then comes back: for more
+/// than eight seconds there are two masters, then it is demoted.
+#[test]
+fn an_old_master_that_comes_back_is_demoted_after_eight_seconds() {
+    let history = history(
+        "kind = \"partition\"\nfrom = [\"n1\", \"c1\"]\n\
+         to = [\"n1r1\", \"n1r2\", \"s1\", \"s2\", \"s3\"]\nat_ms = 8000\nduration_ms = 10_000",
+    );
+    let switched = first(&history, "+switch-master");
+    assert!((10.0..16.0).contains(&switched), "{switched}");
+    let back = first(&history, "-sdown");
+    assert!(back > 18.0, "{back}");
+    let demoted = first(&history, "+convert-to-slave");
+    assert!(
+        demoted > back + 8.0 && demoted < back + 22.0,
+        "{back} {demoted}"
+    );
+    assert!(!times(&history, "+role-change").is_empty());
+}
