@@ -2,6 +2,9 @@
 
 #![no_main]
 
+// The node; what an input means to it is shared with a test of its own.
+use locklab_sim as _;
+
 #[path = "../../sim/tests/redis_fuzz/wire.rs"]
 mod wire;
 

@@ -24,7 +24,7 @@ const MAX_SCRIPTS: usize = 1000;
 /// A script that runs for longer is taken to have no end. (Redis lets it run on,
 /// and after five seconds lets others kill it. Here no time passes meanwhile.)
 const MAX_INSTRUCTIONS: u32 = 100_000_000;
-/// The most that all scripts' values take at a time, in bytes. In Redis only the
+/// The most that all scripts' values take while one runs, in bytes. In Redis only the
 /// machine's memory limits them.
 const MAX_MEMORY_BYTES: usize = 256 << 20;
 /// How often instructions are counted.
@@ -64,7 +64,6 @@ impl Engine {
         let resp = Rc::new(Cell::new(Resp::V2));
         let instructions = Rc::new(Cell::new(0));
         limit_instructions(&lua, Rc::clone(&instructions))?;
-        lua.set_memory_limit(MAX_MEMORY_BYTES)?;
         let stream = Rc::clone(&random);
         let random_unit = lua.create_function(move |_, ()| {
             let mut generator = stream.get();
@@ -199,7 +198,12 @@ impl Engine {
             let protected = scope.create_function(|lua: &Lua, values: MultiValue| {
                 convert::from_reply(lua, &reply_to(lua, &values)?, self.resp.get())
             })?;
-            self.run.call((script.clone(), raising, protected))
+            // With a limit each of mlua's own steps is a protected call, so there is one
+            // only while it matters.
+            self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
+            let outcome = self.run.call((script.clone(), raising, protected));
+            self.lua.set_memory_limit(0)?;
+            outcome
         })
     }
 }
