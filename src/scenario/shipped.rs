@@ -10,6 +10,7 @@ macro_rules! embed {
 /// Name and text of each, sorted by name.
 pub const SHIPPED: &[(&str, &str)] = embed! {
     "antirez/a6",
+    "jepsen/j2",
     "kleppmann/f1",
     "kleppmann/f1-reads-and-writes",
     "kleppmann/k1",
@@ -24,6 +25,8 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k5",
     "kleppmann/k9",
     "kleppmann/k9-back",
+    "redis-docs/r4",
+    "redis-docs/r4-wait",
     "redis-docs/r5",
     "redis-docs/r5-compared",
     "redis-docs/r5-get-del",
