@@ -95,7 +95,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
     for (name, value) in &setup.parameters {
         let _ = node.configure(name, value);
     }
-    node.load(&setup.disk.borrow().files(), setup.clock.us(&host));
+    node.load(setup.disk.borrow().files(), setup.clock.us(&host));
     let Ok(listener) = host.listen(port).await else {
         return;
     };
