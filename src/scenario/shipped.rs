@@ -10,6 +10,7 @@ macro_rules! embed {
 /// Name and text of each, sorted by name.
 pub const SHIPPED: &[(&str, &str)] = embed! {
     "antirez/a6",
+    "jepsen/j2",
     "kleppmann/f1",
     "kleppmann/f1-reads-and-writes",
     "kleppmann/k1",
@@ -31,6 +32,8 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redis-docs/r12",
     "redis-docs/r12-everysec",
     "redis-docs/r13",
+    "redis-docs/r4",
+    "redis-docs/r4-wait",
     "redis-docs/r5",
     "redis-docs/r5-compared",
     "redis-docs/r5-get-del",

@@ -143,7 +143,8 @@ impl Master {
 
     /// More than half of all sentinels that are known, this one included.
     pub(super) fn majority(&self) -> usize {
-        (self.peers.len() + 1) / 2 + 1
+        let all = self.peers.len() + 1;
+        all / 2 + 1
     }
 }
 

@@ -139,18 +139,14 @@ impl Master {
         let patience_ms = self.settings.failover_timeout_ms;
         let since_ms = self.failover.as_ref().map_or(0, |f| f.since_ms);
         let replica = self.replicas.get_mut(&promoted);
-        match replica.filter(|replica| !replica.server.is_disconnected()) {
-            Some(replica) => {
-                if replica.server.send_replica_of(core, None) {
-                    let what = self.describe(&Who::Replica(promoted));
-                    core.event("+failover-state-wait-promotion", what);
-                    self.enter(core, Stage::WaitPromotion);
-                }
-            }
-            None if core.since(since_ms) > patience_ms => {
-                self.abort(core, "-failover-abort-slave-timeout");
-            }
-            None => {}
+        let connected = replica.filter(|replica| !replica.server.is_disconnected());
+        let told = connected.is_some_and(|replica| replica.server.send_replica_of(core, None));
+        if told {
+            let what = self.describe(&Who::Replica(promoted));
+            core.event("+failover-state-wait-promotion", what);
+            self.enter(core, Stage::WaitPromotion);
+        } else if core.since(since_ms) > patience_ms {
+            self.abort(core, "-failover-abort-slave-timeout");
         }
     }
 

@@ -20,10 +20,13 @@ use crate::world::{Host, HostId};
 /// What a driver is asked that is no matter of Sentinel's.
 pub struct Surroundings {
     /// The host of this name.
-    pub resolve: Box<dyn Fn(&str) -> Option<HostId>>,
+    pub resolve: Resolve,
     /// Told of every event.
     pub log: Box<dyn Fn(&Notice)>,
 }
+
+/// From a host's name to the host.
+pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
 
 /// Runs a sentinel on `host` until its process ends. Its time is that host's wall
 /// clock.
