@@ -240,7 +240,7 @@ fn a_node_that_only_answers_has_no_timer() {
 
 #[test]
 fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
-    let mut world = World::new(Config::default(), &vec![HostConfig::default(); 3]);
+    let mut world = World::new(Config::default(), &[HostConfig::default(); 3]);
     let [master, replica, client] = world.hosts()[..] else {
         panic!("three hosts");
     };

@@ -27,7 +27,12 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tests", // and doc tests
-        action: Action::Run(&[], "cargo test --workspace"),
+        // Random tests draw the same cases each time here, so that whoever changed
+        // nothing breaks nothing; `cargo test` alone draws others each time.
+        action: Action::Run(
+            &[("PROPTEST_RNG_SEED", "20160208")],
+            "cargo test --workspace",
+        ),
     },
     Step {
         name: "docs",
