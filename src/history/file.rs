@@ -65,7 +65,7 @@ pub enum Environment {
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footer {
-    /// How many records the history has; [`write`] counts them itself.
+    /// How many records the history has; [`write()`] counts them itself.
     pub records: usize,
     /// The hash of the run's trace, in hexadecimal digits; equal runs have equal ones.
     pub trace_hash: String,

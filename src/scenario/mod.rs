@@ -3,7 +3,7 @@
 //! A scenario says everything about a run except its seed: which hosts there are,
 //! which lock they use, what they do with it, what goes wrong, and what ought to
 //! come of it. This module is the schema; [`load()`] reads it from a file, applies
-//! overrides and refuses what is impossible; [`grid`](self::grid) makes variants of one scenario.
+//! overrides and refuses what is impossible; [`grid`] makes variants of one scenario.
 
 use std::collections::BTreeMap;
 
