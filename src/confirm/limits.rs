@@ -31,7 +31,8 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     if let Some((host, _)) = clocks.find(|(_, clock)| **clock != HostClock::default()) {
         return Err(ConfirmError::Clocks { host: host.clone() });
     }
-    if scenario.topology.replicas > 0 || scenario.node != NodeSpec::default() {
+    let topology = &scenario.topology;
+    if topology.replicas > 0 || topology.sentinels > 0 || scenario.node != NodeSpec::default() {
         return Err(ConfirmError::Node);
     }
     let mut notes = Vec::new();
