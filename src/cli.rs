@@ -112,17 +112,17 @@ impl Jobs {
 }
 
 /// How the program ends. The numbers are part of its interface: the README has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     /// Verdicts as predicted, and no violation where nothing is predicted; or there was
     /// nothing to judge.
     AsPredicted = 0,
     /// Asked for something that cannot be done.
     Usage = 1,
-    /// Some run was inconclusive where a verdict was predicted.
-    Inconclusive = 3,
     /// A verdict differs from its prediction, or a violation was found.
     Differs = 2,
+    /// Some run was inconclusive where a verdict was predicted.
+    Inconclusive = 3,
     /// A bug in Locklab (`EX_SOFTWARE` of sysexits.h).
     Bug = 70,
     /// Ended by Ctrl-C, as shells report it.

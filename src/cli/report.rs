@@ -104,7 +104,12 @@ pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
 
 /// The worse of two endings: a difference outweighs what could not be judged.
 pub(super) fn worse(one: Exit, other: Exit) -> Exit {
-    one.max(other)
+    // Not the greater number: 3 says less than 2.
+    match (one, other) {
+        (Exit::AsPredicted, other) => other,
+        (Exit::Inconclusive, Exit::Differs) => Exit::Differs,
+        (one, _) => one,
+    }
 }
 
 /// A scenario's results for a program.
@@ -140,4 +145,23 @@ pub(super) fn json(
         "judgement": worst(comparisons),
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_outweighs_what_could_not_be_judged() {
+        use Exit::{AsPredicted, Differs, Inconclusive};
+        for (one, other, expected) in [
+            (AsPredicted, AsPredicted, AsPredicted),
+            (AsPredicted, Inconclusive, Inconclusive),
+            (AsPredicted, Differs, Differs),
+            (Inconclusive, Differs, Differs),
+        ] {
+            assert_eq!(worse(one, other), expected);
+            assert_eq!(worse(other, one), expected);
+        }
+    }
 }
