@@ -9,7 +9,7 @@ mod connection;
 mod discovery;
 mod script;
 
-pub use client::{Client, Error};
+pub use client::{Client, Error, Exclusive};
 pub use connection::{Connection, Reply};
 pub use discovery::{MASTER, Target};
 pub use script::Script;

@@ -6,7 +6,8 @@
 //!   lease (so a client that died holds nothing, and one that is cut off holds the
 //!   lock no longer than its lease; without deadline, to its release);
 //! - some one client wanted it: it called `acquire` again and again, each time sooner
-//!   after the last failure than the bound, or is in a call that does not return;
+//!   after the last failure than the bound, or is in a call that does not return, or
+//!   listens for its turn (it has reached `waiting` and not called again);
 //! - no fault stood in that client's way: none was in effect on its own host or on a
 //!   host that is not a client. Other clients may be as faulty as they like; that is
 //!   what the lock must survive. Nor do faults of clocks excuse it: a lock that
@@ -121,6 +122,11 @@ impl<'h> Watch<'h> {
                 }
                 self.wanting[host].in_call = false;
                 self.wanting[host].failed_ns = now_ns;
+            }
+            // It listens for its turn rather than to ask again.
+            Event::Reached { point } if &**point == "waiting" => {
+                self.wanting[host].in_call = true;
+                self.open(host, now_ns);
             }
             Event::Fault {
                 fault,

@@ -26,7 +26,8 @@ use super::stamp;
 use super::wire::{ClientJob, Job, Role, Said, Told};
 use crate::env::machine::{Machine, read_clock};
 use crate::history::{ClockKind, Event, Name};
-use crate::workload::Observer;
+use crate::locks::Locker;
+use crate::observe::Observer;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -79,9 +80,10 @@ async fn client(job: ClientJob) -> io::Result<()> {
         grants: Rc::new(Cell::new(job.grants)),
     };
     let env = Machine::new(job.addresses, job.seed, &stream).watched(reporter.points());
-    let mut lock = job.lock.build(env.clone(), &job.nodes);
+    let lock = job.lock.build(env.clone(), &job.nodes);
+    let locker = Locker::new(env.clone(), lock, reporter.clone());
     // Now, so that processes that begin together also attempt together.
-    lock.connect().await;
+    locker.connect().await;
     say(&Said::Ready)?;
     if let Told::Begin { at_ns } = hear()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
@@ -91,7 +93,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
         name: job.name,
         env,
         observer: reporter,
-        lock,
+        locker,
         workload: job.workload,
         random: Stream::new(job.seed, &format!("workload/{stream}")),
     };

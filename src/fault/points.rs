@@ -14,6 +14,10 @@ pub const POINTS: &[(&str, &str)] = &[
         "acquiring",
         "is about to call acquire, for each attempt anew",
     ),
+    (
+        "waiting",
+        "listens for its turn after an attempt that failed; only locks that are told of it",
+    ),
     ("acquired", "acquire returned a grant"),
     ("read", "has read the resource"),
     (

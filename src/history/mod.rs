@@ -81,6 +81,11 @@ pub enum Event {
         /// Keys deleted; 0 when nothing was there to delete any more.
         removed: u32,
     },
+    /// A guard was dropped and its lock not released: the client has forgotten it.
+    Dropped {
+        /// The grant that was forgotten.
+        grant: u32,
+    },
     /// A client reached a named point of its program, such as `checked`.
     Reached {
         /// The point.

@@ -1,4 +1,8 @@
-//! What a lock is, for whoever uses one.
+//! What a lock is, for whoever writes one.
+//!
+//! A lock knows how to make one attempt, how to wait for the next, and how to keep and
+//! give back what it got. [`Locker`](super::Locker) makes of that what a user wants:
+//! `acquire`, `try_acquire`, and a guard.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,31 +13,76 @@ use crate::env::{Duration, Env};
 use crate::history::Deadline;
 use crate::redis;
 
-/// A lock as one client holds it: connections, parameters, and nothing about grants.
+/// A lock as one process uses it: connections, parameters, and nothing about grants
+/// but what the algorithm itself keeps on the client's side.
 pub trait Lock {
     /// Opens the connections that the lock will need, so that the first attempt does
     /// not pay for them. A node that cannot be reached is no error yet.
-    fn connect(&mut self) -> impl Future<Output = ()>;
+    fn connect(&self) -> impl Future<Output = ()>;
 
     /// Makes one attempt to take the lock.
-    fn try_acquire(&mut self) -> impl Future<Output = Result<Grant, AcquireError>>;
+    ///
+    /// # Errors
+    /// [`LockError::NotAcquired`] if somebody else has it; [`LockError::Node`] or
+    /// [`LockError::Unknown`] if a node did not do its part.
+    fn attempt(&self, request: Request) -> impl Future<Output = Result<Grant, LockError>>;
+
+    /// Waits, after an attempt that ended with `failed`, until the next is worth making;
+    /// no longer than `request.wait`.
+    fn wait(&self, request: Request, failed: &LockError) -> impl Future<Output = ()>;
+
+    /// Takes back whatever waiting has left behind: its caller has given up.
+    fn give_up(&self, _request: Request) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
 
     /// Gives a grant a new full lease, if it is still the holder's.
-    fn extend(&mut self, grant: &Grant) -> impl Future<Output = Result<Grant, ExtendError>>;
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if it is not.
+    fn extend(&self, grant: &Grant) -> impl Future<Output = Result<Grant, LockError>>;
 
-    /// Gives a grant back; says how many keys that deleted, summed over the nodes. 0
-    /// means that nothing was left to release.
-    fn release(&mut self, grant: &Grant) -> impl Future<Output = Result<u32, redis::Error>>;
+    /// Gives a grant back; says how many keys that deleted, summed over the nodes. It is
+    /// 0 where a hold remains, of a lock that its owner took more than once.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the lock was not the grant's any more, as far as the
+    /// algorithm looks.
+    fn release(&self, grant: &Grant) -> impl Future<Output = Result<u32, LockError>>;
 
-    /// How long to wait after a failed attempt.
-    fn retry(&self) -> Retry;
+    /// Asks the nodes whether the lock is still the grant's.
+    ///
+    /// # Errors
+    /// If too few of them answer.
+    fn is_held(&self, grant: &Grant) -> impl Future<Output = Result<bool, LockError>>;
 }
 
-/// The right to act that an `acquire` gave.
+/// Who asks for a lock, and for how long it will go on asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Who.
+    pub owner: Owner,
+    /// How much patience is left; `None`: without end.
+    pub wait: Option<Duration>,
+}
+
+/// Who, within a process, a grant belongs to. Tasks are not threads, so a task says who
+/// it is; where Redisson speaks of a thread id, this is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner(pub u32);
+
+impl Owner {
+    /// The owner in a process that has only one.
+    pub const ONLY: Owner = Owner(1);
+}
+
+/// The right to act that an attempt gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The random value under which the nodes know this grant.
-    pub owner: String,
+    /// Who within the process has it.
+    pub owner: Owner,
+    /// What the nodes know this grant by.
+    pub token: String,
     /// When the holder must stop, on its own clock; `None` where the algorithm gives
     /// no deadline.
     pub deadline: Option<Deadline>,
@@ -41,7 +90,48 @@ pub struct Grant {
     pub fencing_token: Option<u64>,
 }
 
-/// The wait between two attempts.
+/// What is known of an operation that did not succeed.
+#[derive(Debug, Error)]
+pub enum LockError {
+    /// Somebody else holds the lock, or too few nodes granted it.
+    #[error("not acquired: {why}")]
+    NotAcquired {
+        /// What stood in the way.
+        why: String,
+        /// When the lock comes free of itself, as far as the algorithm was told.
+        free_in: Option<Duration>,
+    },
+    /// The lock is no longer this grant's, or not on enough nodes in time.
+    #[error("lost: {0}")]
+    Lost(String),
+    /// No reply came: it may have been done, or may still be.
+    #[error(transparent)]
+    Unknown(redis::Error),
+    /// A node refused, or could not be reached: it was not done.
+    #[error(transparent)]
+    Node(redis::Error),
+}
+
+impl LockError {
+    /// Somebody else has it, until nobody knows when.
+    pub fn taken(why: impl Into<String>) -> Self {
+        LockError::NotAcquired {
+            why: why.into(),
+            free_in: None,
+        }
+    }
+}
+
+impl From<redis::Error> for LockError {
+    fn from(error: redis::Error) -> Self {
+        match error.may_have_happened() {
+            true => LockError::Unknown(error),
+            false => LockError::Node(error),
+        }
+    }
+}
+
+/// A wait of random length between two attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// At least this, in milliseconds.
@@ -51,71 +141,68 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Draws one wait.
-    pub fn draw(&self, env: &impl Env) -> Duration {
+    /// The longest wait that is drawn, in milliseconds.
+    pub fn longest_ms(&self) -> u64 {
+        self.delay_ms + self.jitter_ms
+    }
+
+    /// Draws a wait and sleeps, but not beyond the caller's patience.
+    pub async fn wait(&self, env: &impl Env, request: Request) {
         let jitter_ns = self.jitter_ms * 1_000_000;
         let drawn_ns = ((u128::from(env.random()) * u128::from(jitter_ns)) >> 64) as u64;
-        Duration::from_millis(self.delay_ms) + Duration::from_nanos(drawn_ns)
+        let wait = Duration::from_millis(self.delay_ms) + Duration::from_nanos(drawn_ns);
+        env.sleep(request.wait.map_or(wait, |left| wait.min(left)))
+            .await;
     }
-}
-
-/// Why an attempt gave no grant.
-#[derive(Debug, Error)]
-pub enum AcquireError {
-    /// Somebody else holds the lock, or too few nodes granted it.
-    #[error("not acquired: {0}")]
-    NotAcquired(String),
-    /// A node refused, or could not be reached.
-    #[error(transparent)]
-    Node(#[from] redis::Error),
-}
-
-/// Why a lease was not prolonged.
-#[derive(Debug, Error)]
-pub enum ExtendError {
-    /// The lock is no longer this grant's, or not on enough nodes in time.
-    #[error("lost: {0}")]
-    Lost(String),
-    /// A node refused, or could not be reached.
-    #[error(transparent)]
-    Node(#[from] redis::Error),
 }
 
 /// A [`Lock`] behind a pointer.
 pub trait DynLock {
     /// See [`Lock::connect`].
-    fn connect(&mut self) -> Boxed<'_, ()>;
-    /// See [`Lock::try_acquire`].
-    fn try_acquire(&mut self) -> Boxed<'_, Result<Grant, AcquireError>>;
+    fn connect(&self) -> Boxed<'_, ()>;
+    /// See [`Lock::attempt`].
+    fn attempt(&self, request: Request) -> Boxed<'_, Result<Grant, LockError>>;
+    /// See [`Lock::wait`].
+    fn wait<'a>(&'a self, request: Request, failed: &'a LockError) -> Boxed<'a, ()>;
+    /// See [`Lock::give_up`].
+    fn give_up(&self, request: Request) -> Boxed<'_, ()>;
     /// See [`Lock::extend`].
-    fn extend<'a>(&'a mut self, grant: &'a Grant) -> Boxed<'a, Result<Grant, ExtendError>>;
+    fn extend<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<Grant, LockError>>;
     /// See [`Lock::release`].
-    fn release<'a>(&'a mut self, grant: &'a Grant) -> Boxed<'a, Result<u32, redis::Error>>;
-    /// See [`Lock::retry`].
-    fn retry(&self) -> Retry;
+    fn release<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<u32, LockError>>;
+    /// See [`Lock::is_held`].
+    fn is_held<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<bool, LockError>>;
 }
 
 /// A future on the heap; it stays on its thread.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 impl<L: Lock> DynLock for L {
-    fn connect(&mut self) -> Boxed<'_, ()> {
+    fn connect(&self) -> Boxed<'_, ()> {
         Box::pin(Lock::connect(self))
     }
 
-    fn try_acquire(&mut self) -> Boxed<'_, Result<Grant, AcquireError>> {
-        Box::pin(Lock::try_acquire(self))
+    fn attempt(&self, request: Request) -> Boxed<'_, Result<Grant, LockError>> {
+        Box::pin(Lock::attempt(self, request))
     }
 
-    fn extend<'a>(&'a mut self, grant: &'a Grant) -> Boxed<'a, Result<Grant, ExtendError>> {
+    fn wait<'a>(&'a self, request: Request, failed: &'a LockError) -> Boxed<'a, ()> {
+        Box::pin(Lock::wait(self, request, failed))
+    }
+
+    fn give_up(&self, request: Request) -> Boxed<'_, ()> {
+        Box::pin(Lock::give_up(self, request))
+    }
+
+    fn extend<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<Grant, LockError>> {
         Box::pin(Lock::extend(self, grant))
     }
 
-    fn release<'a>(&'a mut self, grant: &'a Grant) -> Boxed<'a, Result<u32, redis::Error>> {
+    fn release<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<u32, LockError>> {
         Box::pin(Lock::release(self, grant))
     }
 
-    fn retry(&self) -> Retry {
-        Lock::retry(self)
+    fn is_held<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<bool, LockError>> {
+        Box::pin(Lock::is_held(self, grant))
     }
 }

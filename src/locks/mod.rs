@@ -3,71 +3,100 @@
 //! A lock touches the world through [`Env`] alone, so the same code runs in the
 //! simulated world and on real Redis.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
+use crate::scenario::Topology;
 
+mod algorithm;
 pub mod lock;
-pub mod redlock;
-pub mod set_nx_px;
+mod locker;
 
-pub use lock::{AcquireError, DynLock, ExtendError, Grant, Lock, Retry};
+pub use algorithm::{Algorithm, CatalogueEntry, Impossible};
+pub use lock::{DynLock, Grant, Lock, LockError, Owner, Request, Retry};
+pub(crate) use locker::Call;
+pub use locker::{Guard, Locker};
 
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";
 
-/// Which lock a scenario uses, with its parameters. To add a lock is to add a file, a
-/// variant here, and its line in [`LockSpec::build`] and [`CATALOGUE`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum LockSpec {
+/// Makes of each lock's module a variant of [`LockSpec`], whose name in kebab-case is the
+/// lock's, and a line of [`CATALOGUE`]. To add a lock is to write its module, with a
+/// `Params` that is an [`Algorithm`] and an `ENTRY`, and to add its line here.
+macro_rules! catalogue {
+    ($($(#[$doc:meta])* $module:ident => $Variant:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// Which lock a scenario uses, with its parameters.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "name", rename_all = "kebab-case")]
+        pub enum LockSpec {
+            $($(#[$doc])* $Variant($module::Params),)*
+        }
+
+        impl LockSpec {
+            /// The lock as one process uses it, on these nodes.
+            pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+                match self {
+                    $(LockSpec::$Variant(params) => params.build(env, nodes),)*
+                }
+            }
+
+            /// See [`Algorithm::bound_ms`].
+            pub fn bound_ms(&self, topology: &Topology) -> u64 {
+                match self {
+                    $(LockSpec::$Variant(params) => params.bound_ms(topology),)*
+                }
+            }
+
+            /// See [`Algorithm::check`].
+            ///
+            /// # Errors
+            /// The first parameter that is impossible.
+            pub fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+                match self {
+                    $(LockSpec::$Variant(params) => params.check(topology),)*
+                }
+            }
+
+            /// See [`Algorithm::gives_tokens`].
+            pub fn gives_tokens(&self) -> bool {
+                match self {
+                    $(LockSpec::$Variant(params) => params.gives_tokens(),)*
+                }
+            }
+
+            /// What the catalogue says of it.
+            pub fn entry(&self) -> &'static CatalogueEntry {
+                match self {
+                    $(LockSpec::$Variant(_) => &$module::ENTRY,)*
+                }
+            }
+        }
+
+        /// Every lock there is.
+        pub const CATALOGUE: &[CatalogueEntry] = &[$($module::ENTRY,)*];
+    };
+}
+
+catalogue! {
     /// One node, `SET key token NX PX ttl`.
-    SetNxPx(set_nx_px::Params),
+    set_nx_px => SetNxPx,
     /// N independent nodes, a majority of them, and a validity time.
-    Redlock(redlock::Params),
+    redlock => Redlock,
 }
-
-impl LockSpec {
-    /// The lock as one client uses it, on these nodes.
-    pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Box<dyn DynLock> {
-        match self {
-            LockSpec::SetNxPx(params) => {
-                Box::new(set_nx_px::SetNxPx::new(env, &nodes[0], params.clone()))
-            }
-            LockSpec::Redlock(params) => {
-                Box::new(redlock::Redlock::new(env, nodes, params.clone()))
-            }
-        }
-    }
-
-    /// The lease in milliseconds.
-    pub fn ttl_ms(&self) -> u64 {
-        match self {
-            LockSpec::SetNxPx(params) => params.ttl_ms,
-            LockSpec::Redlock(params) => params.ttl_ms,
-        }
-    }
-}
-
-/// A lock, for a person who chooses one.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct CatalogueEntry {
-    /// How a scenario names it.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// Its parameters with their defaults and meanings.
-    pub parameters: &'static [(&'static str, &'static str, &'static str)],
-}
-
-/// Every lock there is.
-pub const CATALOGUE: &[CatalogueEntry] = &[set_nx_px::ENTRY, redlock::ENTRY];
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.
-fn random_owner(env: &impl Env) -> String {
+fn random_token(env: &impl Env) -> String {
     format!("{:016x}{:016x}", env.random(), env.random())
 }
+
+/// For a lock that waits for its node without limit: the time, in milliseconds, in which
+/// a node that is there has answered, one retransmission included.
+const PATIENCE_MS: u64 = 1_000;
 
 /// 200 ms: what the Redlock clients for Ruby and Python wait between attempts.
 fn default_retry_delay_ms() -> u64 {
@@ -82,4 +111,22 @@ fn default_retry_jitter_ms() -> u64 {
 /// Never stepped: the clock that a lease should be measured by.
 fn default_clock() -> ClockKind {
     ClockKind::Monotonic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_every_lock_is_sound_and_says_its_name() {
+        for entry in CATALOGUE {
+            assert!(!entry.forms.is_empty(), "{} has no form", entry.name);
+            for (form, parameters) in entry.forms {
+                let text = format!("name = \"{}\"\n{parameters}", entry.name);
+                let spec: LockSpec =
+                    toml::from_str(&text).unwrap_or_else(|e| panic!("{} {form}: {e}", entry.name));
+                assert_eq!(spec.entry(), entry);
+            }
+        }
+    }
 }

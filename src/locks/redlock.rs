@@ -12,14 +12,18 @@
 //!
 //! Every clause that the debate is about is a parameter.
 
+use std::rc::Rc;
+
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
-use super::lock::{AcquireError, ExtendError, Grant, Lock, Retry};
-use super::{CatalogueEntry, KEY, random_owner};
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::{KEY, random_token};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
+use crate::scenario::Topology;
 
 /// `redlock` as one client uses it.
 pub struct Redlock<E: Env> {
@@ -70,53 +74,52 @@ impl<E: Env> Redlock<E> {
     }
 
     /// Step 2: asks the nodes as [`Order`] says; whether each granted.
-    async fn ask_all(&mut self, owner: &str) -> Vec<Result<bool, Error>> {
+    async fn ask_all(&self, token: &str) -> Vec<Result<bool, Error>> {
         let ttl_ms = self.params.ttl_ms.to_string();
         let command = [
             b"SET",
             KEY.as_bytes(),
-            owner.as_bytes(),
+            token.as_bytes(),
             b"NX",
             b"PX",
             ttl_ms.as_bytes(),
         ];
-        let command = &command;
-        let ask = async |node: &mut Client<E>| Ok(node.call(command).await?.is_ok());
-        in_order(self.params.order, &mut self.nodes, ask).await
+        let ask = async |node: &Client<E>| Ok(node.call(&command).await?.is_ok());
+        in_order(self.params.order, &self.nodes, ask).await
     }
 
-    /// Deletes the lock where it still carries `owner`; how many keys that were.
-    async fn release_on(&mut self, owner: &str, wanted: impl Fn(usize) -> bool) -> u32 {
-        let script = &self.compare_delete;
-        let chosen = self
-            .nodes
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| wanted(*index));
-        let ask = async |node: &mut Client<E>| {
-            script
-                .call(node, &[KEY.as_bytes()], &[owner.as_bytes()])
-                .await
-        };
-        let replies = in_order(self.params.order, chosen.map(|(_, node)| node), ask).await;
+    /// Deletes the lock where it still carries `token`; how many keys that were.
+    async fn release_on(&self, token: &str, wanted: impl Fn(usize) -> bool) -> u32 {
+        let indexed = self.nodes.iter().enumerate();
+        let chosen = indexed.filter_map(|(index, node)| wanted(index).then_some(node));
+        let arguments = [token.as_bytes()];
+        let replies = self.run_on(chosen, &self.compare_delete, &arguments).await;
         // A node that cannot be reached now lets the key expire.
-        replies
-            .iter()
-            .flatten()
-            .filter_map(Reply::integer)
-            .sum::<i64>() as u32
+        let deleted = replies.iter().flatten().filter_map(Reply::integer);
+        deleted.sum::<i64>() as u32
+    }
+
+    /// Runs a script over the lock's key on some nodes.
+    async fn run_on<'a>(
+        &self,
+        nodes: impl IntoIterator<Item = &'a Client<E>>,
+        script: &Script,
+        arguments: &[&[u8]],
+    ) -> Vec<Result<Reply, Error>> {
+        let ask = async |node: &Client<E>| script.call(node, &[KEY.as_bytes()], arguments).await;
+        in_order(self.params.order, nodes, ask).await
     }
 }
 
 impl<E: Env> Lock for Redlock<E> {
-    async fn connect(&mut self) {
-        join_all(self.nodes.iter_mut().map(Client::connect)).await;
+    async fn connect(&self) {
+        join_all(self.nodes.iter().map(Client::connect)).await;
     }
 
-    async fn try_acquire(&mut self) -> Result<Grant, AcquireError> {
-        let owner = random_owner(&self.env);
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
         let started_ns = self.env.now_ns(self.params.clock);
-        let answers = self.ask_all(&owner).await;
+        let answers = self.ask_all(&token).await;
         let granted: Vec<bool> = answers.iter().map(|a| matches!(a, Ok(true))).collect();
         let grants = granted.iter().filter(|granted| **granted).count();
         let validity = self.validity(started_ns);
@@ -124,32 +127,36 @@ impl<E: Env> Lock for Redlock<E> {
             && grants >= self.quorum()
         {
             return Ok(Grant {
-                owner,
+                owner: request.owner,
+                token,
                 deadline: Some(deadline),
                 fencing_token: None,
             });
         }
         match self.params.release_on_failure {
-            ReleaseOnFailure::All => self.release_on(&owner, |_| true).await,
-            ReleaseOnFailure::Acquired => self.release_on(&owner, |index| granted[index]).await,
+            ReleaseOnFailure::All => self.release_on(&token, |_| true).await,
+            ReleaseOnFailure::Acquired => self.release_on(&token, |index| granted[index]).await,
             ReleaseOnFailure::None => 0,
         };
-        Err(AcquireError::NotAcquired(match validity {
+        Err(LockError::taken(match validity {
             Some(_) => format!("{grants} of {} nodes granted it", self.nodes.len()),
             None => "acquiring took longer than the lease is valid".into(),
         }))
     }
 
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
     /// Sets a new lease on every node that still knows the grant; it counts if a
     /// majority did so in time.
-    async fn extend(&mut self, grant: &Grant) -> Result<Grant, ExtendError> {
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let ttl_ms = self.params.ttl_ms.to_string();
-        let arguments = [grant.owner.as_bytes(), ttl_ms.as_bytes()];
-        let script = &self.compare_expire;
+        let arguments = [grant.token.as_bytes(), ttl_ms.as_bytes()];
         let started_ns = self.env.now_ns(self.params.clock);
-        let ask =
-            async |node: &mut Client<E>| script.call(node, &[KEY.as_bytes()], &arguments).await;
-        let replies = in_order(self.params.order, &mut self.nodes, ask).await;
+        let replies = self
+            .run_on(&self.nodes, &self.compare_expire, &arguments)
+            .await;
         let extended = replies
             .iter()
             .flatten()
@@ -160,30 +167,36 @@ impl<E: Env> Lock for Redlock<E> {
                 deadline: Some(deadline),
                 ..grant.clone()
             }),
-            _ => Err(ExtendError::Lost(format!(
+            _ => Err(LockError::Lost(format!(
                 "{extended} nodes extended it in time"
             ))),
         }
     }
 
-    async fn release(&mut self, grant: &Grant) -> Result<u32, Error> {
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        Ok(self.release_on(&grant.owner, |_| true).await)
+        match self.release_on(&grant.token, |_| true).await {
+            0 => Err(LockError::Lost("no node had it any more".into())),
+            deleted => Ok(deleted),
+        }
     }
 
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.params.retry_delay_ms,
-            jitter_ms: self.params.retry_jitter_ms,
-        }
+    /// Whether a majority still knows the grant.
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let ask = async |node: &Client<E>| node.call(&[b"GET", KEY.as_bytes()]).await;
+        let values = in_order(self.params.order, &self.nodes, ask).await;
+        let holds =
+            |value: &Reply| matches!(value, Reply::Bulk(value) if value == grant.token.as_bytes());
+        let holding = values.iter().flatten().filter(|value| holds(value)).count();
+        Ok(holding >= self.quorum())
     }
 }
 
 /// Asks nodes one after the other, or all at once; the answers in the nodes' order.
 async fn in_order<'a, E: Env, T>(
     order: Order,
-    nodes: impl IntoIterator<Item = &'a mut Client<E>>,
-    ask: impl AsyncFn(&mut Client<E>) -> T,
+    nodes: impl IntoIterator<Item = &'a Client<E>>,
+    ask: impl AsyncFn(&Client<E>) -> T,
 ) -> Vec<T> {
     match order {
         Order::Parallel => join_all(nodes.into_iter().map(|node| ask(node))).await,
@@ -238,6 +251,52 @@ pub struct Params {
     pub retry_jitter_ms: u64,
 }
 
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Redlock::new(env, nodes, self.clone()))
+    }
+
+    fn bound_ms(&self, topology: &Topology) -> u64 {
+        // Asked in turn, and released in turn after a failure.
+        let asking_ms = self.node_timeout_ms * 2 * u64::from(topology.nodes);
+        self.ttl_ms + self.retry().longest_ms() + asking_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        let nodes = topology.nodes;
+        algorithm::lease(self.ttl_ms)?;
+        if let Some(quorum) = self.quorum {
+            require(
+                (1..=nodes).contains(&quorum),
+                ["lock", "quorum"],
+                format!("of {nodes} nodes 1 to {nodes} can be the quorum, not {quorum}"),
+            )?;
+        }
+        require(
+            self.node_timeout_ms > 0,
+            ["lock", "node_timeout_ms"],
+            "a client that waits 0 ms for a node never gets a reply",
+        )?;
+        let drift_factor = self.drift_factor;
+        require(
+            drift_factor.is_finite() && drift_factor >= 0.0,
+            ["lock", "drift_factor"],
+            format!(
+                "the allowance for drift is a share of the lease, 0 or more, not {drift_factor}"
+            ),
+        )
+    }
+}
+
 /// In which order the nodes are asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -288,6 +347,7 @@ fn default_drift_extra_ms() -> u64 {
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redlock",
     summary: "a majority of N independent nodes, with a validity time",
+    source: "redis.io, \"Distributed locks with Redis\", the Redlock algorithm",
     parameters: &[
         ("ttl_ms", "required", "the lease"),
         ("quorum", "N/2 + 1", "how many nodes must grant"),
@@ -328,5 +388,14 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "50",
             "up to this much more, drawn anew each time",
         ),
+    ],
+    forms: &[
+        ("", "ttl_ms = 1000"),
+        ("no elapsed check", "ttl_ms = 1000\nelapsed_check = false"),
+        (
+            "monotonic clock",
+            "ttl_ms = 1000\nclock = \"monotonic\"",
+        ),
+        ("parallel", "ttl_ms = 1000\norder = \"parallel\""),
     ],
 };

@@ -12,13 +12,17 @@
 //! The holder may act until its own clock has advanced by the TTL since *before* it
 //! sent the `SET`: the node started the lease later than that.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
-use super::lock::{AcquireError, ExtendError, Grant, Lock, Retry};
-use super::{CatalogueEntry, KEY, random_owner};
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
+use crate::scenario::Topology;
 
 /// Where the fencing tokens are counted.
 const COUNTER: &str = "lock:token";
@@ -48,7 +52,7 @@ impl<E: Env> SetNxPx<E> {
     }
 
     /// `WAIT`: the lock counts once enough replicas have it. Else it is given back.
-    async fn wait_for_replicas(&mut self, grant: &Grant) -> Result<(), AcquireError> {
+    async fn wait_for_replicas(&self, grant: &Grant) -> Result<(), LockError> {
         let wanted = self.params.wait_replicas;
         let (replicas, timeout_ms) = (wanted.to_string(), self.params.wait_timeout_ms.to_string());
         let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
@@ -57,12 +61,13 @@ impl<E: Env> SetNxPx<E> {
         if have >= i64::from(wanted) {
             return Ok(());
         }
-        let arguments = [grant.owner.as_bytes()];
+        let arguments = [grant.token.as_bytes()];
         self.compare_delete
-            .call(&mut self.node, &[KEY.as_bytes()], &arguments)
+            .call(&self.node, &[KEY.as_bytes()], &arguments)
             .await?;
-        let why = format!("{have} of {wanted} replicas have it");
-        Err(AcquireError::NotAcquired(why))
+        Err(LockError::taken(format!(
+            "{have} of {wanted} replicas have it"
+        )))
     }
 
     fn deadline(&self, started_ns: u64) -> Option<Deadline> {
@@ -74,32 +79,33 @@ impl<E: Env> SetNxPx<E> {
 }
 
 impl<E: Env> Lock for SetNxPx<E> {
-    async fn connect(&mut self) {
+    async fn connect(&self) {
         // If this fails, so will the first attempt, and say why.
         let _ = self.node.connect().await;
     }
 
-    async fn try_acquire(&mut self) -> Result<Grant, AcquireError> {
-        let owner = random_owner(&self.env);
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
         let ttl_ms = self.params.ttl_ms.to_string();
-        let (key, token, ttl) = (KEY.as_bytes(), owner.as_bytes(), ttl_ms.as_bytes());
+        let (key, value, ttl) = (KEY.as_bytes(), token.as_bytes(), ttl_ms.as_bytes());
         let started_ns = self.env.now_ns(self.params.clock);
         let reply = if self.params.fencing_token {
             let keys = [key, COUNTER.as_bytes()];
             self.set_with_token
-                .call(&mut self.node, &keys, &[token, ttl])
+                .call(&self.node, &keys, &[value, ttl])
                 .await?
         } else {
             self.node
-                .call(&[b"SET", key, token, b"NX", b"PX", ttl])
+                .call(&[b"SET", key, value, b"NX", b"PX", ttl])
                 .await?
         };
         let fencing_token = match reply {
-            Reply::Nil => return Err(AcquireError::NotAcquired("somebody holds it".into())),
+            Reply::Nil => return Err(LockError::taken("somebody holds it")),
             reply => reply.integer().map(|number| number as u64),
         };
         let grant = Grant {
-            owner,
+            owner: request.owner,
+            token,
             deadline: self.deadline(started_ns),
             fencing_token,
         };
@@ -109,16 +115,20 @@ impl<E: Env> Lock for SetNxPx<E> {
         Ok(grant)
     }
 
-    async fn extend(&mut self, grant: &Grant) -> Result<Grant, ExtendError> {
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let ttl_ms = self.params.ttl_ms.to_string();
         let started_ns = self.env.now_ns(self.params.clock);
-        let arguments = [grant.owner.as_bytes(), ttl_ms.as_bytes()];
+        let arguments = [grant.token.as_bytes(), ttl_ms.as_bytes()];
         let reply = self
             .compare_expire
-            .call(&mut self.node, &[KEY.as_bytes()], &arguments)
+            .call(&self.node, &[KEY.as_bytes()], &arguments)
             .await?;
         if reply.integer() != Some(1) {
-            return Err(ExtendError::Lost("the lock is no longer ours".into()));
+            return Err(lost());
         }
         Ok(Grant {
             deadline: self.deadline(started_ns),
@@ -126,15 +136,17 @@ impl<E: Env> Lock for SetNxPx<E> {
         })
     }
 
-    async fn release(&mut self, grant: &Grant) -> Result<u32, Error> {
-        let (key, token) = (KEY.as_bytes(), grant.owner.as_bytes());
-        let node = &mut self.node;
-        let env = &self.env;
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        let (key, token) = (KEY.as_bytes(), grant.token.as_bytes());
+        let (env, node) = (&self.env, &self.node);
         let deleted = match self.params.release {
-            Release::Del => del(env, node, key).await?,
+            Release::Del => {
+                // It never asks whose lock it is, so it never learns that it was lost.
+                return Ok(count(&del(env, node, key).await?));
+            }
             Release::GetDel => match node.call(&[b"GET", key]).await? {
                 Reply::Bulk(value) if value == token => del(env, node, key).await?,
-                _ => Reply::Integer(0),
+                _ => return Err(lost()),
             },
             Release::CompareDel => {
                 env.reach("deleting").await;
@@ -142,19 +154,29 @@ impl<E: Env> Lock for SetNxPx<E> {
             }
             Release::WatchDel => watch_del(env, node, key, token).await?,
         };
-        Ok(deleted.integer().unwrap_or(0) as u32)
+        match count(&deleted) {
+            0 => Err(lost()),
+            deleted => Ok(deleted),
+        }
     }
 
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.params.retry_delay_ms,
-            jitter_ms: self.params.retry_jitter_ms,
-        }
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let value = self.node.call(&[b"GET", KEY.as_bytes()]).await?;
+        Ok(matches!(value, Reply::Bulk(value) if value == grant.token.as_bytes()))
     }
 }
 
+fn lost() -> LockError {
+    LockError::Lost("the lock is no longer ours".into())
+}
+
+/// How many keys a command says that it deleted.
+fn count(reply: &Reply) -> u32 {
+    reply.integer().unwrap_or(0) as u32
+}
+
 /// Deletes the key, whatever it holds.
-async fn del<E: Env>(env: &E, node: &mut Client<E>, key: &[u8]) -> Result<Reply, Error> {
+async fn del<E: Env>(env: &E, node: &Client<E>, key: &[u8]) -> Result<Reply, Error> {
     env.reach("deleting").await;
     node.call(&[b"DEL", key]).await
 }
@@ -162,10 +184,11 @@ async fn del<E: Env>(env: &E, node: &mut Client<E>, key: &[u8]) -> Result<Reply,
 /// Deletes the key in a transaction that fails if anybody touches it meanwhile.
 async fn watch_del<E: Env>(
     env: &E,
-    node: &mut Client<E>,
+    node: &Client<E>,
     key: &[u8],
     token: &[u8],
 ) -> Result<Reply, Error> {
+    let mut node = node.exclusively().await;
     node.call(&[b"WATCH", key]).await?;
     match node.call(&[b"GET", key]).await? {
         Reply::Bulk(value) if value == token => {}
@@ -222,6 +245,42 @@ pub struct Params {
     pub timeout_ms: Option<u64>,
 }
 
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(SetNxPx::new(env, &nodes[0], self.clone()))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)?;
+        let (wanted, replicas) = (self.wait_replicas, topology.replicas);
+        require(
+            wanted <= replicas,
+            ["lock", "wait_replicas"],
+            format!("the node has {replicas} replicas, so {wanted} never have the lock"),
+        )?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+
+    fn gives_tokens(&self) -> bool {
+        self.fencing_token
+    }
+}
+
 /// 1 s: what Redisson's locks wait for replicas.
 fn default_wait_timeout_ms() -> u64 {
     1000
@@ -254,6 +313,7 @@ pub enum Release {
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "set-nx-px",
     summary: "one node, SET key token NX PX ttl; released in one of four ways",
+    source: "redis.io, \"Distributed locks with Redis\", the single instance",
     parameters: &[
         ("ttl_ms", "required", "the lease"),
         (
@@ -292,5 +352,12 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "none",
             "give up waiting for the node after this",
         ),
+    ],
+    forms: &[
+        ("", "ttl_ms = 1000"),
+        ("release del", "ttl_ms = 1000\nrelease = \"del\""),
+        ("release get-del", "ttl_ms = 1000\nrelease = \"get-del\""),
+        ("release watch-del", "ttl_ms = 1000\nrelease = \"watch-del\""),
+        ("with token", "ttl_ms = 1000\nfencing_token = true"),
     ],
 };

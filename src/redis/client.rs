@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::connection::{Connection, Reply};
 use super::discovery::{Discovery, Target};
@@ -47,11 +48,17 @@ impl Error {
     }
 }
 
-/// A client of one node, or of whichever node is the master.
+/// A client of one node, or of whichever node is the master. It has one connection;
+/// tasks that share the client take turns.
 pub struct Client<E: Env> {
     env: E,
     node: Name,
     limit: Option<Duration>,
+    line: Mutex<Line<E>>,
+}
+
+/// The one connection, and how it is found.
+struct Line<E: Env> {
     connection: Option<Connection<E::Stream>>,
     discovery: Option<Discovery<E>>,
 }
@@ -66,11 +73,13 @@ impl<E: Env> Client<E> {
             Target::Master { sentinels } => Some(Discovery::new(env.clone(), sentinels)),
         };
         Self {
-            discovery,
             env,
             node,
             limit,
-            connection: None,
+            line: Mutex::new(Line {
+                connection: None,
+                discovery,
+            }),
         }
     }
 
@@ -80,11 +89,14 @@ impl<E: Env> Client<E> {
     }
 
     /// Connects now rather than with the first command.
-    pub async fn connect(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::NotSent`] if that fails.
+    pub async fn connect(&self) -> Result<(), Error> {
         let connecting = async {
-            if self.connection.is_none() {
-                let connection = open(&self.env, &self.node, self.discovery.as_mut()).await?;
-                self.connection = Some(connection);
+            let mut line = self.line.lock().await;
+            if line.connection.is_none() {
+                line.connection = Some(line.open(&self.env, &self.node).await?);
             }
             io::Result::Ok(())
         };
@@ -101,28 +113,66 @@ impl<E: Env> Client<E> {
 
     /// Sends a command and waits for its reply. A connection without its reply is
     /// given up, since the reply may still come and be taken for another's.
+    ///
+    /// # Errors
+    /// Those of [`Error`].
+    pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
+        match timeout(&self.env, self.limit, self.exclusively()).await {
+            Ok(mut exclusive) => exclusive.call(arguments).await,
+            Err(elapsed) => Err(Error::NotSent {
+                node: self.node.clone(),
+                why: format!("its connection is in use: {elapsed}"),
+            }),
+        }
+    }
+
+    /// Waits for the connection and keeps it, for commands that belong together: those of
+    /// a transaction.
+    pub async fn exclusively(&self) -> Exclusive<'_, E> {
+        Exclusive {
+            client: self,
+            line: self.line.lock().await,
+        }
+    }
+}
+
+/// A client's connection in the hands of one task.
+pub struct Exclusive<'c, E: Env> {
+    client: &'c Client<E>,
+    line: MutexGuard<'c, Line<E>>,
+}
+
+impl<E: Env> Exclusive<'_, E> {
+    /// See [`Client::call`].
+    ///
+    /// # Errors
+    /// Those of [`Error`].
     pub async fn call(&mut self, arguments: &[&[u8]]) -> Result<Reply, Error> {
+        let Client {
+            env, node, limit, ..
+        } = self.client;
+        let line = &mut *self.line;
         let mut sent = false;
         // Put back only when the reply has come.
-        let kept = self.connection.take();
+        let kept = line.connection.take();
         let calling = async {
-            let discovery = self.discovery.as_mut();
+            let discovery = line.discovery.as_ref();
             let mut connection = match kept {
-                Some(kept) if discovery.as_ref().is_none_or(|d| d.is_current()) => kept,
-                _ => open(&self.env, &self.node, discovery).await?,
+                Some(kept) if discovery.is_none_or(Discovery::is_current) => kept,
+                _ => line.open(env, node).await?,
             };
             sent = true;
             let reply = connection.call(arguments).await?;
             io::Result::Ok((connection, reply))
         };
-        let why = match timeout(&self.env, self.limit, calling).await {
+        let why = match timeout(env, *limit, calling).await {
             Ok(Ok((connection, reply))) => {
                 // A master that is none any more is not asked again.
-                let is_demoted = self.discovery.is_some() && is_readonly(&reply);
-                self.connection = Some(connection).filter(|_| !is_demoted);
+                let is_demoted = line.discovery.is_some() && is_readonly(&reply);
+                line.connection = Some(connection).filter(|_| !is_demoted);
                 return match reply {
                     Reply::Error(text) => Err(Error::Refused {
-                        node: self.node.clone(),
+                        node: node.clone(),
                         text,
                     }),
                     reply => Ok(reply),
@@ -131,7 +181,7 @@ impl<E: Env> Client<E> {
             Ok(Err(error)) => error.to_string(),
             Err(elapsed) => elapsed.to_string(),
         };
-        let node = self.node.clone();
+        let node = node.clone();
         Err(if sent {
             Error::Unanswered { node, why }
         } else {
@@ -140,15 +190,13 @@ impl<E: Env> Client<E> {
     }
 }
 
-/// Connects to the node, or to the one that is the master now.
-async fn open<E: Env>(
-    env: &E,
-    node: &Name,
-    discovery: Option<&mut Discovery<E>>,
-) -> io::Result<Connection<E::Stream>> {
-    match discovery {
-        Some(discovery) => discovery.connect().await,
-        None => Ok(Connection::new(env.connect(node).await?)),
+impl<E: Env> Line<E> {
+    /// Connects to the node, or to the one that is the master now.
+    async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
+        match &mut self.discovery {
+            Some(discovery) => discovery.connect().await,
+            None => Ok(Connection::new(env.connect(node).await?)),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ impl Script {
     /// Runs it: `EVALSHA`, and after `NOSCRIPT` once more with `EVAL`.
     pub async fn call<E: Env>(
         &self,
-        client: &mut Client<E>,
+        client: &Client<E>,
         keys: &[&[u8]],
         arguments: &[&[u8]],
     ) -> Result<Reply, Error> {

@@ -9,7 +9,6 @@ use crate::check::{Bounds, Property, Verdict, judge};
 use crate::fault::{Schedule, expand};
 use crate::history::History;
 use crate::history::file::{Environment, Header, Recording, VERSION};
-use crate::locks::LockSpec;
 use crate::scenario::Scenario;
 
 /// A run and its verdicts.
@@ -81,23 +80,8 @@ struct Named<'a> {
 
 /// What the checks must be told about `scenario`.
 pub fn bounds(scenario: &Scenario) -> Bounds {
-    let (retry_ms, attempt_ms) = match &scenario.lock {
-        LockSpec::SetNxPx(lock) => (
-            lock.retry_delay_ms + lock.retry_jitter_ms,
-            lock.timeout_ms.unwrap_or(PATIENCE_MS),
-        ),
-        LockSpec::Redlock(lock) => {
-            // Asked in turn, and released in turn after a failure.
-            let asking_ms = lock.node_timeout_ms * 2 * u64::from(scenario.topology.nodes);
-            (lock.retry_delay_ms + lock.retry_jitter_ms, asking_ms)
-        }
-    };
     Bounds {
-        deadlock_ns: (scenario.lock.ttl_ms() + retry_ms + attempt_ms) * 1_000_000,
+        deadlock_ns: scenario.lock.bound_ms(&scenario.topology) * 1_000_000,
         nodes: scenario.topology.nodes * (1 + scenario.topology.replicas),
     }
 }
-
-/// For a lock that waits for its node without limit: the time in which a node that is
-/// there has answered, one retransmission included.
-const PATIENCE_MS: u64 = 1_000;

@@ -10,7 +10,7 @@ use super::nemesis::Nemesis;
 use crate::env::world::Directory;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, Name, Record};
-use crate::workload::Observer;
+use crate::observe::Observer;
 
 /// What the hosts of one simulated run share with whoever records it.
 pub(super) struct Lab {
@@ -18,6 +18,8 @@ pub(super) struct Lab {
     pub(super) records: RefCell<Vec<Record>>,
     pub(super) triggers: RefCell<Triggers>,
     clients: BTreeSet<Name>,
+    /// Whether processes are being killed: what they drop, they have not forgotten.
+    killing: Cell<bool>,
     /// Clients that have not finished their rounds, and may still.
     working: RefCell<BTreeSet<Name>>,
 }
@@ -29,6 +31,7 @@ impl Lab {
             records: RefCell::default(),
             triggers: RefCell::new(triggers),
             clients: clients.iter().cloned().collect(),
+            killing: Cell::new(false),
             working: RefCell::new(clients.iter().cloned().collect()),
         })
     }
@@ -46,6 +49,13 @@ impl Lab {
             mono_ns: host.mono_ns(),
             event,
         });
+    }
+
+    /// Runs `kill`, which drops what processes have; nothing of that is taken down.
+    pub(super) fn unheard(&self, kill: impl FnOnce()) {
+        self.killing.set(true);
+        kill();
+        self.killing.set(false);
     }
 
     /// Whether `host` has a process that a fault can strike: a client that has finished
@@ -108,7 +118,9 @@ impl WorldObserver {
 
 impl Observer for WorldObserver {
     fn record(&self, event: Event) {
-        self.lab.record(&self.host, &self.name, event);
+        if !self.lab.killing.get() {
+            self.lab.record(&self.host, &self.name, event);
+        }
     }
 
     async fn reach(&self, point: &'static str) {

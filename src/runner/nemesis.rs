@@ -98,12 +98,14 @@ impl Nemesis {
             FaultKind::Pause { .. } => ids.iter().for_each(|host| world.pause(*host)),
             FaultKind::Suspend { .. } => ids.iter().for_each(|host| world.suspend(*host)),
             FaultKind::Kill { hosts } => {
-                ids.iter().for_each(|host| world.kill(*host));
+                self.lab
+                    .unheard(|| ids.iter().for_each(|host| world.kill(*host)));
                 self.lab
                     .died(hosts, fault.duration_ns.is_some(), &world.host(ids[0]));
             }
             FaultKind::Crash { hosts } => {
-                ids.iter().for_each(|host| world.crash(*host));
+                self.lab
+                    .unheard(|| ids.iter().for_each(|host| world.crash(*host)));
                 self.lab
                     .died(hosts, fault.duration_ns.is_some(), &world.host(ids[0]));
             }

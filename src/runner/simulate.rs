@@ -16,9 +16,10 @@ use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
+use crate::locks::Locker;
+use crate::observe::Observer;
 use crate::redis::MASTER;
 use crate::scenario::{NodeClock, Scenario};
-use crate::workload::Observer;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -209,7 +210,11 @@ fn start_client(
             .with_sentinels(sentinels.clone());
         let client = LabClient {
             name: name.clone(),
-            lock: spec.build(env.clone(), &nodes),
+            locker: Locker::new(
+                env.clone(),
+                spec.build(env.clone(), &nodes),
+                observer.clone(),
+            ),
             env,
             observer: observer.clone(),
             workload: workload.clone(),

@@ -90,9 +90,9 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
         "with 0 rounds nobody ever takes the lock",
     )?;
     require(
-        workload.give_up_ms != Some(0),
-        &["workload", "give_up_ms"],
-        "a client that gives up after 0 ms never tries; leave \"give_up_ms\" out to try for ever",
+        workload.extend_every_ms != Some(0),
+        &["workload", "extend_every_ms"],
+        "a client that extends its lease every 0 ms never gets to its work",
     )?;
     workload.client.keys().try_for_each(|client| {
         faults::client_exists(scenario, client, &["workload", "client", client])
@@ -112,7 +112,7 @@ fn surroundings(scenario: &Scenario) -> Result<(), Problem> {
         drift(clock.drift_ppm, &["clocks", "host", host, "drift_ppm"])?;
     }
     require(
-        scenario.resource.fencing == Fencing::None || lock::gives_tokens(&scenario.lock),
+        scenario.resource.fencing == Fencing::None || scenario.lock.gives_tokens(),
         &["resource", "fencing"],
         "a fenced resource needs a lock whose grants carry a token, such as \"set-nx-px\" with \
          \"fencing_token = true\"",

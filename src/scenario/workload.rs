@@ -21,8 +21,22 @@ pub struct Workload {
     pub think_ms: Dist,
     /// The work between reading and writing the resource, in milliseconds.
     pub hold_ms: Dist,
+    /// If given, a client that holds the lock works for `hold_ms` without touching the
+    /// resource, then takes the lock a second time, as a function does that is called by
+    /// another which already has it; reads, works for so many milliseconds, and writes;
+    /// and gives back first the one and then the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner_ms: Option<Dist>,
+    /// A holder asks for a new lease this often while it works between reading and
+    /// writing, in milliseconds, and leaves off when it hears that the lock is lost;
+    /// absent: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extend_every_ms: Option<u64>,
+    /// How a client ends its hold.
+    #[serde(skip_serializing_if = "Ending::is_release")]
+    pub ending: Ending,
     /// A client stops trying this long after it began to try, in milliseconds, and
-    /// goes on to its next round; absent: it never stops.
+    /// goes on to its next round; 0: it tries once; absent: it never stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub give_up_ms: Option<u64>,
     /// What a client looks at just before it writes.
@@ -39,6 +53,9 @@ impl Default for Workload {
             start_ms: Dist::default(),
             think_ms: Dist::default(),
             hold_ms: Dist::default(),
+            inner_ms: None,
+            extend_every_ms: None,
+            ending: Ending::Release,
             give_up_ms: None,
             check: CheckBeforeWrite::None,
             client: BTreeMap::new(),
@@ -55,7 +72,10 @@ impl Workload {
             start_ms: own.start_ms.unwrap_or(self.start_ms),
             think_ms: own.think_ms.unwrap_or(self.think_ms),
             hold_ms: own.hold_ms.unwrap_or(self.hold_ms),
-            give_up_ms: self.give_up_ms,
+            inner_ms: own.inner_ms.or(self.inner_ms),
+            extend_every_ms: self.extend_every_ms,
+            ending: own.ending.unwrap_or(self.ending),
+            give_up_ms: own.give_up_ms.or(self.give_up_ms),
             check: self.check,
             client: BTreeMap::new(),
         }
@@ -71,6 +91,23 @@ pub enum CheckBeforeWrite {
     None,
     /// Its own clock: it leaves the write out when its lease is over (claim K2).
     Deadline,
+}
+
+/// How a client ends its hold of the lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It gives the lock back.
+    #[default]
+    Release,
+    /// It forgets it: the guard is dropped, and the process lives on.
+    Forget,
+}
+
+impl Ending {
+    fn is_release(&self) -> bool {
+        *self == Ending::Release
+    }
 }
 
 /// What one client does differently; absent: as all do.
@@ -89,6 +126,15 @@ pub struct ClientOverride {
     /// See [`Workload::hold_ms`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_ms: Option<Dist>,
+    /// See [`Workload::inner_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner_ms: Option<Dist>,
+    /// See [`Workload::ending`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// See [`Workload::give_up_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up_ms: Option<u64>,
 }
 
 #[cfg(test)]

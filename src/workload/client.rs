@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use locklab_sim::world::random::Stream;
 
-use super::Observer;
 use super::resource::{self, Refusal};
 use crate::env::Env;
-use crate::history::{ClockKind, Event, Name, Op, Outcome};
-use crate::locks::{AcquireError, DynLock, Grant};
-use crate::redis::{Client, Error};
-use crate::scenario::{CheckBeforeWrite, Dist, Workload};
+use crate::history::{Event, Name, Op, Outcome};
+use crate::locks::{Call, Guard, LockError, Locker, Owner};
+use crate::observe::Observer;
+use crate::redis::Client;
+use crate::scenario::{CheckBeforeWrite, Dist, Ending, Workload};
 
 /// One client's program and what it works with.
 pub struct LabClient<E: Env, O: Observer> {
@@ -21,24 +21,18 @@ pub struct LabClient<E: Env, O: Observer> {
     /// Who watches it.
     pub observer: O,
     /// The lock.
-    pub lock: Box<dyn DynLock>,
+    pub locker: Locker<E, O>,
     /// What to do.
     pub workload: Workload,
     /// Where the workload's own durations come from.
     pub random: Stream,
 }
 
-/// The lock as the client holds it now.
-struct Holding {
-    number: u32,
-    grant: Grant,
-}
-
 impl<E: Env, O: Observer> LabClient<E, O> {
     /// Runs all rounds.
     pub async fn run(mut self) {
-        let mut resource = Client::new(self.env.clone(), resource::HOST.into(), None);
-        self.lock.connect().await;
+        let resource = Client::new(self.env.clone(), resource::HOST.into(), None);
+        self.locker.connect().await;
         // If this fails, so will the first access, and say why.
         let _ = resource.connect().await;
         self.pass(self.workload.start_ms).await;
@@ -46,68 +40,69 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             if round > 0 {
                 self.pass(self.workload.think_ms).await;
             }
-            if let Some(holding) = self.acquire().await {
-                self.read_modify_write(&mut resource, &holding).await;
-                self.release(&holding).await;
+            if let Some(guard) = self.acquire().await {
+                self.hold(&resource, guard).await;
             }
         }
     }
 
-    /// Attempts until one is granted, or patience is over.
-    async fn acquire(&mut self) -> Option<Holding> {
-        let started_ns = self.env.now_ns(ClockKind::Monotonic);
-        loop {
-            self.observer.reach("acquiring").await;
-            let call = self.invoke(Op::Acquire);
-            match self.lock.try_acquire().await {
-                Ok(grant) => {
-                    self.complete(call, Op::Acquire, Outcome::Ok, String::new());
-                    let number = self.observer.next_grant();
-                    self.observer.record(Event::BeliefBegins {
-                        grant: number,
-                        deadline: grant.deadline,
-                        token: grant.fencing_token,
-                    });
-                    self.observer.reach("acquired").await;
-                    return Some(Holding { number, grant });
-                }
-                Err(error) => {
-                    let outcome = match &error {
-                        AcquireError::Node(e) if e.may_have_happened() => Outcome::Unknown,
-                        _ => Outcome::Failed,
-                    };
-                    self.complete(call, Op::Acquire, outcome, error.to_string());
-                }
+    /// Tries until the lock is granted, or patience is over.
+    async fn acquire(&self) -> Option<Guard<E, O>> {
+        match self.workload.give_up_ms {
+            None => Some(self.locker.acquire(Owner::ONLY).await),
+            Some(ms) => {
+                let patience = Duration::from_millis(ms);
+                self.locker.try_acquire(Owner::ONLY, patience).await.ok()
             }
-            let tried_ns = self.env.now_ns(ClockKind::Monotonic) - started_ns;
-            if self
-                .workload
-                .give_up_ms
-                .is_some_and(|ms| tried_ns >= ms * 1_000_000)
-            {
-                return None;
-            }
-            let wait = self.lock.retry().draw(&self.env);
-            self.env.sleep(wait).await;
         }
     }
 
-    async fn read_modify_write(&mut self, resource: &mut Client<E>, holding: &Holding) {
+    /// Does with the lock what it was taken for, and gives it back.
+    async fn hold(&mut self, resource: &Client<E>, mut guard: Guard<E, O>) {
+        match self.workload.inner_ms {
+            None => {
+                let work_ms = self.workload.hold_ms;
+                self.read_modify_write(resource, &mut guard, work_ms).await;
+            }
+            Some(work_ms) => {
+                // As a function under the lock that calls another which takes it too.
+                self.pass(self.workload.hold_ms).await;
+                if let Some(mut inner) = self.acquire().await {
+                    self.read_modify_write(resource, &mut inner, work_ms).await;
+                    // What came of it, the history knows.
+                    let _ = inner.release().await;
+                }
+            }
+        }
+        match self.workload.ending {
+            Ending::Release => drop(guard.release().await),
+            Ending::Forget => drop(guard),
+        }
+    }
+
+    async fn read_modify_write(
+        &mut self,
+        resource: &Client<E>,
+        guard: &mut Guard<E, O>,
+        work_ms: Dist,
+    ) {
         let showing = resource::Showing {
             client: self.name.clone(),
-            grant: holding.number,
-            token: holding.grant.fencing_token,
+            grant: guard.number(),
+            token: guard.fencing_token(),
         };
-        let call = self.invoke(Op::Read);
+        let call = Call::begin(&self.observer, Op::Read);
         let read = resource::read(resource, &showing).await;
-        self.complete_access(call, Op::Read, &read);
+        complete_access(call, &read);
         let Ok(version) = read else {
             return;
         };
         self.observer.reach("read").await;
-        self.pass(self.workload.hold_ms).await;
+        if self.work(guard, work_ms).await.is_err() {
+            return;
+        }
         if self.workload.check == CheckBeforeWrite::Deadline {
-            if self.is_over(&holding.grant) {
+            if !guard.is_valid() {
                 return;
             }
             self.observer.record(Event::Reached {
@@ -115,37 +110,30 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             });
             self.observer.reach("checked").await;
         }
-        let call = self.invoke(Op::Write);
+        let call = Call::begin(&self.observer, Op::Write);
         let written = resource::write(resource, &showing, version).await;
-        self.complete_access(call, Op::Write, &written);
+        complete_access(call, &written);
         self.observer.reach("wrote").await;
     }
 
-    async fn release(&mut self, holding: &Holding) {
-        self.observer.reach("releasing").await;
-        self.observer.record(Event::BeliefEnds {
-            grant: holding.number,
-        });
-        let call = self.invoke(Op::Release);
-        match self.lock.release(&holding.grant).await {
-            Ok(removed) => {
-                self.complete(call, Op::Release, Outcome::Ok, String::new());
-                self.observer.record(Event::Released {
-                    grant: holding.number,
-                    removed,
-                });
-            }
-            Err(error) => {
-                self.complete(call, Op::Release, outcome_of(&error), error.to_string());
+    /// Lets the time of the work pass, and extends the lease meanwhile if the workload
+    /// says so. Whoever hears that the lock is lost leaves off.
+    async fn work(&mut self, guard: &mut Guard<E, O>, time: Dist) -> Result<(), LockError> {
+        let Some(every_ms) = self.workload.extend_every_ms else {
+            self.pass(time).await;
+            return Ok(());
+        };
+        let every_ns = every_ms * 1_000_000;
+        let mut left_ns = time.sample_ns(&mut self.random);
+        while left_ns > every_ns {
+            self.env.sleep(Duration::from_nanos(every_ns)).await;
+            left_ns -= every_ns;
+            if let Err(lost @ LockError::Lost(_)) = guard.extend().await {
+                return Err(lost);
             }
         }
-        self.observer.reach("released").await;
-    }
-
-    fn is_over(&self, grant: &Grant) -> bool {
-        grant
-            .deadline
-            .is_some_and(|deadline| self.env.now_ns(deadline.clock) >= deadline.at_ns)
+        self.env.sleep(Duration::from_nanos(left_ns)).await;
+        Ok(())
     }
 
     /// Lets a drawn time pass; none at all takes no step of the world.
@@ -155,36 +143,16 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             self.env.sleep(Duration::from_nanos(time_ns)).await;
         }
     }
-
-    fn invoke(&self, op: Op) -> u32 {
-        let call = self.observer.next_call();
-        self.observer.record(Event::Invoke { call, op });
-        call
-    }
-
-    fn complete(&self, call: u32, op: Op, outcome: Outcome, detail: String) {
-        self.observer.record(Event::Complete {
-            call,
-            op,
-            outcome,
-            detail,
-        });
-    }
-
-    fn complete_access(&self, call: u32, op: Op, result: &Result<u64, Refusal>) {
-        let (outcome, detail) = match result {
-            Ok(version) => (Outcome::Ok, format!("version {version}")),
-            Err(Refusal::Fenced) => (Outcome::Failed, "a higher token was seen".into()),
-            Err(Refusal::Failed(error)) => (outcome_of(error), error.to_string()),
-        };
-        self.complete(call, op, outcome, detail);
-    }
 }
 
-fn outcome_of(error: &Error) -> Outcome {
-    if error.may_have_happened() {
-        Outcome::Unknown
-    } else {
-        Outcome::Failed
-    }
+fn complete_access<O: Observer>(call: Call<O>, result: &Result<u64, Refusal>) {
+    let (outcome, detail) = match result {
+        Ok(version) => (Outcome::Ok, format!("version {version}")),
+        Err(Refusal::Fenced) => (Outcome::Failed, "a higher token was seen".into()),
+        Err(Refusal::Failed(error)) if error.may_have_happened() => {
+            (Outcome::Unknown, error.to_string())
+        }
+        Err(Refusal::Failed(error)) => (Outcome::Failed, error.to_string()),
+    };
+    call.complete(outcome, detail);
 }

@@ -14,9 +14,9 @@ use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::Observer;
 use crate::env::Env;
 use crate::history::{Access, Event, Name};
+use crate::observe::Observer;
 use crate::redis::{Client, Error};
 use crate::scenario::Fencing;
 
@@ -114,13 +114,13 @@ where
 }
 
 /// Reads the resource: its version.
-pub async fn read<E: Env>(resource: &mut Client<E>, who: &Showing) -> Result<u64, Refusal> {
+pub async fn read<E: Env>(resource: &Client<E>, who: &Showing) -> Result<u64, Refusal> {
     ask(resource, b"READ", who, None).await
 }
 
 /// Writes the resource, computed from `based_on`: the new version.
 pub async fn write<E: Env>(
-    resource: &mut Client<E>,
+    resource: &Client<E>,
     who: &Showing,
     based_on: u64,
 ) -> Result<u64, Refusal> {
@@ -128,7 +128,7 @@ pub async fn write<E: Env>(
 }
 
 async fn ask<E: Env>(
-    resource: &mut Client<E>,
+    resource: &Client<E>,
     verb: &[u8],
     who: &Showing,
     based_on: Option<u64>,

@@ -1,0 +1,101 @@
+//! What the catalogue knows of every lock.
+
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::lock::DynLock;
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+/// The parameters of a lock, and what follows from them.
+pub trait Algorithm {
+    /// The lock as one process uses it, on these nodes.
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>;
+
+    /// The time, in milliseconds, within which somebody who keeps asking gets a lock
+    /// whose last holder is gone, with or without releasing it: what is left of the
+    /// lease, the wait between two attempts, and the attempt.
+    fn bound_ms(&self, topology: &Topology) -> u64;
+
+    /// Whether these parameters are possible, with these hosts.
+    ///
+    /// # Errors
+    /// The first that is not.
+    fn check(&self, topology: &Topology) -> Result<(), Impossible>;
+
+    /// Whether grants carry a fencing token.
+    fn gives_tokens(&self) -> bool {
+        false
+    }
+}
+
+/// A lock, for a person who chooses one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CatalogueEntry {
+    /// How a scenario names it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Who described it, or whose it is.
+    pub source: &'static str,
+    /// Its parameters with their defaults and meanings.
+    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+    /// The forms in which the matrix sets it against the problems, each with a lease of
+    /// 1 s where the lock has one: what tells it from the others (empty for the form that
+    /// most people use), and its parameters in TOML.
+    pub forms: &'static [(&'static str, &'static str)],
+}
+
+/// A parameter that is impossible although it is well formed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Impossible {
+    /// Where in the scenario it stands: `["lock", "ttl_ms"]`.
+    pub path: [&'static str; 2],
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// An error unless `possible`.
+pub(super) fn require(
+    possible: bool,
+    path: [&'static str; 2],
+    why: impl Into<String>,
+) -> Result<(), Impossible> {
+    match possible {
+        true => Ok(()),
+        false => Err(Impossible {
+            path,
+            why: why.into(),
+        }),
+    }
+}
+
+/// The check of every lock that lives on one node: `n1`.
+pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), Impossible> {
+    let nodes = topology.nodes;
+    require(
+        nodes == 1,
+        ["topology", "nodes"],
+        format!("\"{name}\" locks on one node, not on {nodes}"),
+    )
+}
+
+/// The check of every lock with a lease.
+pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
+    require(
+        ttl_ms > 0,
+        ["lock", "ttl_ms"],
+        "a lease of 0 ms is over before it begins",
+    )
+}
+
+/// The check of every client that may give up waiting for its node.
+pub(super) fn node_timeout(timeout_ms: Option<u64>) -> Result<(), Impossible> {
+    require(
+        timeout_ms != Some(0),
+        ["lock", "timeout_ms"],
+        "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait for ever",
+    )
+}

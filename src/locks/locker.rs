@@ -1,0 +1,242 @@
+//! A lock for whoever uses one: `acquire`, `try_acquire`, and a guard.
+//!
+//! ```text
+//! let guard = locker.acquire(Owner::ONLY).await;
+//! // … work, while guard.is_valid()
+//! guard.release().await?;
+//! ```
+//!
+//! Everything that a caller asks, is told, or forgets goes to an [`Observer`]: this is
+//! where a history's calls and beliefs come from.
+
+use std::rc::Rc;
+
+use super::lock::{DynLock, Grant, LockError, Owner, Request};
+use crate::env::{Duration, Env};
+use crate::history::{ClockKind, Deadline, Event, Op, Outcome};
+use crate::observe::Observer;
+
+/// A lock in the hands of a process.
+pub struct Locker<E: Env, O: Observer> {
+    env: E,
+    lock: Rc<dyn DynLock>,
+    observer: O,
+}
+
+impl<E: Env, O: Observer> Locker<E, O> {
+    /// Takes `lock` in hand.
+    pub fn new(env: E, lock: Rc<dyn DynLock>, observer: O) -> Self {
+        Self {
+            env,
+            lock,
+            observer,
+        }
+    }
+
+    /// Opens the lock's connections.
+    pub async fn connect(&self) {
+        self.lock.connect().await;
+    }
+
+    /// Tries until the lock is granted. A node that fails is as good a reason to try
+    /// again as another holder.
+    pub async fn acquire(&self, owner: Owner) -> Guard<E, O> {
+        let request = Request { owner, wait: None };
+        loop {
+            match self.attempt(request).await {
+                Ok(guard) => return guard,
+                Err(failed) => self.lock.wait(request, &failed).await,
+            }
+        }
+    }
+
+    /// Tries until the lock is granted or `wait` is over, measured by the process's
+    /// monotonic clock; at least once.
+    ///
+    /// # Errors
+    /// How the last attempt failed.
+    pub async fn try_acquire(
+        &self,
+        owner: Owner,
+        wait: Duration,
+    ) -> Result<Guard<E, O>, LockError> {
+        let started_ns = self.env.now_ns(ClockKind::Monotonic);
+        let request = || {
+            let waited_ns = self.env.now_ns(ClockKind::Monotonic) - started_ns;
+            let left = wait.saturating_sub(Duration::from_nanos(waited_ns));
+            Request {
+                owner,
+                wait: Some(left),
+            }
+        };
+        loop {
+            let failed = match self.attempt(request()).await {
+                Ok(guard) => return Ok(guard),
+                Err(failed) => failed,
+            };
+            let request = request();
+            if request.wait == Some(Duration::ZERO) {
+                self.lock.give_up(request).await;
+                return Err(failed);
+            }
+            self.lock.wait(request, &failed).await;
+        }
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Guard<E, O>, LockError> {
+        self.observer.reach("acquiring").await;
+        let call = Call::begin(&self.observer, Op::Acquire);
+        let grant = call.end(self.lock.attempt(request).await)?;
+        let guard = Guard {
+            number: self.observer.next_grant(),
+            grant,
+            env: self.env.clone(),
+            lock: self.lock.clone(),
+            observer: self.observer.clone(),
+            is_over: false,
+        };
+        guard.record_belief();
+        self.observer.reach("acquired").await;
+        Ok(guard)
+    }
+}
+
+/// A lock that is held, as far as its holder knows.
+///
+/// Give it back with [`Guard::release`]. Dropping it does not: the lock then remains
+/// until its lease is over, or, if a watchdog renews it, for as long as the process
+/// lives. The history shows it as `dropped`.
+#[must_use = "a guard that is dropped leaves the lock taken"]
+pub struct Guard<E: Env, O: Observer> {
+    number: u32,
+    grant: Grant,
+    env: E,
+    lock: Rc<dyn DynLock>,
+    observer: O,
+    is_over: bool,
+}
+
+impl<E: Env, O: Observer> Guard<E, O> {
+    /// The grant's number among those of this process.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// When its holder must stop, on its own clock; `None` if the algorithm does not
+    /// say.
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.grant.deadline
+    }
+
+    /// The number for the resource to compare, if the lock gives one.
+    pub fn fencing_token(&self) -> Option<u64> {
+        self.grant.fencing_token
+    }
+
+    /// Whether the deadline is still to come. Asks nobody; without a deadline it is
+    /// always true.
+    pub fn is_valid(&self) -> bool {
+        self.grant
+            .deadline
+            .is_none_or(|deadline| self.env.now_ns(deadline.clock) < deadline.at_ns)
+    }
+
+    /// Asks the nodes whether the lock is still this guard's. What they say is past when
+    /// it arrives.
+    ///
+    /// # Errors
+    /// If too few of them answer.
+    pub async fn is_held(&self) -> Result<bool, LockError> {
+        self.lock.is_held(&self.grant).await
+    }
+
+    /// Asks for a new full lease.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the lock is no longer this guard's.
+    pub async fn extend(&mut self) -> Result<(), LockError> {
+        let call = Call::begin(&self.observer, Op::Extend);
+        self.grant = call.end(self.lock.extend(&self.grant).await)?;
+        self.record_belief();
+        Ok(())
+    }
+
+    /// Gives the lock back; says how many keys that deleted, summed over the nodes.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the lock was no longer this guard's. Whatever the error,
+    /// the guard is gone.
+    pub async fn release(mut self) -> Result<u32, LockError> {
+        self.observer.reach("releasing").await;
+        self.is_over = true;
+        self.observer
+            .record(Event::BeliefEnds { grant: self.number });
+        let call = Call::begin(&self.observer, Op::Release);
+        let released = call.end(self.lock.release(&self.grant).await);
+        if let Ok(removed) = released {
+            let grant = self.number;
+            self.observer.record(Event::Released { grant, removed });
+        }
+        self.observer.reach("released").await;
+        released
+    }
+
+    fn record_belief(&self) {
+        self.observer.record(Event::BeliefBegins {
+            grant: self.number,
+            deadline: self.grant.deadline,
+            token: self.grant.fencing_token,
+        });
+    }
+}
+
+impl<E: Env, O: Observer> Drop for Guard<E, O> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let grant = self.number;
+            self.observer.record(Event::BeliefEnds { grant });
+            self.observer.record(Event::Dropped { grant });
+        }
+    }
+}
+
+/// A call of the history, between its invocation and its completion.
+pub(crate) struct Call<'o, O: Observer> {
+    observer: &'o O,
+    number: u32,
+    op: Op,
+}
+
+impl<'o, O: Observer> Call<'o, O> {
+    /// Takes down that `op` is called.
+    pub(crate) fn begin(observer: &'o O, op: Op) -> Self {
+        let number = observer.next_call();
+        observer.record(Event::Invoke { call: number, op });
+        Self {
+            observer,
+            number,
+            op,
+        }
+    }
+
+    /// Takes down how it ended.
+    pub(crate) fn complete(self, outcome: Outcome, detail: String) {
+        self.observer.record(Event::Complete {
+            call: self.number,
+            op: self.op,
+            outcome,
+            detail,
+        });
+    }
+
+    fn end<T>(self, result: Result<T, LockError>) -> Result<T, LockError> {
+        match &result {
+            Ok(_) => self.complete(Outcome::Ok, String::new()),
+            Err(error @ LockError::Unknown(_)) => {
+                self.complete(Outcome::Unknown, error.to_string());
+            }
+            Err(error) => self.complete(Outcome::Failed, error.to_string()),
+        }
+        result
+    }
+}

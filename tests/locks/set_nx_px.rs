@@ -1,0 +1,125 @@
+//! `set-nx-px`.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab::env::Env;
+use locklab::env::world::Simulated;
+use locklab::history::Name;
+use locklab::locks::set_nx_px::Release;
+use locklab::locks::{DynLock, LockError};
+use locklab::redis::Reply;
+
+use crate::stage::{attempt, call, lock, on_nodes};
+
+fn set_nx_px(env: &Simulated, names: &[Name], more: &str) -> Rc<dyn DynLock> {
+    let parameters = format!("name = \"set-nx-px\"\nttl_ms = 1000\n{more}");
+    lock(env, names, &parameters)
+}
+
+#[test]
+fn one_at_a_time_and_again_after_the_release() {
+    on_nodes(1, 0, async |env, names| {
+        let one = set_nx_px(&env, &names, "");
+        let other = set_nx_px(&env, &names, "");
+        let grant = attempt(&one).await.expect("the lock is free");
+        assert!(matches!(
+            attempt(&other).await,
+            Err(LockError::NotAcquired { .. })
+        ));
+        assert_eq!(one.release(&grant).await.expect("the node answers"), 1);
+        assert!(matches!(one.release(&grant).await, Err(LockError::Lost(_))));
+        attempt(&other).await.expect("the lock is free again");
+    });
+}
+
+#[test]
+fn the_lease_ends_by_itself_and_not_before_the_holder_knows() {
+    on_nodes(1, 0, async |env, names| {
+        let one = set_nx_px(&env, &names, "");
+        let other = set_nx_px(&env, &names, "");
+        let grant = attempt(&one).await.expect("the lock is free");
+        let deadline = grant.deadline.expect("it has a lease");
+        while attempt(&other).await.is_err() {
+            env.sleep(Duration::from_millis(1)).await;
+        }
+        let over_ns = env.now_ns(deadline.clock) - deadline.at_ns;
+        // The lease starts when the SET arrives, up to 5 ms after it was sent; the other
+        // notices within one round trip of up to 10 ms, its sleep of 1 ms, and Redis's
+        // millisecond.
+        assert!(
+            over_ns < 5_000_000 + 2 * 10_000_000 + 2_000_000,
+            "{over_ns} ns late"
+        );
+    });
+}
+
+/// What each release deletes when the lock has become somebody else's.
+#[test]
+fn only_del_deletes_anothers_lock() {
+    for (release, deletes) in [
+        (Release::Del, 1),
+        (Release::GetDel, 0),
+        (Release::CompareDel, 0),
+        (Release::WatchDel, 0),
+    ] {
+        let name = serde_json::to_string(&release).expect("a name");
+        on_nodes(1, 0, move |env, names| {
+            let name = name.clone();
+            async move {
+                let lock = set_nx_px(&env, &names, &format!("release = {name}"));
+                let grant = attempt(&lock).await.expect("the lock is free");
+                call(&env, &names[0], &["SET", "lock", "another's"]).await;
+                let released = lock.release(&grant).await;
+                match deletes {
+                    0 => assert!(matches!(released, Err(LockError::Lost(_))), "{name}"),
+                    _ => assert_eq!(released.expect("answers"), deletes, "{name}"),
+                }
+                let kept = call(&env, &names[0], &["EXISTS", "lock"]).await;
+                assert_eq!(kept, Reply::Integer(1 - i64::from(deletes)), "{name}");
+                // And its own it does delete.
+                call(&env, &names[0], &["DEL", "lock"]).await;
+                let grant = attempt(&lock).await.expect("the lock is free");
+                assert_eq!(lock.release(&grant).await.expect("answers"), 1, "{name}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lease_is_prolonged_for_its_holder_alone() {
+    on_nodes(1, 0, async |env, names| {
+        let lock = set_nx_px(&env, &names, "");
+        let first = attempt(&lock).await.expect("the lock is free");
+        env.sleep(Duration::from_millis(900)).await;
+        let second = lock.extend(&first).await.expect("it is still ours");
+        let by_ns =
+            second.deadline.expect("a lease").at_ns - first.deadline.expect("a lease").at_ns;
+        assert!(by_ns >= 900_000_000, "prolonged by {by_ns} ns only");
+        env.sleep(Duration::from_millis(900)).await;
+        assert_eq!(
+            call(&env, &names[0], &["EXISTS", "lock"]).await,
+            Reply::Integer(1)
+        );
+        env.sleep(Duration::from_millis(200)).await;
+        assert!(matches!(
+            lock.extend(&second).await,
+            Err(LockError::Lost(_))
+        ));
+    });
+}
+
+#[test]
+fn fencing_tokens_rise_from_grant_to_grant() {
+    on_nodes(1, 0, async |env, names| {
+        let lock = set_nx_px(&env, &names, "fencing_token = true");
+        let mut tokens = Vec::new();
+        for _ in 0..3 {
+            let grant = attempt(&lock).await.expect("the lock is free");
+            assert!(attempt(&lock).await.is_err(), "held, so no token is drawn");
+            tokens.push(grant.fencing_token.expect("a token"));
+            lock.release(&grant).await.expect("the node answers");
+        }
+        assert_eq!(tokens, [1, 2, 3]);
+    });
+}
