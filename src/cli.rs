@@ -17,8 +17,10 @@ use clap_complete::env::CompleteEnv;
 mod bug;
 mod cells;
 mod completions;
+mod cost;
 mod demo;
 mod list;
+mod matrix;
 mod pictures;
 mod progress;
 mod replay;
@@ -28,6 +30,7 @@ mod say;
 mod serve;
 mod store;
 mod sweep;
+mod table;
 mod twice;
 
 use self::bug::Bug;
@@ -60,6 +63,8 @@ Examples:
   locklab run kleppmann/k1 --on redis           the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
+  locklab matrix                                every lock against every problem
+  locklab cost                                  what every lock costs
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
   locklab serve --nodes 5                       five fake Redis nodes for other programs
 
@@ -74,6 +79,10 @@ enum Command {
     Run(run::Options),
     /// Run a scenario over a grid of parameters and chart its violation rates
     Sweep(sweep::Options),
+    /// Set every lock against every problem
+    Matrix(matrix::Options),
+    /// Measure what every lock costs, and how those fare who wait
+    Cost(cost::Options),
     /// Do a recorded run again and compare it byte for byte
     Replay(replay::Options),
     /// Serve fake Redis nodes to other programs
@@ -174,6 +183,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Demo(options)) => demo::demo(&options)?,
         Some(Command::Run(options)) => run::run(&options)?,
         Some(Command::Sweep(options)) => sweep::sweep(&options)?,
+        Some(Command::Matrix(options)) => matrix::matrix(&options)?,
+        Some(Command::Cost(options)) => cost::cost(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,

@@ -17,6 +17,7 @@ pub mod env;
 pub mod fault;
 pub mod history;
 pub mod locks;
+pub mod matrix;
 pub mod observe;
 pub mod redis;
 pub mod report;

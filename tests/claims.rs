@@ -34,8 +34,13 @@ fn every_scenario_comes_out_as_predicted() {
     for (job, cell) in jobs.iter().zip(cells) {
         let cell = cell.expect("nobody stopped it");
         let comparisons = compare(&job.scenario, &cell);
+        // Some scenarios are for measuring alone.
+        let expected = match job.scenario.expect.is_empty() {
+            true => Judgement::Unpredicted,
+            false => Judgement::AsPredicted,
+        };
         assert!(
-            worst(&comparisons) == Judgement::AsPredicted,
+            worst(&comparisons) == expected,
             "{}: {comparisons:#?}",
             job.scenario.name
         );

@@ -52,6 +52,8 @@ pub struct Setup {
     /// A process that is started again waits for so long, by the host's wall clock,
     /// before it serves anybody.
     pub restart_delay: Duration,
+    /// How many connections it takes at a time; `None`: any number.
+    pub maxclients: Option<u32>,
 }
 
 /// The clock of its host that a node goes by.
@@ -106,6 +108,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         disk: setup.disk,
         node: RefCell::new(node),
         clients: RefCell::default(),
+        maxclients: setup.maxclients,
         timer: Cell::default(),
         sooner: Notify::new(),
         exit: Notify::new(),
@@ -120,9 +123,21 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
                 Err(_) => return,
             },
         };
+        if server.is_full() {
+            host.spawn(refuse(stream));
+            continue;
+        }
         let conn = server.node.borrow_mut().accept_from(addresses(&stream));
         server.begin(conn, stream);
     }
+}
+
+/// Tells a client that there is no room for it.
+async fn refuse(mut stream: TcpStream) {
+    // Whether it hears it or not, the connection ends.
+    let _ = stream
+        .write_all(b"-ERR max number of clients reached\r\n")
+        .await;
 }
 
 /// Sleeps until the wall clock is so much further. If it is set meanwhile, so is the
@@ -154,6 +169,7 @@ struct Server {
     disk: Rc<RefCell<Disk>>,
     node: RefCell<Node>,
     clients: RefCell<BTreeMap<ConnId, Client>>,
+    maxclients: Option<u32>,
     /// The wall-clock time, in microseconds, that the timer's task sleeps for, if
     /// there is one.
     timer: Cell<Option<u64>>,
@@ -179,6 +195,11 @@ struct Client {
 
 impl Server {
     /// Takes up a connection: somebody hears what comes on it.
+    fn is_full(&self) -> bool {
+        let count = self.clients.borrow().len();
+        self.maxclients.is_some_and(|most| count >= most as usize)
+    }
+
     fn begin(self: &Rc<Self>, conn: ConnId, stream: TcpStream) {
         let (reader, writer) = stream.into_split();
         let client = Client::new(writer);

@@ -13,6 +13,9 @@
 //!   what the lock must survive. Nor do faults of clocks excuse it: a lock that
 //!   outlives its lease because a clock was set back is found here.
 //!
+//! Whoever asks for availability ([`Excuse::OwnHost`]) counts only faults of the
+//! client's own host.
+//!
 //! A fault is in effect from its beginning to its end, if it has one; a kill or a
 //! crash ends with the restart. The stretch starts afresh after each interruption, so
 //! the bound must cover what a client has to wait for at the worst: the lease of a
@@ -24,9 +27,19 @@ use super::timeline::{Timeline, is_death};
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Name, Op, Outcome, Phase, Record};
 
-pub(super) fn check(timeline: &Timeline, bound_ns: u64) -> Verdict {
+/// Whose faults excuse that a client does not get a free lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excuse {
+    /// Those of its own host, and of every host that is no client.
+    Servers,
+    /// Those of its own host alone.
+    OwnHost,
+}
+
+pub(super) fn check(timeline: &Timeline, bound_ns: u64, excuse: Excuse) -> Verdict {
     let mut watch = Watch {
         bound_ns,
+        excuse,
         free: free(timeline),
         wanting: (0..timeline.hosts).map(|_| Wanting::default()).collect(),
         hindering: 0,
@@ -75,6 +88,7 @@ fn free(timeline: &Timeline) -> Vec<Stretch> {
 
 struct Watch<'h> {
     bound_ns: u64,
+    excuse: Excuse,
     free: Vec<Stretch>,
     /// Per host.
     wanting: Vec<Wanting<'h>>,
@@ -132,7 +146,9 @@ impl<'h> Watch<'h> {
                 fault,
                 kind,
                 phase: Phase::Begins,
-            } if hinders(kind) => {
+            } if hinders(kind)
+                && (self.excuse == Excuse::Servers || self.wanting[host].client.is_some()) =>
+            {
                 self.wanting[host].faults.push(fault);
                 match self.wanting[host].client {
                     Some(_) => self.close(host, now_ns),

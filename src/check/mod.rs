@@ -29,6 +29,7 @@ mod laws;
 #[cfg(test)]
 mod story;
 
+use deadlock::Excuse;
 pub use property::{Property, UnknownProperty};
 use timeline::Timeline;
 
@@ -58,7 +59,11 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
         ),
         (
             Property::Deadlock,
-            deadlock::check(&timeline, bounds.deadlock_ns),
+            deadlock::check(&timeline, bounds.deadlock_ns, Excuse::Servers),
+        ),
+        (
+            Property::Availability,
+            deadlock::check(&timeline, bounds.deadlock_ns, Excuse::OwnHost),
         ),
     ];
     verdicts

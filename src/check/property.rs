@@ -24,13 +24,16 @@ pub enum Property {
     TokenRegression,
     /// No release deleted another client's lock.
     ForeignRelease,
-    /// A free lock is taken again within its bound while somebody wants it.
+    /// A free lock is taken again within its bound while somebody wants it and nothing
+    /// but other clients stands in the way.
     Deadlock,
+    /// The same, but a fault of nodes or of the network between them is no excuse.
+    Availability,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 8] = [
+    pub const ALL: [Property; 9] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -39,6 +42,7 @@ impl Property {
         Property::TokenRegression,
         Property::ForeignRelease,
         Property::Deadlock,
+        Property::Availability,
     ];
 
     /// Its name as scenarios, options and files spell it.
@@ -52,6 +56,7 @@ impl Property {
             Property::TokenRegression => "token-regression",
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
+            Property::Availability => "availability",
         }
     }
 
@@ -81,7 +86,11 @@ impl Property {
             }
             Property::ForeignRelease => "No release deleted another client's lock.",
             Property::Deadlock => {
-                "A free lock is taken again within its bound while somebody wants it."
+                "A free lock is taken again within its bound while somebody wants it and nothing \
+                 but other clients stands in the way."
+            }
+            Property::Availability => {
+                "The same, but a fault of nodes or of the network between them is no excuse."
             }
         }
     }
@@ -116,6 +125,10 @@ impl Property {
             Property::Deadlock => {
                 "redis.io, \"Distributed locks with Redis\": liveness property A, \
                  deadlock-free"
+            }
+            Property::Availability => {
+                "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
+                 tolerance"
             }
         }
     }

@@ -19,6 +19,27 @@ pub struct FaultSpec {
     pub duration_ms: Option<Dist>,
 }
 
+impl FaultSpec {
+    /// Forgets the hosts that are not there; says whether any remain to be struck.
+    pub fn keep_hosts(&mut self, is_there: impl Fn(&str) -> bool) -> bool {
+        let keep = |hosts: &mut Vec<Name>| {
+            hosts.retain(|host| is_there(host));
+            !hosts.is_empty()
+        };
+        match &mut self.effect {
+            Effect::Pause { on }
+            | Effect::Suspend { on }
+            | Effect::Kill { on }
+            | Effect::Crash { on }
+            | Effect::ClockStep { on, .. }
+            | Effect::ClockRate { on, .. } => keep(on),
+            Effect::Partition { link }
+            | Effect::SlowLink { link, .. }
+            | Effect::Loss { link, .. } => keep(&mut link.from) && keep(&mut link.to),
+        }
+    }
+}
+
 /// What a fault does; [`super::FaultKind`] says what each means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {

@@ -25,6 +25,11 @@ pub trait Algorithm {
     /// The first that is not.
     fn check(&self, topology: &Topology) -> Result<(), Impossible>;
 
+    /// On how many nodes the matrix and the cost table set it up.
+    fn nodes(&self) -> u32 {
+        1
+    }
+
     /// Whether grants carry a fencing token.
     fn gives_tokens(&self) -> bool {
         false
@@ -42,9 +47,9 @@ pub struct CatalogueEntry {
     pub source: &'static str,
     /// Its parameters with their defaults and meanings.
     pub parameters: &'static [(&'static str, &'static str, &'static str)],
-    /// The forms in which the matrix sets it against the problems, each with a lease of
-    /// 1 s where the lock has one: what tells it from the others (empty for the form that
-    /// most people use), and its parameters in TOML.
+    /// The forms in which the matrix sets it against the problems: what tells each from the
+    /// others (empty for the form that most people use), and its parameters in TOML, where
+    /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],
 }
 

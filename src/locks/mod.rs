@@ -62,6 +62,13 @@ macro_rules! catalogue {
                 }
             }
 
+            /// See [`Algorithm::nodes`].
+            pub fn nodes(&self) -> u32 {
+                match self {
+                    $(LockSpec::$Variant(params) => params.nodes(),)*
+                }
+            }
+
             /// See [`Algorithm::gives_tokens`].
             pub fn gives_tokens(&self) -> bool {
                 match self {
@@ -122,6 +129,7 @@ mod tests {
         for entry in CATALOGUE {
             assert!(!entry.forms.is_empty(), "{} has no form", entry.name);
             for (form, parameters) in entry.forms {
+                let parameters = parameters.replace("LEASE", "1000");
                 let text = format!("name = \"{}\"\n{parameters}", entry.name);
                 let spec: LockSpec =
                     toml::from_str(&text).unwrap_or_else(|e| panic!("{} {form}: {e}", entry.name));

@@ -265,6 +265,11 @@ impl Algorithm for Params {
         Rc::new(Redlock::new(env, nodes, self.clone()))
     }
 
+    /// Five, as the specification's example has.
+    fn nodes(&self) -> u32 {
+        5
+    }
+
     fn bound_ms(&self, topology: &Topology) -> u64 {
         // Asked in turn, and released in turn after a failure.
         let asking_ms = self.node_timeout_ms * 2 * u64::from(topology.nodes);
@@ -390,12 +395,12 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
     ],
     forms: &[
-        ("", "ttl_ms = 1000"),
-        ("no elapsed check", "ttl_ms = 1000\nelapsed_check = false"),
+        ("", "ttl_ms = LEASE"),
+        ("no elapsed check", "ttl_ms = LEASE\nelapsed_check = false"),
         (
             "monotonic clock",
-            "ttl_ms = 1000\nclock = \"monotonic\"",
+            "ttl_ms = LEASE\nclock = \"monotonic\"",
         ),
-        ("parallel", "ttl_ms = 1000\norder = \"parallel\""),
+        ("parallel", "ttl_ms = LEASE\norder = \"parallel\""),
     ],
 };

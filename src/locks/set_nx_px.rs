@@ -354,10 +354,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
     ],
     forms: &[
-        ("", "ttl_ms = 1000"),
-        ("release del", "ttl_ms = 1000\nrelease = \"del\""),
-        ("release get-del", "ttl_ms = 1000\nrelease = \"get-del\""),
-        ("release watch-del", "ttl_ms = 1000\nrelease = \"watch-del\""),
-        ("with token", "ttl_ms = 1000\nfencing_token = true"),
+        ("", "ttl_ms = LEASE"),
+        ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
+        ("release get-del", "ttl_ms = LEASE\nrelease = \"get-del\""),
+        ("release watch-del", "ttl_ms = LEASE\nrelease = \"watch-del\""),
+        ("with token", "ttl_ms = LEASE\nfencing_token = true"),
     ],
 };

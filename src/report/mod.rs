@@ -10,6 +10,7 @@ mod palette;
 mod raster;
 pub mod spacetime;
 mod svg;
+pub mod table;
 
 /// The form of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

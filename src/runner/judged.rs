@@ -80,8 +80,11 @@ struct Named<'a> {
 
 /// What the checks must be told about `scenario`.
 pub fn bounds(scenario: &Scenario) -> Bounds {
+    let bound_ms = scenario
+        .bound_ms
+        .unwrap_or_else(|| scenario.lock.bound_ms(&scenario.topology));
     Bounds {
-        deadlock_ns: scenario.lock.bound_ms(&scenario.topology) * 1_000_000,
+        deadlock_ns: bound_ms * 1_000_000,
         nodes: scenario.topology.nodes * (1 + scenario.topology.replicas),
     }
 }

@@ -40,13 +40,9 @@ pub fn compare(scenario: &Scenario, cell: &Cell) -> Vec<Comparison> {
     let judge = |(&property, &tally): (&Property, &Tally)| {
         let predicted = scenario.expect.get(&property).copied();
         let observed = tally.finding();
-        let judgement = match (predicted, observed) {
-            (Some(_), Finding::Inconclusive) => Judgement::Inconclusive,
-            (Some(Expected::Holds), Finding::Holds)
-            | (Some(Expected::Violated), Finding::Violated) => Judgement::AsPredicted,
-            (Some(_), _) => Judgement::Differs,
-            (None, Finding::Violated) if !is_implied(property, scenario) => Judgement::Differs,
-            (None, _) => Judgement::Unpredicted,
+        let judgement = match predicted {
+            None if is_implied(property, scenario) => Judgement::Unpredicted,
+            predicted => judge(predicted, observed),
         };
         Comparison {
             property,
@@ -57,6 +53,18 @@ pub fn compare(scenario: &Scenario, cell: &Cell) -> Vec<Comparison> {
         }
     };
     cell.tallies.iter().map(judge).collect()
+}
+
+/// Whether an observation bears a prediction out, or would have needed one.
+pub fn judge(predicted: Option<Expected>, observed: Finding) -> Judgement {
+    match (predicted, observed) {
+        (Some(_), Finding::Inconclusive) => Judgement::Inconclusive,
+        (Some(Expected::Holds), Finding::Holds) | (Some(Expected::Violated), Finding::Violated) => {
+            Judgement::AsPredicted
+        }
+        (Some(_), _) | (None, Finding::Violated) => Judgement::Differs,
+        (None, _) => Judgement::Unpredicted,
+    }
 }
 
 /// The worst of these judgements.
@@ -70,6 +78,8 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
     match property {
         // Every lock with a lease breaks it as soon as a holder outlives the lease.
         Property::Belief => true,
+        // So does every lock whose nodes are all out of reach.
+        Property::Availability => true,
         Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
             scenario.expect.get(&Property::Resource) == Some(&Expected::Violated)
         }

@@ -145,6 +145,7 @@ fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world
             NodeClock::Monotonic => serve::Clock::Monotonic,
         },
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
+        maxclients: spec.maxclients,
         ..Setup::default()
     };
     let starts = Cell::new(0);

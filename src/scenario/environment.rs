@@ -39,6 +39,10 @@ pub struct NodeSpec {
     /// Without so many replicas that it has heard of within ten seconds a master does not
     /// write.
     pub min_replicas_to_write: u32,
+    /// How many connections the node takes at a time; further ones are refused. Redis's
+    /// own limit is 10000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maxclients: Option<u32>,
     /// The clock that keys expire by.
     pub clock: NodeClock,
 }

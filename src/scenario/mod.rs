@@ -83,6 +83,10 @@ pub struct Scenario {
     /// What goes wrong: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
+    /// How long, in milliseconds, a lock that nobody holds may be wanted in vain; absent:
+    /// what follows from the lock's parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_ms: Option<u64>,
     /// The property that the scenario is about: its rate and its shortest violation
     /// are what a demonstration shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,6 +35,9 @@ pub struct Workload {
     /// How a client ends its hold.
     #[serde(skip_serializing_if = "Ending::is_release")]
     pub ending: Ending,
+    /// What a single client may do instead of all this; see [`ClientOverride::blocks_ms`].
+    #[serde(skip)]
+    pub blocks_ms: Option<Dist>,
     /// A client stops trying this long after it began to try, in milliseconds, and
     /// goes on to its next round; 0: it tries once; absent: it never stops.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +59,7 @@ impl Default for Workload {
             inner_ms: None,
             extend_every_ms: None,
             ending: Ending::Release,
+            blocks_ms: None,
             give_up_ms: None,
             check: CheckBeforeWrite::None,
             client: BTreeMap::new(),
@@ -75,6 +79,7 @@ impl Workload {
             inner_ms: own.inner_ms.or(self.inner_ms),
             extend_every_ms: self.extend_every_ms,
             ending: own.ending.unwrap_or(self.ending),
+            blocks_ms: own.blocks_ms,
             give_up_ms: own.give_up_ms.or(self.give_up_ms),
             check: self.check,
             client: BTreeMap::new(),
@@ -135,6 +140,10 @@ pub struct ClientOverride {
     /// See [`Workload::give_up_ms`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub give_up_ms: Option<u64>,
+    /// This client does not take the lock at all: it holds a connection to the first
+    /// node in a command that waits for so long (`BLPOP`), in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_ms: Option<Dist>,
 }
 
 #[cfg(test)]

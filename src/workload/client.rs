@@ -31,6 +31,10 @@ pub struct LabClient<E: Env, O: Observer> {
 impl<E: Env, O: Observer> LabClient<E, O> {
     /// Runs all rounds.
     pub async fn run(mut self) {
+        if let Some(time) = self.workload.blocks_ms {
+            self.pass(self.workload.start_ms).await;
+            return self.block(time).await;
+        }
         let resource = Client::new(self.env.clone(), resource::HOST.into(), None);
         self.locker.connect().await;
         // If this fails, so will the first access, and say why.
@@ -44,6 +48,16 @@ impl<E: Env, O: Observer> LabClient<E, O> {
                 self.hold(&resource, guard).await;
             }
         }
+    }
+
+    /// Holds a connection to the first node with a command that waits for what never comes.
+    async fn block(&mut self, time: Dist) {
+        let seconds = Duration::from_nanos(time.sample_ns(&mut self.random)).as_secs_f64();
+        let node = Client::new(self.env.clone(), "n1".into(), None);
+        // However it ends, the connection was held until then.
+        let _ = node
+            .call(&[b"BLPOP", b"nothing", seconds.to_string().as_bytes()])
+            .await;
     }
 
     /// Tries until the lock is granted, or patience is over.

@@ -1,0 +1,208 @@
+//! `locklab cost`: what every lock costs, and how those fare who wait for it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use clap::Args;
+use console::style;
+use serde::Serialize;
+
+use super::bug::Bug;
+use super::matrix::{chosen_rows, lock_parser};
+use super::progress::Progress;
+use super::say::{self, tell};
+use super::store::Store;
+use super::{Exit, Jobs, Out, table};
+use crate::matrix::gauge::Sample;
+use crate::matrix::plan::About;
+use crate::matrix::table::{Field, Look, Table, TableRow};
+use crate::matrix::{Gauge, Plan, Row, put_in};
+use crate::runner::pool::{self, lock};
+use crate::runner::simulate::{Keep, simulate};
+use crate::scenario::Scenario;
+use crate::{fault, stats};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab cost
+  locklab cost --lock set-nx-px --lock redlock --seeds 1000
+
+Two tables: what a lock costs (messages, latency in virtual time, work done twice), and
+liveness (the next grant after a crash, who overtakes whom, the herd at a release). The
+network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Locks, or single forms of one; by default all
+    #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
+          value_parser = lock_parser())]
+    locks: Vec<String>,
+    /// Runs for each number
+    #[arg(long, value_name = "N", default_value_t = 50,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
+    let rows = chosen_rows(&options.locks);
+    let gauges = Plan::shipped().gauges;
+    let store = Store::open(&options.out.out.join("cost"))?;
+    let mut samples = measure(options, &rows, &gauges)?;
+    let mut data = Vec::new();
+    for (about, stem, title) in [
+        (About::Cost, "cost", "What a lock costs"),
+        (About::Liveness, "liveness", "How those fare who wait"),
+    ] {
+        let gauges: Vec<&Gauge> = gauges.iter().filter(|g| g.about == about).collect();
+        let values = values(&rows, &gauges, &mut samples);
+        let title = format!("{title} ({} runs each)", stats::thousands(options.seeds));
+        let table = as_table(title, &rows, &gauges, &values);
+        tell!("{}\n", style(&table.title).for_stderr().bold());
+        tell!("{}", table.plain());
+        let part = numbers(&rows, &gauges, &values);
+        table::write(&store, stem, &table, &part)?;
+        tell!();
+        data.extend(part);
+    }
+    if options.json {
+        say::print_json(&data)?;
+    }
+    Ok(Exit::AsPredicted)
+}
+
+/// A row and what it is put into: label, scenario, overrides, lease.
+type Place = (String, String, Vec<String>, u64);
+
+fn place(row: &Row, gauge: &Gauge) -> Place {
+    let label = row.label.clone();
+    (
+        label,
+        gauge.scenario.clone(),
+        gauge.set.clone(),
+        gauge.lease_ms,
+    )
+}
+
+/// What was counted of every row in every setting; gauges of the same setting share its
+/// runs.
+fn measure(
+    options: &Options,
+    rows: &[Row],
+    gauges: &[Gauge],
+) -> anyhow::Result<BTreeMap<Place, Sample>> {
+    let mut scenarios: BTreeMap<Place, Scenario> = BTreeMap::new();
+    for row in rows {
+        for gauge in gauges {
+            let scenario = put_in(row, &gauge.scenario, &gauge.set, gauge.lease_ms);
+            scenarios.insert(place(row, gauge), scenario.map_err(|error| anyhow!(error))?);
+        }
+    }
+    let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
+    let samples: Vec<Mutex<Sample>> = places.iter().map(|_| Mutex::default()).collect();
+    let progress = Progress::new("measuring", places.len() as u64 * options.seeds);
+    let keep = Keep {
+        messages: true,
+        trace: false,
+    };
+    let run = |place: usize, seed, part: &mut Sample| {
+        let scenario = &scenarios[place];
+        let schedule = fault::expand(&scenario.fault, seed);
+        part.merge(Sample::of(
+            &simulate(scenario, seed, &schedule, keep).history,
+        ));
+    };
+    let done = |place: usize, seeds: std::ops::Range<u64>, part| {
+        lock(&samples[place]).merge(part);
+        progress.add(seeds.end - seeds.start);
+    };
+    let ranges = vec![0..options.seeds; places.len()];
+    let stop = AtomicBool::new(false);
+    let dealt = pool::deal(&ranges, options.jobs.threads(), &stop, run, done);
+    progress.clear();
+    dealt.map_err(|panicked| {
+        let name = &scenarios[panicked.job].name;
+        Bug::new(panicked, name, &[])
+    })?;
+    let samples = samples
+        .into_iter()
+        .map(|sample| sample.into_inner().unwrap_or_else(|e| e.into_inner()));
+    Ok(places.into_iter().zip(samples).collect())
+}
+
+/// The numbers, row by row.
+fn values(
+    rows: &[Row],
+    gauges: &[&Gauge],
+    samples: &mut BTreeMap<Place, Sample>,
+) -> Vec<Vec<Option<f64>>> {
+    let mut value =
+        |row: &Row, gauge: &Gauge| samples.get_mut(&place(row, gauge))?.measure(gauge.measure);
+    rows.iter()
+        .map(|row| gauges.iter().map(|gauge| value(row, gauge)).collect())
+        .collect()
+}
+
+fn as_table(title: String, rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option<f64>>]) -> Table {
+    let largest: Vec<f64> = (0..gauges.len())
+        .map(|column| {
+            let values = values.iter().filter_map(|row| row[column]);
+            values.fold(0.0, f64::max)
+        })
+        .collect();
+    let field = |value: &Option<f64>, largest: f64| match value {
+        None => Field::silent("–"),
+        Some(value) => Field {
+            text: format!("{value:.1}"),
+            look: Look::Bar(if largest > 0.0 { value / largest } else { 0.0 }),
+        },
+    };
+    let row = |(row, values): (&Row, &Vec<Option<f64>>)| TableRow {
+        label: row.label.clone(),
+        fields: values
+            .iter()
+            .zip(&largest)
+            .map(|(value, largest)| field(value, *largest))
+            .collect(),
+    };
+    Table {
+        title,
+        columns: gauges.iter().map(|gauge| gauge.title.clone()).collect(),
+        rows: rows.iter().zip(values).map(row).collect(),
+    }
+}
+
+/// One number for a program.
+#[derive(Serialize)]
+struct Number {
+    lock: &'static str,
+    row: String,
+    gauge: String,
+    title: String,
+    value: Option<f64>,
+}
+
+fn numbers(rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option<f64>>]) -> Vec<Number> {
+    let mut numbers = Vec::new();
+    for (row, values) in rows.iter().zip(values) {
+        for (gauge, value) in gauges.iter().zip(values) {
+            numbers.push(Number {
+                lock: row.entry.name,
+                row: row.label.clone(),
+                gauge: gauge.name.clone(),
+                title: gauge.title.clone(),
+                value: *value,
+            });
+        }
+    }
+    numbers
+}

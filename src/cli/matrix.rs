@@ -1,0 +1,296 @@
+//! `locklab matrix`: every lock against every problem.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use console::style;
+use serde::Serialize;
+
+use super::bug::Bug;
+use super::pictures;
+use super::progress::Progress;
+use super::say::{self, tell};
+use super::store::Store;
+use super::{Exit, Jobs, Out, report, table};
+use crate::check::Property;
+use crate::history::file::Environment;
+use crate::locks::CATALOGUE;
+use crate::matrix::table::{Field, Look, Table, TableRow};
+use crate::matrix::{Part, Plan, Problem, Row, rows};
+use crate::runner::batch::{self, Conduct, Job};
+use crate::runner::judged;
+use crate::runner::prediction::{Judgement, judge};
+use crate::runner::results::{Cell, Finding, Shortest, Tally};
+use crate::runner::simulate::Keep;
+use crate::scenario::Expected;
+use crate::stats;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab matrix
+  locklab matrix --lock set-nx-px --lock redlock --seeds 1000
+  locklab matrix --lock redlock --problem crash      one cell, with the run that shows it
+
+A lock's name stands for all its forms; a form is called as the table calls it:
+  locklab matrix --lock 'set-nx-px (release del)'
+
+Exit codes: 0 every cell as predicted; 2 some cell differs; 3 some cell is inconclusive;
+1 usage; 70 a bug in Locklab.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Locks, or single forms of one; by default all
+    #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
+          value_parser = lock_parser())]
+    locks: Vec<String>,
+    /// Problems; by default all
+    #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
+          value_parser = problem_parser())]
+    problems: Vec<String>,
+    /// Runs in each cell
+    #[arg(long, value_name = "N", default_value_t = 200,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// The names of the locks and of their forms.
+pub(super) fn lock_parser() -> PossibleValuesParser {
+    let names = CATALOGUE.iter().map(|entry| entry.name.to_owned());
+    let forms = rows().into_iter().map(|row| row.label);
+    let mut all: Vec<String> = names.chain(forms).collect();
+    all.dedup();
+    PossibleValuesParser::new(all)
+}
+
+fn problem_parser() -> PossibleValuesParser {
+    let problems = Plan::shipped().problems.into_iter();
+    PossibleValuesParser::new(problems.map(|problem| problem.name))
+}
+
+/// The rows that `names` mean; without names all.
+pub(super) fn chosen_rows(names: &[String]) -> Vec<Row> {
+    let mut rows = rows();
+    rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
+    rows
+}
+
+pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
+    let rows = chosen_rows(&options.locks);
+    let mut problems = Plan::shipped().problems;
+    problems.retain(|p| options.problems.is_empty() || options.problems.contains(&p.name));
+    let store = Store::open(&options.out.out.join("matrix"))?;
+    let places = places(&rows, &problems)?;
+    let cells = run(options, &places)?;
+    let results: Vec<CellResult> = places
+        .iter()
+        .zip(&cells)
+        .map(|(place, cell)| CellResult::of(place, cell.as_ref()))
+        .collect();
+    let table = as_table(options.seeds, &problems, &rows, &results);
+    tell!("{}\n", style(&table.title).for_stderr().bold());
+    tell!("{}", table.plain());
+    let single = results.len() == 1;
+    for (place, result) in places.iter().zip(&results) {
+        if single || !matches!(result.judgement, None | Some(Judgement::AsPredicted)) {
+            explain(place, result, &store)?;
+        }
+    }
+    table::write(&store, "matrix", &table, &results)?;
+    if options.json {
+        say::print_json(&results)?;
+    }
+    Ok(exit(&results))
+}
+
+/// A row and a problem.
+struct Place<'a> {
+    row: &'a Row,
+    problem: &'a Problem,
+    part: Part,
+}
+
+fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Place<'a>>> {
+    let pairs = rows
+        .iter()
+        .flat_map(|row| problems.iter().map(move |problem| (row, problem)));
+    pairs
+        .map(|(row, problem)| {
+            let part = Part::of(row, problem).map_err(|error| anyhow!(error))?;
+            Ok(Place { row, problem, part })
+        })
+        .collect()
+}
+
+/// The results of the places that are run, each at its place.
+fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cell>>> {
+    let mut jobs = Vec::new();
+    let mut job_of = Vec::new();
+    for place in places {
+        job_of.push(match &place.part {
+            Part::Plays { scenario, .. } => {
+                jobs.push(Job {
+                    scenario: (**scenario).clone(),
+                    parameters: vec![],
+                    seeds: 0..options.seeds,
+                });
+                Some(jobs.len() - 1)
+            }
+            Part::Cannot { .. } => None,
+        });
+    }
+    let progress = Progress::new("running", jobs.len() as u64 * options.seeds);
+    let conduct = Conduct {
+        threads: options.jobs.threads(),
+        stop: &AtomicBool::new(false),
+        progress: &|runs| progress.add(runs),
+        finished: &|_, _| {},
+    };
+    let cells = batch::run(&jobs, &conduct);
+    progress.clear();
+    let cells = cells.map_err(|panicked| {
+        let scenario = &jobs[panicked.job].scenario;
+        Bug::new(panicked, &scenario.name, &[])
+    })?;
+    Ok(job_of
+        .into_iter()
+        .map(|job| job.and_then(|job| cells[job].clone()))
+        .collect())
+}
+
+/// What came of a row in a problem.
+#[derive(Debug, Serialize)]
+struct CellResult {
+    lock: &'static str,
+    row: String,
+    problem: String,
+    property: Property,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cannot: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Expected>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observed: Option<Finding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judgement: Option<Judgement>,
+    tally: Tally,
+    /// The 95 % Wilson interval of the rate of violations.
+    interval: [f64; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shortest: Option<Shortest>,
+}
+
+impl CellResult {
+    fn of(place: &Place<'_>, cell: Option<&Cell>) -> Self {
+        let property = place.problem.property;
+        let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
+        let tally = tally.unwrap_or_default();
+        let interval = stats::wilson(tally.violated, tally.judged());
+        let (cannot, predicted) = match &place.part {
+            Part::Cannot { why } => (Some(why.clone()), None),
+            Part::Plays { predicted, .. } => (None, Some(*predicted)),
+        };
+        let observed = predicted.map(|_| tally.finding());
+        CellResult {
+            lock: place.row.entry.name,
+            row: place.row.label.clone(),
+            problem: place.problem.name.clone(),
+            property,
+            cannot,
+            predicted,
+            observed,
+            judgement: observed.map(|observed| judge(predicted, observed)),
+            tally,
+            interval: [interval.low, interval.high],
+            shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
+        }
+    }
+
+    fn field(&self) -> Field {
+        let Some(observed) = self.observed else {
+            return Field::silent("–");
+        };
+        let share = self.tally.violated as f64 / self.tally.judged().max(1) as f64;
+        let text = match observed {
+            Finding::Holds => "holds".into(),
+            Finding::Violated => format!("{:.1} %", share * 100.0),
+            Finding::Inconclusive => "inconclusive".into(),
+        };
+        let look = match (self.judgement, observed) {
+            (Some(Judgement::Differs), _) => Look::Differs,
+            (_, Finding::Holds) => Look::Holds,
+            (_, Finding::Violated) => Look::Violated(share),
+            (_, Finding::Inconclusive) => Look::Silent,
+        };
+        Field { text, look }
+    }
+}
+
+fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResult]) -> Table {
+    let title = format!(
+        "Locks against problems: violations in {} runs each",
+        stats::thousands(seeds)
+    );
+    let rows = rows.iter().zip(results.chunks(problems.len().max(1)));
+    Table {
+        title,
+        columns: problems.iter().map(|p| p.title.clone()).collect(),
+        rows: rows
+            .map(|(row, results)| TableRow {
+                label: row.label.clone(),
+                fields: results.iter().map(CellResult::field).collect(),
+            })
+            .collect(),
+    }
+}
+
+/// Shows a cell in full, with a run that is written down.
+fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
+    let (row, problem) = (&result.row, &result.problem);
+    let Part::Plays { scenario, .. } = &place.part else {
+        tell!(
+            "  {row} in {problem}: {}",
+            result.cannot.as_deref().unwrap_or_default()
+        );
+        return Ok(());
+    };
+    tell!(
+        "  {row} in {problem}: {} {}",
+        result.property,
+        report::rate(result.tally)
+    );
+    let seed = result.shortest.map_or(0, |shortest| shortest.seed);
+    let keep = Keep {
+        messages: true,
+        trace: false,
+    };
+    let run = judged::run(scenario, seed, keep);
+    let recording = judged::recording(scenario, seed, run, Environment::World);
+    let store = store.of_scenario(&format!("{row} {problem}"))?;
+    let stem = format!("seed-{seed}");
+    let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;
+    tell!("    picture  {}", kept.picture.display());
+    tell!("    replay   {}", say::replay_line(&kept.recording));
+    Ok(())
+}
+
+fn exit(results: &[CellResult]) -> Exit {
+    let of = |result: &CellResult| match result.judgement {
+        Some(Judgement::Differs) => Exit::Differs,
+        Some(Judgement::Inconclusive) => Exit::Inconclusive,
+        _ => Exit::AsPredicted,
+    };
+    results
+        .iter()
+        .map(of)
+        .fold(Exit::AsPredicted, report::worse)
+}

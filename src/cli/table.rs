@@ -1,0 +1,34 @@
+//! A table of results in all its forms, written down.
+
+use serde::Serialize;
+
+use super::say::tell;
+use super::store::Store;
+use crate::matrix::table::Table;
+use crate::report::{Format, table};
+
+/// Writes `STEM.md`, `.csv`, `.json` (which has `data` rather than the table), `.svg` and
+/// `.png`, and says so.
+pub(super) fn write(
+    store: &Store,
+    stem: &str,
+    table: &Table,
+    data: &impl Serialize,
+) -> anyhow::Result<()> {
+    let files = [
+        (
+            "md",
+            format!("# {}\n\n{}", table.title, table.markdown()).into_bytes(),
+        ),
+        ("csv", table.csv().into_bytes()),
+        ("json", serde_json::to_vec_pretty(data)?),
+        ("svg", table::draw(table, Format::Svg)?),
+        ("png", table::draw(table, Format::Png)?),
+    ];
+    tell!();
+    for (ending, contents) in files {
+        let path = store.write(&format!("{stem}.{ending}"), &contents)?;
+        tell!("  {ending:<5}{}", path.display());
+    }
+    Ok(())
+}

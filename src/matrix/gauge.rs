@@ -1,0 +1,287 @@
+//! What can be measured in a run, from its history alone.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::history::{Event, History, Message, Name, Op, Phase};
+use crate::workload::resource;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Messages on the network for each grant, from the first request for it to the end
+    /// of its release; those to the resource are not counted.
+    MessagesPerGrant,
+    /// Milliseconds from the first request to the grant: the median.
+    AcquireMedianMs,
+    /// The same: the 99th percentile.
+    #[serde(rename = "acquire-p99-ms")]
+    AcquireP99Ms,
+    /// Milliseconds from the call of release to its return: the median.
+    ReleaseMedianMs,
+    /// The share of grants that began while another client still believed in its own, in
+    /// percent: work that is done twice.
+    DoubledPercent,
+    /// Milliseconds from the death of a holder to the next grant: the median.
+    RecoveryMedianMs,
+    /// The same: the longest.
+    RecoveryMaxMs,
+    /// The share of grants that went past a client who had asked earlier, in percent.
+    OvertakingPercent,
+    /// The longest wait for a grant, in milliseconds.
+    AcquireMaxMs,
+}
+
+/// What was counted in one run, or in many.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    grants: u64,
+    /// Grants while another client believed.
+    doubled: u64,
+    /// Grants past somebody who had asked earlier.
+    overtaking: u64,
+    messages: u64,
+    acquire_ns: Vec<u64>,
+    release_ns: Vec<u64>,
+    recovery_ns: Vec<u64>,
+}
+
+impl Sample {
+    /// What a run's history shows. Its messages must have been kept.
+    pub fn of(history: &History) -> Sample {
+        let mut sample = Sample {
+            messages: history.messages.iter().filter(|m| is_the_locks(m)).count() as u64,
+            ..Sample::default()
+        };
+        let mut clients: BTreeMap<&Name, Client> = BTreeMap::new();
+        let mut orphaned_ns = None;
+        for record in &history.records {
+            let now_ns = record.at_ns;
+            match &record.event {
+                Event::Invoke {
+                    op: Op::Acquire, ..
+                } => {
+                    let client = clients.entry(&record.host).or_default();
+                    client.asked_ns.get_or_insert(now_ns);
+                }
+                Event::BeliefBegins { grant, .. } => {
+                    let client = clients.entry(&record.host).or_default();
+                    if client.believes.contains(grant) {
+                        // Prolonged, not granted anew.
+                        continue;
+                    }
+                    client.believes.push(*grant);
+                    let asked_ns = client.asked_ns.take().unwrap_or(now_ns);
+                    sample.grants += 1;
+                    sample.acquire_ns.push(now_ns - asked_ns);
+                    let others = || clients.iter().filter(|(name, _)| **name != &record.host);
+                    let earlier = |(_, other): (_, &Client)| {
+                        other.asked_ns.is_some_and(|asked| asked < asked_ns)
+                    };
+                    sample.overtaking += u64::from(others().any(earlier));
+                    let doubled = others().any(|(_, other)| !other.believes.is_empty());
+                    sample.doubled += u64::from(doubled);
+                    let orphaned_ns = orphaned_ns.take();
+                    sample
+                        .recovery_ns
+                        .extend(orphaned_ns.map(|from: u64| now_ns - from));
+                }
+                Event::BeliefEnds { grant } => {
+                    let client = clients.entry(&record.host).or_default();
+                    client.believes.retain(|open| open != grant);
+                }
+                Event::Invoke {
+                    op: Op::Release, ..
+                } => clients.entry(&record.host).or_default().releasing_ns = Some(now_ns),
+                Event::Complete {
+                    op: Op::Release, ..
+                } => {
+                    let client = clients.entry(&record.host).or_default();
+                    let began_ns = client.releasing_ns.take();
+                    sample.release_ns.extend(began_ns.map(|from| now_ns - from));
+                }
+                Event::Fault {
+                    kind,
+                    phase: Phase::Begins,
+                    ..
+                } if matches!(&**kind, "kill" | "crash") => {
+                    if let Some(dead) = clients.remove(&record.host)
+                        && !dead.believes.is_empty()
+                    {
+                        orphaned_ns = Some(now_ns);
+                    }
+                }
+                _ => {}
+            }
+        }
+        sample
+    }
+
+    /// Adds what was counted in other runs.
+    pub fn merge(&mut self, other: Sample) {
+        self.grants += other.grants;
+        self.doubled += other.doubled;
+        self.overtaking += other.overtaking;
+        self.messages += other.messages;
+        self.acquire_ns.extend(other.acquire_ns);
+        self.release_ns.extend(other.release_ns);
+        self.recovery_ns.extend(other.recovery_ns);
+    }
+
+    /// A measure of all that was counted; `None` if it never came to that.
+    pub fn measure(&mut self, measure: Measure) -> Option<f64> {
+        let share = |count: u64, all: u64| (all > 0).then(|| count as f64 / all as f64);
+        let percent = |count, all| share(count, all).map(|share| share * 100.0);
+        match measure {
+            Measure::MessagesPerGrant => share(self.messages, self.grants),
+            Measure::AcquireMedianMs => quantile_ms(&mut self.acquire_ns, 0.5),
+            Measure::AcquireP99Ms => quantile_ms(&mut self.acquire_ns, 0.99),
+            Measure::AcquireMaxMs => quantile_ms(&mut self.acquire_ns, 1.0),
+            Measure::ReleaseMedianMs => quantile_ms(&mut self.release_ns, 0.5),
+            Measure::DoubledPercent => percent(self.doubled, self.grants),
+            Measure::RecoveryMedianMs => quantile_ms(&mut self.recovery_ns, 0.5),
+            Measure::RecoveryMaxMs => quantile_ms(&mut self.recovery_ns, 1.0),
+            Measure::OvertakingPercent => percent(self.overtaking, self.grants),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Client {
+    /// Since when it wants the lock.
+    asked_ns: Option<u64>,
+    releasing_ns: Option<u64>,
+    /// The grants that it believes in.
+    believes: Vec<u32>,
+}
+
+/// Whether a message is the lock's own business.
+fn is_the_locks(message: &Message) -> bool {
+    &*message.from != resource::HOST && &*message.to != resource::HOST
+}
+
+/// The smallest sample that so great a share of them does not exceed (the nearest rank).
+fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
+    samples.sort_unstable();
+    let rank = (samples.len() as f64 * share).ceil() as usize;
+    let ns = samples.get(rank.saturating_sub(1))?;
+    Some(*ns as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Outcome, Record};
+
+    const MS: u64 = 1_000_000;
+
+    fn at(at_ms: u64, host: &str, event: Event) -> Record {
+        Record {
+            at_ns: at_ms * MS,
+            host: host.into(),
+            wall_ns: 0,
+            mono_ns: 0,
+            event,
+        }
+    }
+
+    fn asks(at_ms: u64, host: &str) -> Record {
+        let op = Op::Acquire;
+        at(at_ms, host, Event::Invoke { call: 1, op })
+    }
+
+    fn gets(at_ms: u64, host: &str) -> Record {
+        let event = Event::BeliefBegins {
+            grant: 1,
+            deadline: None,
+            token: None,
+        };
+        at(at_ms, host, event)
+    }
+
+    fn releases(from_ms: u64, to_ms: u64, host: &str) -> [Record; 3] {
+        let (call, op) = (2, Op::Release);
+        [
+            at(from_ms, host, Event::BeliefEnds { grant: 1 }),
+            at(from_ms, host, Event::Invoke { call, op }),
+            at(
+                to_ms,
+                host,
+                Event::Complete {
+                    call,
+                    op,
+                    outcome: Outcome::Ok,
+                    detail: String::new(),
+                },
+            ),
+        ]
+    }
+
+    fn check(records: Vec<Record>, measure: Measure, expected: Option<f64>) {
+        let history = History {
+            records,
+            ..History::default()
+        };
+        assert_eq!(
+            Sample::of(&history).measure(measure),
+            expected,
+            "{measure:?}"
+        );
+    }
+
+    #[test]
+    fn waits_begin_with_the_first_request() {
+        let records = vec![asks(0, "c1"), asks(200, "c1"), gets(210, "c1")];
+        check(records, Measure::AcquireMedianMs, Some(210.0));
+        check(vec![asks(0, "c1")], Measure::AcquireMedianMs, None);
+    }
+
+    #[test]
+    fn releases_are_timed() {
+        let mut records = vec![asks(0, "c1"), gets(5, "c1")];
+        records.extend(releases(10, 14, "c1"));
+        check(records, Measure::ReleaseMedianMs, Some(4.0));
+    }
+
+    #[test]
+    fn who_asked_first_and_gets_second_was_overtaken() {
+        let mut records = vec![asks(0, "c1"), asks(1, "c2"), gets(5, "c2")];
+        check(records.clone(), Measure::OvertakingPercent, Some(100.0));
+        records.extend(releases(6, 7, "c2"));
+        records.push(gets(8, "c1"));
+        check(records, Measure::OvertakingPercent, Some(50.0));
+    }
+
+    #[test]
+    fn a_grant_beside_another_doubles_the_work() {
+        let mut records = vec![asks(0, "c1"), gets(1, "c1"), asks(2, "c2")];
+        records.extend([gets(3, "c2"), gets(4, "c2")]);
+        check(records, Measure::DoubledPercent, Some(50.0));
+    }
+
+    #[test]
+    fn recovery_is_from_a_holders_death_to_the_next_grant() {
+        let dies = |host| {
+            let event = Event::Fault {
+                fault: "dies".into(),
+                kind: "kill".into(),
+                phase: Phase::Begins,
+            };
+            at(10, host, event)
+        };
+        let records = |dead| vec![asks(0, "c1"), gets(5, "c1"), dies(dead), gets(900, "c3")];
+        check(records("c1"), Measure::RecoveryMaxMs, Some(890.0));
+        check(records("c2"), Measure::RecoveryMaxMs, None);
+    }
+
+    #[test]
+    fn the_nearest_rank() {
+        let mut samples: Vec<u64> = (1..=200).map(|ms| ms * MS).collect();
+        assert_eq!(quantile_ms(&mut samples, 0.5), Some(100.0));
+        assert_eq!(quantile_ms(&mut samples, 0.99), Some(198.0));
+        assert_eq!(quantile_ms(&mut samples, 1.0), Some(200.0));
+        assert_eq!(quantile_ms(&mut [], 0.5), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Every lock against every problem, and what every lock costs.
+//!
+//! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario
+//! and the property that it puts to the test; a *gauge* is a scenario and what is measured
+//! in it. [`plan`] has both, with the predictions, as data. Each lock is put into each
+//! scenario in place of its own, with the nodes that it needs.
+
+pub mod gauge;
+pub mod plan;
+mod row;
+pub mod table;
+
+pub use plan::{Gauge, Plan, Prediction, Problem};
+pub use row::{Row, rows};
+
+use crate::scenario::{self, Expected, Fencing, Scenario};
+
+/// A lock's part in a problem.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// It is run, and this is expected of it.
+    Plays {
+        /// The problem's scenario with this lock in it.
+        scenario: Box<Scenario>,
+        /// The verdict that is predicted of the problem's property.
+        predicted: Expected,
+    },
+    /// By its nature it cannot meet the problem.
+    Cannot {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Part {
+    /// The part of `row` in `problem`.
+    ///
+    /// # Errors
+    ///
+    /// If lock and scenario do not fit together though the plan says that they do.
+    pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
+        Ok(match problem.prediction(row) {
+            Prediction::Cannot(why) => Part::Cannot { why: why.into() },
+            Prediction::Of(predicted) => {
+                let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
+                scenario.headline = Some(problem.property);
+                Part::Plays {
+                    scenario: Box::new(scenario),
+                    predicted,
+                }
+            }
+        })
+    }
+}
+
+/// A shipped scenario with this lock in place of its own, on the nodes that the lock
+/// needs, and with a resource that compares tokens if the lock gives any. Faults of hosts
+/// that are not there any more are left out. It predicts nothing.
+///
+/// # Errors
+///
+/// If lock and scenario do not fit together.
+pub fn put_in(
+    row: &Row,
+    scenario: &str,
+    sets: &[String],
+    lease_ms: u64,
+) -> Result<Scenario, String> {
+    let mut scenario = scenario::load(scenario, sets).map_err(|error| error.to_string())?;
+    scenario.lock = row.lock(lease_ms)?;
+    scenario.topology.nodes = scenario.lock.nodes();
+    if scenario.topology.nodes > 1 {
+        // Its nodes are independent of each other.
+        scenario.topology.replicas = 0;
+        scenario.topology.sentinels = 0;
+    }
+    let hosts = scenario.topology.hosts();
+    let is_there = |host: &str| hosts.iter().any(|name| name == host);
+    scenario.fault.retain(|_, fault| fault.keep_hosts(is_there));
+    if scenario.lock.gives_tokens() {
+        scenario.resource.fencing = Fencing::ReadsAndWrites;
+    }
+    scenario.expect.clear();
+    scenario.sweep = None;
+    scenario::check(&scenario).map_err(|error| format!("{}: {error}", row.label))?;
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lock_fits_into_every_problem_and_every_gauge() {
+        let plan = Plan::shipped();
+        for row in rows() {
+            for problem in &plan.problems {
+                if let Err(error) = Part::of(&row, problem) {
+                    panic!("{} in {}: {error}", row.label, problem.name);
+                }
+            }
+            for gauge in &plan.gauges {
+                if let Err(error) = put_in(&row, &gauge.scenario, &gauge.set, gauge.lease_ms) {
+                    panic!("{} in {}: {error}", row.label, gauge.name);
+                }
+            }
+        }
+    }
+}

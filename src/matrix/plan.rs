@@ -1,0 +1,133 @@
+//! The problems, the gauges, and what is predicted: `scenarios/matrix.toml`, read.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::gauge::Measure;
+use super::row::Row;
+use crate::check::Property;
+use crate::scenario::Expected;
+
+/// What the matrix consists of, beside its rows.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The columns with verdicts.
+    #[serde(rename = "problem")]
+    pub problems: Vec<Problem>,
+    /// The columns with numbers.
+    #[serde(rename = "gauge")]
+    pub gauges: Vec<Gauge>,
+}
+
+/// A problem that a lock must survive, and what is predicted of each.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// How options and files call it.
+    pub name: String,
+    /// The problem in a few words, for headings.
+    pub title: String,
+    /// The scenario that brings it about.
+    pub scenario: String,
+    /// What the scenario puts to the test.
+    pub property: Property,
+    /// The lease of every lock in it, in milliseconds.
+    #[serde(default = "default_lease_ms")]
+    pub lease_ms: u64,
+    /// What is expected of every lock that is not named below.
+    pub expect: Expected,
+    /// The locks, or single forms of one, of which something else is expected.
+    #[serde(default)]
+    other: BTreeMap<String, Expected>,
+    /// The locks, or single forms of one, that cannot meet the problem, and why.
+    #[serde(default)]
+    cannot: BTreeMap<String, String>,
+}
+
+/// Something to measure.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gauge {
+    /// How files call it.
+    pub name: String,
+    /// What is measured, for headings.
+    pub title: String,
+    /// Which table it belongs to.
+    pub about: About,
+    /// The scenario in which it is measured.
+    pub scenario: String,
+    /// Overrides of the scenario.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The lease of every lock in it, in milliseconds.
+    #[serde(default = "default_lease_ms")]
+    pub lease_ms: u64,
+    /// What is measured.
+    pub measure: Measure,
+}
+
+/// What a gauge tells about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// What a lock costs (claim K17).
+    Cost,
+    /// Whether and when those who wait get it.
+    Liveness,
+}
+
+/// What is predicted of a row in a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prediction<'p> {
+    /// This verdict.
+    Of(Expected),
+    /// The lock cannot meet the problem, for this reason.
+    Cannot(&'p str),
+}
+
+impl Plan {
+    /// The plan that ships.
+    pub fn shipped() -> Plan {
+        toml::from_str(include_str!("../../scenarios/matrix.toml"))
+            .expect("a test reads the plan that ships")
+    }
+}
+
+impl Problem {
+    /// What is predicted of `row`: by its form, else by its lock, else as of all.
+    pub fn prediction(&self, row: &Row) -> Prediction<'_> {
+        for name in [row.label.as_str(), row.entry.name] {
+            if let Some(expected) = self.other.get(name) {
+                return Prediction::Of(*expected);
+            }
+            if let Some(why) = self.cannot.get(name) {
+                return Prediction::Cannot(why);
+            }
+        }
+        Prediction::Of(self.expect)
+    }
+}
+
+/// Short against the time of a run, long against a round trip.
+fn default_lease_ms() -> u64 {
+    1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::rows;
+
+    #[test]
+    fn predictions_speak_of_locks_that_there_are() {
+        let rows = rows();
+        for problem in Plan::shipped().problems {
+            for name in problem.other.keys().chain(problem.cannot.keys()) {
+                let known = rows.iter().any(|row| row.is_called(name));
+                assert!(known, "{}: no lock is called {name:?}", problem.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The rows: every lock in every form.
+
+use crate::locks::{CATALOGUE, CatalogueEntry, LockSpec};
+
+/// A lock in one of its forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// `redlock`, or `redlock (no elapsed check)`.
+    pub label: String,
+    /// The lock.
+    pub entry: &'static CatalogueEntry,
+    /// Its parameters in TOML, with `LEASE` for the lease.
+    parameters: &'static str,
+}
+
+impl Row {
+    /// The lock with this lease, in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// If its parameters are none; a test sees to it that they are.
+    pub fn lock(&self, lease_ms: u64) -> Result<LockSpec, String> {
+        let parameters = self.parameters.replace("LEASE", &lease_ms.to_string());
+        let text = format!("name = \"{}\"\n{parameters}", self.entry.name);
+        toml::from_str(&text).map_err(|error| format!("{}: {error}", self.label))
+    }
+
+    /// Whether `name` means this row: its label, or its lock's name, which means all forms
+    /// of it.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.label == name || self.entry.name == name
+    }
+}
+
+/// Every row, in the order of the catalogue.
+pub fn rows() -> Vec<Row> {
+    let of = |entry: &'static CatalogueEntry| {
+        entry.forms.iter().map(move |(form, parameters)| Row {
+            label: match *form {
+                "" => entry.name.into(),
+                form => format!("{} ({form})", entry.name),
+            },
+            entry,
+            parameters,
+        })
+    };
+    CATALOGUE.iter().flat_map(of).collect()
+}

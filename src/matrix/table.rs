@@ -1,0 +1,188 @@
+//! A table of results, and its forms for people and programs.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+/// Rows and columns with a heading each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// The headings of the columns.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+}
+
+/// One row of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TableRow {
+    /// Its heading.
+    pub label: String,
+    /// A field for each column.
+    pub fields: Vec<Field>,
+}
+
+/// What stands where a row and a column meet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Field {
+    /// For a person.
+    pub text: String,
+    /// What it says.
+    pub look: Look,
+}
+
+/// What a field says, apart from its text.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "share")]
+pub enum Look {
+    /// Nothing went wrong.
+    Holds,
+    /// Something did, in this share of the runs.
+    Violated(f64),
+    /// The runs came out other than predicted.
+    Differs,
+    /// Nothing can be said.
+    Silent,
+    /// A number, as a share of the largest in its column.
+    Bar(f64),
+}
+
+impl Table {
+    /// As a table in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("| | {} |\n", self.columns.join(" | "));
+        text += &format!("|:--{}|\n", "|:--".repeat(self.columns.len()));
+        for row in &self.rows {
+            let fields: Vec<String> = row.fields.iter().map(Field::marked).collect();
+            // A string takes all that is written to it.
+            let _ = writeln!(text, "| {} | {} |", row.label, fields.join(" | "));
+        }
+        text
+    }
+
+    /// As comma-separated values (RFC 4180).
+    pub fn csv(&self) -> String {
+        let mut text = csv_line(["lock"].into_iter().chain(strs(&self.columns)));
+        for row in &self.rows {
+            let fields = row.fields.iter().map(|field| field.text.as_str());
+            text += &csv_line([row.label.as_str()].into_iter().chain(fields));
+        }
+        text
+    }
+
+    /// For a terminal: headings by number, since they are long, and columns as wide as
+    /// their contents.
+    pub fn plain(&self) -> String {
+        let numbers: Vec<String> = (1..=self.columns.len()).map(|n| format!("({n})")).collect();
+        let mut lines = vec![(String::new(), numbers)];
+        for row in &self.rows {
+            let fields = row.fields.iter().map(Field::marked).collect();
+            lines.push((row.label.clone(), fields));
+        }
+        let width = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| text.chars().count()).max().unwrap_or(0)
+        };
+        let label_width = width(&mut lines.iter().map(|(label, _)| label));
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| width(&mut lines.iter().map(|(_, fields)| &fields[column])))
+            .collect();
+        let mut text = String::new();
+        for (label, fields) in &lines {
+            let _ = write!(text, "  {label:<label_width$}");
+            for (field, width) in fields.iter().zip(&widths) {
+                let _ = write!(text, "  {field:<width$}");
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        for (number, column) in self.columns.iter().enumerate() {
+            let _ = writeln!(text, "  ({}) {column}", number + 1);
+        }
+        text
+    }
+}
+
+impl Field {
+    /// A field of which nothing can be said.
+    pub fn silent(text: impl Into<String>) -> Self {
+        Field {
+            text: text.into(),
+            look: Look::Silent,
+        }
+    }
+
+    /// Its text, with a mark if it is not as predicted.
+    fn marked(&self) -> String {
+        match self.look {
+            Look::Differs => format!("{} (!)", self.text),
+            _ => self.text.clone(),
+        }
+    }
+}
+
+fn strs(texts: &[String]) -> impl Iterator<Item = &str> {
+    texts.iter().map(String::as_str)
+}
+
+fn csv_line<'t>(fields: impl Iterator<Item = &'t str>) -> String {
+    let quoted = fields.map(|field| match field.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_owned(),
+    });
+    let mut line = quoted.collect::<Vec<_>>().join(",");
+    line.push_str("\r\n");
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let field = |text: &str, look| Field {
+            text: text.into(),
+            look,
+        };
+        Table {
+            title: "t".into(),
+            columns: vec!["crash".into(), "pause, long".into()],
+            rows: vec![
+                TableRow {
+                    label: "setnx".into(),
+                    fields: vec![
+                        field("holds", Look::Holds),
+                        field("12.0 %", Look::Violated(0.12)),
+                    ],
+                },
+                TableRow {
+                    label: "other (form)".into(),
+                    fields: vec![field("0", Look::Differs), Field::silent("–")],
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_three_forms() {
+        insta::assert_snapshot!(table().markdown(), @r"
+        | | crash | pause, long |
+        |:--|:--|:--|
+        | setnx | holds | 12.0 % |
+        | other (form) | 0 (!) | – |
+        ");
+        insta::assert_snapshot!(table().csv().replace("\r\n", "\n"), @r#"
+        lock,crash,"pause, long"
+        setnx,holds,12.0 %
+        other (form),0,–
+        "#);
+        insta::assert_snapshot!(table().plain(), @r"
+                      (1)    (2)
+        setnx         holds  12.0 %
+        other (form)  0 (!)  –
+        (1) crash
+        (2) pause, long
+        ");
+    }
+}
