@@ -25,6 +25,10 @@ pub const POINTS: &[(&str, &str)] = &[
         "has looked at its deadline just before the write; only with check = \"deadline\"",
     ),
     ("wrote", "its write was answered"),
+    (
+        "renewing",
+        "its watchdog is about to renew the lease, whatever the client does meanwhile",
+    ),
     ("releasing", "is about to call release"),
     (
         "deleting",

@@ -94,6 +94,8 @@ catalogue! {
     set_nx_px => SetNxPx,
     /// N independent nodes, a majority of them, and a validity time.
     redlock => Redlock,
+    /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
+    redisson => Redisson,
 }
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.

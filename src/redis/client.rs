@@ -58,7 +58,7 @@ pub struct Client<E: Env> {
 }
 
 /// The one connection, and how it is found.
-struct Line<E: Env> {
+pub(super) struct Line<E: Env> {
     connection: Option<Connection<E::Stream>>,
     discovery: Option<Discovery<E>>,
 }
@@ -68,18 +68,11 @@ impl<E: Env> Client<E> {
     /// for the reply together; `None` waits for ever. Whether `node` is a node's name or
     /// stands for a master that sentinels know, [`Env::target`] says.
     pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
-        let discovery = match env.target(&node) {
-            Target::Node(_) => None,
-            Target::Master { sentinels } => Some(Discovery::new(env.clone(), sentinels)),
-        };
         Self {
+            line: Mutex::new(Line::new(&env, &node)),
             env,
             node,
             limit,
-            line: Mutex::new(Line {
-                connection: None,
-                discovery,
-            }),
         }
     }
 
@@ -156,9 +149,8 @@ impl<E: Env> Exclusive<'_, E> {
         // Put back only when the reply has come.
         let kept = line.connection.take();
         let calling = async {
-            let discovery = line.discovery.as_ref();
             let mut connection = match kept {
-                Some(kept) if discovery.is_none_or(Discovery::is_current) => kept,
+                Some(kept) if line.is_current() => kept,
                 _ => line.open(env, node).await?,
             };
             sent = true;
@@ -191,8 +183,25 @@ impl<E: Env> Exclusive<'_, E> {
 }
 
 impl<E: Env> Line<E> {
+    /// The way to `node`, or to the master that sentinels know, as [`Env::target`] says.
+    pub(super) fn new(env: &E, node: &Name) -> Self {
+        let discovery = match env.target(node) {
+            Target::Node(_) => None,
+            Target::Master { sentinels } => Some(Discovery::new(env.clone(), sentinels)),
+        };
+        Self {
+            connection: None,
+            discovery,
+        }
+    }
+
+    /// Whether it still leads to where it led.
+    pub(super) fn is_current(&self) -> bool {
+        self.discovery.as_ref().is_none_or(Discovery::is_current)
+    }
+
     /// Connects to the node, or to the one that is the master now.
-    async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
+    pub(super) async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
         match &mut self.discovery {
             Some(discovery) => discovery.connect().await,
             None => Ok(Connection::new(env.connect(node).await?)),

@@ -3,6 +3,7 @@
 
 mod client;
 mod locker;
+mod redisson;
 mod redlock;
 mod set_nx_px;
 mod stage;

@@ -1,0 +1,213 @@
+//! What all locks of the family have in common, after `RedissonBaseLock`: who they are
+//! to the node, how they send, and how a grant is kept alive and given back.
+
+use std::rc::Rc;
+
+use super::names::{Identity, latch, uuid};
+use super::params::{Lease, Shared, now_ns};
+use super::resend::Resending;
+use super::watchdog::{Renew, Watchdog};
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::locks::{Grant, LockError, Owner};
+use crate::redis::{Error, Reply, Script};
+
+/// One lock of the family, as one process uses it.
+pub(in crate::locks) struct Base<E: Env> {
+    /// The process's world.
+    pub(in crate::locks) env: E,
+    /// The key of the lock.
+    pub(in crate::locks) key: String,
+    /// The node, for everything but renewals.
+    pub(in crate::locks) node: Rc<Resending<E>>,
+    /// The family's parameters.
+    pub(in crate::locks) shared: Shared,
+    identity: Identity,
+    renewals: Rc<Resending<E>>,
+    renew: Rc<Script>,
+    watchdog: Watchdog<E>,
+}
+
+impl<E: Env> Base<E> {
+    /// The lock at `key` of `node`, in the process of this identity; its watchdog renews
+    /// by the script that only looks for the holder's field.
+    pub(in crate::locks) fn new(
+        env: E,
+        identity: Identity,
+        node: &Name,
+        key: &str,
+        shared: Shared,
+    ) -> Self {
+        let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
+        let renewals = client();
+        let renew = Rc::new(Script::new(include_str!("../scripts/redisson_renew.lua")));
+        let renewing: Renew = {
+            let (renewals, renew, identity) = (renewals.clone(), renew.clone(), identity.clone());
+            let (key, lease_ms) = (key.to_owned(), shared.lease.ms().to_string());
+            Rc::new(move |owner| {
+                let (renewals, renew) = (renewals.clone(), renew.clone());
+                let (key, lease_ms) = (key.clone(), lease_ms.clone());
+                let holder = identity.holder(owner);
+                Box::pin(async move {
+                    let reply = renewals.run(&renew, &[&key], &[&lease_ms, &holder]).await?;
+                    Ok(reply.integer() == Some(1))
+                })
+            })
+        };
+        Self {
+            node: client(),
+            watchdog: Watchdog::new(env.clone(), shared.lease.ms(), shared.on_error, renewing),
+            key: key.to_owned(),
+            identity,
+            renewals,
+            renew,
+            shared,
+            env,
+        }
+    }
+
+    /// Opens the connections that will be needed.
+    pub(in crate::locks) async fn connect(&self) {
+        // If this fails, so will the first command, and say why.
+        let _ = self.node.once().connect().await;
+        if let Lease::Renewed { .. } = self.shared.lease {
+            let _ = self.renewals.once().connect().await;
+        }
+    }
+
+    /// An owner as the nodes know it: the field of the lock's hash.
+    pub(in crate::locks) fn holder(&self, owner: Owner) -> String {
+        self.identity.holder(owner)
+    }
+
+    /// The lease, as a script takes it.
+    pub(in crate::locks) fn lease_ms(&self) -> String {
+        self.shared.lease.ms().to_string()
+    }
+
+    /// What an owner has got who asked when its clock said `started_ns`. From now on the
+    /// watchdog renews it, unless the user gave a lease.
+    pub(in crate::locks) fn granted(
+        &self,
+        owner: Owner,
+        started_ns: u64,
+        fencing_token: Option<u64>,
+    ) -> Grant {
+        if let Lease::Renewed { .. } = self.shared.lease {
+            self.watchdog.watch(owner);
+        }
+        Grant {
+            owner,
+            token: self.holder(owner),
+            deadline: self.shared.lease.deadline(started_ns),
+            fencing_token,
+        }
+    }
+
+    /// The watchdog's script, by hand.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the lock is not the holder's any more.
+    pub(in crate::locks) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = now_ns(&self.env);
+        let arguments = [&*self.lease_ms(), &grant.token];
+        let reply = self.node.run(&self.renew, &[&self.key], &arguments).await?;
+        match reply.integer() {
+            Some(1) => Ok(Grant {
+                deadline: self.shared.lease.deadline(started_ns),
+                ..grant.clone()
+            }),
+            _ => Err(not_the_owner()),
+        }
+    }
+
+    /// Runs a script that gives the lock back, and ends the renewals whatever comes of
+    /// it; how many keys were deleted.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the script says that the lock is not the holder's.
+    pub(in crate::locks) async fn release(
+        &self,
+        grant: &Grant,
+        script: &Script,
+        keys: &[&str],
+        arguments: &[&str],
+    ) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        let reply = self.node.run(script, keys, arguments).await;
+        self.end_renewal(grant.owner);
+        freed(&reply?)
+    }
+
+    /// Runs a script that keeps its answer in a key, which is deleted when the answer has
+    /// arrived. Its keys are `keys` and that one; its arguments `arguments`, and for how
+    /// long the answer is kept.
+    ///
+    /// # Errors
+    /// As [`Base::release`].
+    pub(in crate::locks) async fn release_latched(
+        &self,
+        grant: &Grant,
+        script: &Script,
+        keys: &[&str],
+        arguments: &[&str],
+    ) -> Result<u32, LockError> {
+        let resend = self.shared.resend;
+        let latch = latch(&self.key, &uuid(&self.env));
+        // As long as the request may be sent again.
+        let kept_ms = (resend.round_ms() * u64::from(resend.times.max(1))).to_string();
+        let keys = [keys, &[&latch]].concat();
+        let arguments = [arguments, &[&kept_ms]].concat();
+        let released = self.release(grant, script, &keys, &arguments).await;
+        let node = self.node.clone();
+        self.env.spawn(async move {
+            // Else it expires.
+            let _ = node.once().call(&[b"DEL", latch.as_bytes()]).await;
+        });
+        released
+    }
+
+    /// The owner has given a hold back.
+    pub(in crate::locks) fn end_renewal(&self, owner: Owner) {
+        self.watchdog.unwatch(owner);
+    }
+
+    /// Whether the node knows the holder.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub(in crate::locks) async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let command = [b"HEXISTS", self.key.as_bytes(), grant.token.as_bytes()];
+        let reply = self.node.again(|| self.node.once().call(&command)).await?;
+        Ok(reply.integer() == Some(1))
+    }
+}
+
+/// What a script that gives a lock back has said: nil, 0 or 1.
+fn freed(reply: &Reply) -> Result<u32, LockError> {
+    match reply.integer() {
+        Some(keys) => Ok(keys as u32),
+        None => Err(not_the_owner()),
+    }
+}
+
+/// Redisson's `IllegalMonitorStateException`.
+pub(in crate::locks) fn not_the_owner() -> LockError {
+    LockError::Lost("attempt to unlock a lock that is not locked by this owner".into())
+}
+
+/// What is left of somebody's lease, by a reply of PTTL.
+pub(in crate::locks) fn taken(pttl_ms: i64) -> LockError {
+    LockError::NotAcquired {
+        why: "somebody holds it".into(),
+        free_in: u64::try_from(pttl_ms).ok().map(Duration::from_millis),
+    }
+}
+
+/// A reply that no script of ours gives.
+pub(in crate::locks) fn unexpected<E: Env>(node: &Resending<E>, reply: &Reply) -> LockError {
+    LockError::Node(Error::Refused {
+        node: node.once().node().clone(),
+        text: format!("an answer that is none: {reply:?}"),
+    })
+}

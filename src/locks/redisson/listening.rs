@@ -1,0 +1,109 @@
+//! Waiting for a message that says that the lock is free.
+//!
+//! All owners of a process share one subscription, from when the first of them begins to
+//! wait until the last has the lock or gives up. A message wakes one of them.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use tokio::sync::Mutex;
+
+use crate::env::{Duration, Env, timeout};
+use crate::history::Name;
+use crate::locks::{Owner, Request};
+use crate::redis::{Error, Subscription};
+
+/// What the release publishes (`LockPubSub.UNLOCK_MESSAGE`).
+pub(in crate::locks) const UNLOCKED: &str = "0";
+
+/// How long Redisson waits for a subscription (`subscriptionTimeout`), in milliseconds.
+pub(in crate::locks) const SUBSCRIBE_LIMIT_MS: u64 = 7_500;
+
+/// Where a process listens for its turn.
+pub(in crate::locks) struct Listening<E: Env> {
+    env: E,
+    node: Name,
+    channel: String,
+    /// The messages that say that the lock is free.
+    wakers: &'static [&'static str],
+    subscription: Mutex<Option<Rc<Subscription>>>,
+    listeners: RefCell<BTreeSet<Owner>>,
+}
+
+impl<E: Env> Listening<E> {
+    /// Nobody listens yet.
+    pub(in crate::locks) fn new(
+        env: E,
+        node: Name,
+        channel: String,
+        wakers: &'static [&'static str],
+    ) -> Self {
+        Self {
+            env,
+            node,
+            channel,
+            wakers,
+            subscription: Mutex::default(),
+            listeners: RefCell::default(),
+        }
+    }
+
+    /// The first time it only subscribes, for the lock may have come free before that
+    /// and has to be asked for again. From then on it waits for a message, or until the
+    /// lock comes free of itself, as far as the owner was told; `None`: never.
+    ///
+    /// # Errors
+    /// If there is no subscription within [`SUBSCRIBE_LIMIT_MS`].
+    pub(in crate::locks) async fn wait(
+        &self,
+        request: Request,
+        free_in: Option<Duration>,
+    ) -> Result<(), Error> {
+        let limit = Duration::from_millis(SUBSCRIBE_LIMIT_MS);
+        let limit = request.wait.map_or(limit, |left| limit.min(left));
+        let is_new = self.listeners.borrow_mut().insert(request.owner);
+        let subscription = match self.subscription(limit).await {
+            Ok(subscription) => subscription,
+            Err(error) => {
+                self.leave(request.owner).await;
+                return Err(error);
+            }
+        };
+        if !is_new {
+            self.env.reach("waiting").await;
+            let limit = [free_in, request.wait].into_iter().flatten().min();
+            // Whichever is first.
+            let _ = timeout(&self.env, limit, self.woken(&subscription)).await;
+        }
+        Ok(())
+    }
+
+    async fn subscription(&self, limit: Duration) -> Result<Rc<Subscription>, Error> {
+        let mut shared = self.subscription.lock().await;
+        if let Some(subscription) = &*shared {
+            return Ok(subscription.clone());
+        }
+        let opening = Subscription::open(&self.env, &self.node, &self.channel, Some(limit));
+        let subscription = Rc::new(opening.await?);
+        *shared = Some(subscription.clone());
+        Ok(subscription)
+    }
+
+    async fn woken(&self, subscription: &Subscription) {
+        loop {
+            let message = subscription.next().await;
+            if self.wakers.iter().any(|waker| waker.as_bytes() == message) {
+                return;
+            }
+        }
+    }
+
+    /// The owner has the lock, or gives up: with the last the subscription ends.
+    pub(in crate::locks) async fn leave(&self, owner: Owner) {
+        let was_listening = self.listeners.borrow_mut().remove(&owner);
+        if was_listening && self.listeners.borrow().is_empty() {
+            self.subscription.lock().await.take();
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The parameters that all locks of the family have.
+
+use super::resend::Resend;
+use super::watchdog::OnError;
+use crate::env::Env;
+use crate::history::{ClockKind, Deadline};
+use crate::locks::PATIENCE_MS;
+use crate::locks::algorithm::{Impossible, require};
+
+/// Makes a lock's `Params`: the family's, then its own. Each field is documented as in a
+/// struct; `shared()` gives the family's part.
+macro_rules! params {
+    ($(#[$doc:meta])* pub struct Params { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Params {
+            /// The lease that the user gives, in milliseconds: `lock(lease)`. Absent:
+            /// `lock()`, and the watchdog renews a lease of `watchdog_ms`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub lease_ms: Option<u64>,
+            /// The lease that the watchdog renews every third of it, in milliseconds.
+            #[serde(default = "crate::locks::redisson::params::default_watchdog_ms")]
+            pub watchdog_ms: u64,
+            /// What the watchdog does when a renewal fails.
+            #[serde(default)]
+            pub on_error: crate::locks::redisson::watchdog::OnError,
+            /// How often a command is sent again whose reply does not come.
+            #[serde(default = "crate::locks::redisson::params::default_resend")]
+            pub resend: u32,
+            /// How long to wait for a reply, connecting included, in milliseconds.
+            #[serde(default = "crate::locks::redisson::params::default_reply_timeout_ms")]
+            pub reply_timeout_ms: u64,
+            /// How long to wait then before the command is sent again, in milliseconds.
+            #[serde(default = "crate::locks::redisson::params::default_resend_interval_ms")]
+            pub resend_interval_ms: u64,
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        impl Params {
+            /// What all locks of the family have.
+            fn shared(&self) -> crate::locks::redisson::params::Shared {
+                crate::locks::redisson::params::Shared {
+                    lease: crate::locks::redisson::params::Lease::new(
+                        self.lease_ms,
+                        self.watchdog_ms,
+                    ),
+                    on_error: self.on_error,
+                    resend: crate::locks::redisson::resend::Resend {
+                        times: self.resend,
+                        reply_timeout_ms: self.reply_timeout_ms,
+                        interval_ms: self.resend_interval_ms,
+                    },
+                }
+            }
+        }
+    };
+}
+
+/// The catalogue's lines for the family's parameters, then for a lock's own.
+macro_rules! parameters {
+    ($($own:expr),* $(,)?) => {
+        &[
+            (
+                "lease_ms",
+                "none",
+                "the lease that the user gives; none: the watchdog renews it",
+            ),
+            (
+                "watchdog_ms",
+                "30000",
+                "the lease that the watchdog renews every third of it",
+            ),
+            (
+                "on_error",
+                "stop",
+                "stop | retry: what the watchdog does when a renewal fails",
+            ),
+            (
+                "resend",
+                "3",
+                "how often a command is sent again whose reply does not come",
+            ),
+            ("reply_timeout_ms", "3000", "how long to wait for a reply"),
+            (
+                "resend_interval_ms",
+                "1500",
+                "how long to wait then before sending again",
+            ),
+            $($own,)*
+        ]
+    };
+}
+
+pub(in crate::locks) use {parameters, params};
+
+/// The family's parameters, as its parts use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::locks) struct Shared {
+    /// For how long the lock is taken.
+    pub lease: Lease,
+    /// What the watchdog does when a renewal fails.
+    pub on_error: OnError,
+    /// What is sent again.
+    pub resend: Resend,
+}
+
+impl Shared {
+    /// See [`Algorithm::bound_ms`](crate::locks::Algorithm::bound_ms), for a lock whose
+    /// waiters are ready to ask again `wait_ms` after the lease is over: one command may
+    /// be under way that is not answered, and the next one is.
+    pub(in crate::locks) fn bound_ms(&self, wait_ms: u64) -> u64 {
+        self.lease.ms() + wait_ms + self.resend.round_ms() + PATIENCE_MS
+    }
+
+    /// Whether these are possible.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(in crate::locks) fn check(&self) -> Result<(), Impossible> {
+        let over = "a lease of 0 ms is over before it begins";
+        match self.lease {
+            Lease::Given { ms } => require(ms > 0, ["lock", "lease_ms"], over)?,
+            Lease::Renewed { ms } => require(
+                ms >= 3,
+                ["lock", "watchdog_ms"],
+                "a watchdog renews every third of the lease, so it needs 3 ms at least",
+            )?,
+        }
+        require(
+            self.resend.reply_timeout_ms > 0,
+            ["lock", "reply_timeout_ms"],
+            "a client that waits 0 ms never gets a reply",
+        )
+    }
+}
+
+/// For how long a lock is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::locks) enum Lease {
+    /// For so many milliseconds, whatever happens: `lock(lease)`.
+    Given {
+        /// The lease.
+        ms: u64,
+    },
+    /// Until it is given back; the watchdog renews it before so many milliseconds have
+    /// passed: `lock()`.
+    Renewed {
+        /// The lease.
+        ms: u64,
+    },
+}
+
+impl Lease {
+    pub(in crate::locks) fn new(given_ms: Option<u64>, renewed_ms: u64) -> Self {
+        match given_ms {
+            Some(ms) => Lease::Given { ms },
+            None => Lease::Renewed { ms: renewed_ms },
+        }
+    }
+
+    /// What the node is told, in milliseconds.
+    pub(in crate::locks) fn ms(self) -> u64 {
+        let (Lease::Given { ms } | Lease::Renewed { ms }) = self;
+        ms
+    }
+
+    /// What the holder may rely on, of a lease that was asked for when its clock said
+    /// `started_ns`. A watchdog tells its user nothing.
+    pub(in crate::locks) fn deadline(self, started_ns: u64) -> Option<Deadline> {
+        match self {
+            Lease::Given { ms } => Some(Deadline {
+                clock: CLOCK,
+                at_ns: started_ns + ms * 1_000_000,
+            }),
+            Lease::Renewed { .. } => None,
+        }
+    }
+}
+
+/// The clock that a careful holder measures its lease by. Redisson itself tells nobody
+/// that a lease is over.
+const CLOCK: ClockKind = ClockKind::Monotonic;
+
+/// The time on the clock by which leases are measured.
+pub(in crate::locks) fn now_ns(env: &impl Env) -> u64 {
+    env.now_ns(CLOCK)
+}
+
+/// Redisson's `lockWatchdogTimeout`.
+pub(in crate::locks) fn default_watchdog_ms() -> u64 {
+    30_000
+}
+
+/// `retryAttempts` of Redisson 3.23.5.
+pub(in crate::locks) fn default_resend() -> u32 {
+    3
+}
+
+/// `timeout` of Redisson.
+pub(in crate::locks) fn default_reply_timeout_ms() -> u64 {
+    3_000
+}
+
+/// `retryInterval` of Redisson 3.23.5.
+pub(in crate::locks) fn default_resend_interval_ms() -> u64 {
+    1_500
+}

@@ -1,0 +1,140 @@
+//! The watchdog: renews the lease of a lock for as long as its process lives, unless it
+//! is given back.
+//!
+//! A timer fires when a third of the lease has passed and renews by script, if the hold
+//! is still there. *True*: the timer is set again. *False*: the watchdog stops. An
+//! *error*: see [`OnError`]. One timer serves all owners of a lock in a process, and
+//! renews for the first of them, as in Redisson 3.23.5.
+//!
+//! Redisson sends renewals through the pool from which all its commands take their
+//! connections, so one that waits for its reply does not hold up the others. Here the
+//! watchdog has a connection of its own, which comes to the same.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::{Duration, Env};
+use crate::locks::Owner;
+use crate::locks::lock::Boxed;
+use crate::redis::Error;
+
+/// Renews the hold of an owner; whether there still is one.
+pub(in crate::locks) type Renew = Rc<dyn Fn(Owner) -> Boxed<'static, Result<bool, Error>>>;
+
+/// What the watchdog does when a renewal fails, after all resending.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    /// It never renews again, until the lock is taken anew: Redisson before 3.43.
+    #[default]
+    Stop,
+    /// It tries again when another third of the lease has passed: Redisson since.
+    Retry,
+}
+
+/// The watchdog of one lock in one process.
+pub(in crate::locks) struct Watchdog<E: Env> {
+    env: E,
+    period: Duration,
+    on_error: OnError,
+    renew: Renew,
+    watched: Rc<RefCell<Watched>>,
+}
+
+/// For whom the lock is renewed.
+#[derive(Default)]
+struct Watched {
+    /// Owners in the order of their coming, and how often each has the lock.
+    holders: Vec<(Owner, u32)>,
+    /// The number of the timer that runs. An older one that wakes up ends.
+    timer: u64,
+}
+
+impl<E: Env> Watchdog<E> {
+    /// A watchdog that renews leases of `lease_ms`.
+    pub(in crate::locks) fn new(env: E, lease_ms: u64, on_error: OnError, renew: Renew) -> Self {
+        Self {
+            env,
+            period: Duration::from_millis(lease_ms) / 3,
+            on_error,
+            renew,
+            watched: Rc::default(),
+        }
+    }
+
+    /// `owner` has taken the lock once more.
+    pub(in crate::locks) fn watch(&self, owner: Owner) {
+        let mut watched = self.watched.borrow_mut();
+        let is_first = watched.holders.is_empty();
+        let known = watched.holders.iter_mut().find(|(known, _)| *known == owner);
+        match known {
+            Some((_, holds)) => *holds += 1,
+            None => watched.holders.push((owner, 1)),
+        }
+        if is_first {
+            watched.timer += 1;
+            let timer = Timer {
+                env: self.env.clone(),
+                period: self.period,
+                on_error: self.on_error,
+                renew: self.renew.clone(),
+                watched: self.watched.clone(),
+                number: watched.timer,
+            };
+            self.env.spawn(timer.run());
+        }
+    }
+
+    /// `owner` has given the lock back once, or tried to. With the last hold of the last
+    /// owner the renewals end.
+    pub(in crate::locks) fn unwatch(&self, owner: Owner) {
+        let mut watched = self.watched.borrow_mut();
+        for (known, holds) in &mut watched.holders {
+            if *known == owner {
+                *holds -= 1;
+            }
+        }
+        watched.holders.retain(|(_, holds)| *holds > 0);
+    }
+}
+
+struct Timer<E: Env> {
+    env: E,
+    period: Duration,
+    on_error: OnError,
+    renew: Renew,
+    watched: Rc<RefCell<Watched>>,
+    number: u64,
+}
+
+impl<E: Env> Timer<E> {
+    async fn run(self) {
+        loop {
+            self.env.sleep(self.period).await;
+            let Some(owner) = self.first_holder() else {
+                return;
+            };
+            self.env.reach("renewing").await;
+            let renewed = (self.renew)(owner).await;
+            if self.first_holder().is_none() {
+                return;
+            }
+            match (renewed, self.on_error) {
+                (Ok(true), _) | (Err(_), OnError::Retry) => {}
+                (Ok(false), _) | (Err(_), OnError::Stop) => {
+                    self.watched.borrow_mut().holders.clear();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// For whom to renew; nobody if this timer is not needed any more.
+    fn first_holder(&self) -> Option<Owner> {
+        let watched = self.watched.borrow();
+        let first = watched.holders.first().map(|(owner, _)| *owner);
+        first.filter(|_| watched.timer == self.number)
+    }
+}
