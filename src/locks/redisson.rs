@@ -242,11 +242,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("spin_ms", "1500", "the sleep between attempts with wait = \"spin\""),
     ],
     forms: &[
-        ("", "watchdog_ms = 1000"),
-        ("lease given", "lease_ms = 1000"),
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
         (
             "newer release",
-            "watchdog_ms = 1000\non_error = \"retry\"\nlatch = true",
+            "watchdog_ms = LEASE\non_error = \"retry\"\nlatch = true",
         ),
     ],
 };
