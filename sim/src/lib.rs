@@ -5,8 +5,11 @@
 //! machine, bytes and a time in, bytes out. [`serve`] puts the one into the other,
 //! with a [`disk`] that survives it.
 
+pub mod consensus;
+
 pub mod disk;
 pub mod redis;
+mod resp;
 pub mod sentinel;
 pub mod serve;
 pub mod world;

@@ -1,0 +1,6 @@
+//! The consensus service on simulated hosts: what clients see of it while hosts crash,
+//! stand still and lose each other.
+
+mod client;
+mod service;
+mod setup;
