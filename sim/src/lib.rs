@@ -6,7 +6,7 @@
 //! with a [`disk`] that survives it.
 
 pub mod consensus;
-
+pub mod database;
 pub mod disk;
 pub mod redis;
 mod resp;

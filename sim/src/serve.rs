@@ -6,6 +6,7 @@
 //! timer, so a run that uses none of this pays nothing for it.
 
 pub mod consensus;
+pub mod database;
 mod line;
 pub mod sentinel;
 

@@ -12,6 +12,8 @@
 //! for it learns of it. Not implemented, since nothing here needs it: snapshots, changes
 //! of membership, the pre-vote.
 
+#[cfg(test)]
+mod campaign;
 mod durable;
 mod election;
 mod log;
