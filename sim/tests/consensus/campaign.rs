@@ -10,7 +10,7 @@ use locklab_sim::world::random::Stream;
 use locklab_sim::world::{HostId, LinkEffect, LinkRule, World};
 
 use super::history::Shared;
-use super::locker::take_turns;
+use super::locker::{look_on, take_turns};
 use super::setup::{MS, SECOND, Town};
 
 /// Until when faults strike; all are over two seconds later.
@@ -47,9 +47,20 @@ fn run(seed: u64, disks: Disks) -> Outcome {
     }
     let last = Rc::new(RefCell::new(Vec::new()));
     let seen = last.clone();
+    let looks = history.clone();
     town.client(3, move |host, mut client| {
-        let seen = seen.clone();
+        let (seen, looks) = (seen.clone(), looks.clone());
         async move {
+            for member in 0..members {
+                let client = client.another();
+                host.spawn(look_on(
+                    host.clone(),
+                    client,
+                    member,
+                    looks.clone(),
+                    TURNS_NS,
+                ));
+            }
             host.sleep(Duration::from_nanos(END_NS)).await;
             let left = client.ask("CHILDREN /lock").await;
             // All hear of what is committed with the next heartbeat.

@@ -64,8 +64,9 @@ impl Client {
 
     /// Asks the member of that place, once.
     pub async fn ask_member(&mut self, at: usize, request: &str) -> Option<String> {
-        self.at = at;
-        self.stream = None;
+        if std::mem::replace(&mut self.at, at) != at {
+            self.stream = None;
+        }
         self.ask_once(request, PATIENCE).await
     }
 

@@ -13,6 +13,7 @@ use super::setup::MS;
 
 const TIMEOUT_MS: u64 = 1_500;
 const PING_EVERY: Duration = Duration::from_millis(400);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The session has ended.
 struct Ended;
@@ -59,6 +60,37 @@ pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_n
         done.set(true);
         client = session.client;
     }
+}
+
+/// Asks one member, whoever leads, what nodes there are: a leader that was deposed and
+/// does not know it would show old ones.
+pub async fn look_on(
+    host: Host,
+    mut client: Client,
+    member: usize,
+    history: Shared,
+    until_ns: u64,
+) {
+    while host.now_ns() < until_ns {
+        let began_ns = host.now_ns();
+        let answer = client.ask_member(member, "CHILDREN /lock").await;
+        let ended_ns = host.now_ns();
+        if let Some(answer) = answer.filter(|answer| !answer.starts_with("NOTLEADER")) {
+            history.borrow_mut().listings.push(Listing {
+                asked: Span { began_ns, ended_ns },
+                numbers: nodes(&answer).map(|(_, number)| number).collect(),
+            });
+        }
+        host.sleep(LOOK_EVERY).await;
+    }
+}
+
+/// The paths and numbers in an answer to CHILDREN.
+fn nodes(answer: &str) -> impl Iterator<Item = (String, u64)> {
+    let words: Vec<&str> = answer.split_whitespace().collect();
+    let pairs = words.chunks_exact(2);
+    let pair = |pair: &[&str]| Some((pair[0].to_owned(), pair[1].parse().ok()?));
+    pairs.filter_map(pair).collect::<Vec<_>>().into_iter()
 }
 
 async fn keep_alive(
@@ -143,10 +175,7 @@ impl Session {
     /// The node before that of this number, if there is one.
     async fn next_lower(&mut self, number: u64) -> Option<String> {
         let (answer, asked) = self.ask("CHILDREN /lock").await;
-        let words: Vec<&str> = answer.split_whitespace().collect();
-        let pairs = words.chunks_exact(2);
-        let nodes = pairs.filter_map(|pair| Some((pair[0].to_owned(), pair[1].parse().ok()?)));
-        let nodes: Vec<(String, u64)> = nodes.collect();
+        let nodes: Vec<(String, u64)> = nodes(&answer).collect();
         self.history.borrow_mut().listings.push(Listing {
             asked,
             numbers: nodes.iter().map(|(_, number)| *number).collect(),
