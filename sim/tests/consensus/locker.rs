@@ -28,7 +28,7 @@ struct Session {
     request: u64,
 }
 
-/// Takes the lock until `until_ns`, then stops without a word.
+/// Takes the lock until `until_ns`, then queues once more and stops without a word.
 pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_ns: u64) {
     while host.now_ns() < until_ns {
         let asked_ns = host.now_ns();
@@ -56,6 +56,10 @@ pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_n
             if session.take_turn().await.is_err() {
                 break;
             }
+        }
+        if host.now_ns() >= until_ns {
+            // What it leaves behind is its session's to take away.
+            let _ = session.create().await;
         }
         done.set(true);
         client = session.client;

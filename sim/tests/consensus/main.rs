@@ -5,5 +5,6 @@ mod campaign;
 mod client;
 mod history;
 mod locker;
+mod outages;
 mod service;
 mod setup;
