@@ -5,6 +5,9 @@
 //! limit, and sent by a task of its own. And a node that nothing is due for gets no
 //! timer, so a run that uses none of this pays nothing for it.
 
+pub mod consensus;
+pub mod database;
+mod line;
 pub mod sentinel;
 
 use std::cell::{Cell, RefCell};

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use super::config::Address;
-use super::link::{self, Link};
+use super::link::Link;
 use crate::redis::glob;
+use crate::resp;
 
 /// A connection that the sentinel opened. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,10 +117,10 @@ impl Core {
                 .iter()
                 .filter(|pattern| glob::matches(pattern, channel.as_bytes()));
             let by_pattern = matching.map(|pattern| {
-                link::encode(&[b"pmessage", pattern, channel.as_bytes(), text.as_bytes()])
+                resp::encode(&[b"pmessage", pattern, channel.as_bytes(), text.as_bytes()])
             });
             for bytes in direct
-                .then(|| link::encode(&message))
+                .then(|| resp::encode(&message))
                 .into_iter()
                 .chain(by_pattern)
             {

@@ -9,8 +9,9 @@ use super::config::SentinelConfig;
 use super::core::{Client, ConnId, Core, Effect, LinkId};
 use super::hello::Hello;
 use super::instance::Channel;
-use super::link::{Expect, next_frame};
+use super::link::Expect;
 use super::master::{Master, Who};
+use crate::resp::next_frame;
 
 /// `SENTINEL_TILT_TRIGGER`: a timer that is so late, or early, is not to be trusted.
 const TILT_TRIGGER_MS: i64 = 2_000;

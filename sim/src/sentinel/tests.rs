@@ -163,7 +163,7 @@ impl Town {
 
     fn publish(&mut self, server: &str, channel: &str, hello: &str) {
         let words = [b"message", channel.as_bytes(), hello.as_bytes()];
-        let message = super::link::encode(&words);
+        let message = crate::resp::encode(&words);
         let here: Vec<_> = (self.listeners.iter())
             .filter(|key| self.links.get(key).is_some_and(|to| to == server))
             .copied()
@@ -182,7 +182,7 @@ impl Town {
         let conn = sentinel.accept();
         sentinel.receive(
             conn,
-            &super::link::encode(&words),
+            &crate::resp::encode(&words),
             self.now_ms,
             &mut effects,
         );
