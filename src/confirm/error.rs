@@ -80,6 +80,14 @@ pub enum ConfirmError {
         /// Who would have listened there.
         host: Name,
     },
+    /// The lock has other servers than Redis.
+    #[error(
+        "`{lock}` is no lock on Redis: it is there to be compared with, in the simulated world"
+    )]
+    Lock {
+        /// The lock.
+        lock: &'static str,
+    },
     /// A process could not be started.
     #[error("cannot start the process of `{host}`")]
     Start {

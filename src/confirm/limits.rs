@@ -3,6 +3,7 @@
 
 use super::ConfirmError;
 use crate::fault::{FaultKind, Schedule};
+use crate::locks::Servers;
 use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
 
 /// Refuses what a real run cannot do; returns notes on what it leaves out.
@@ -30,6 +31,11 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     let mut clocks = scenario.clocks.host.iter();
     if let Some((host, _)) = clocks.find(|(_, clock)| **clock != HostClock::default()) {
         return Err(ConfirmError::Clocks { host: host.clone() });
+    }
+    if scenario.lock.servers() != Servers::Redis {
+        return Err(ConfirmError::Lock {
+            lock: scenario.lock.entry().name,
+        });
     }
     let topology = &scenario.topology;
     if topology.replicas > 0 || topology.sentinels > 0 || scenario.node != NodeSpec::default() {

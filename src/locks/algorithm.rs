@@ -30,10 +30,27 @@ pub trait Algorithm {
         1
     }
 
+    /// What its nodes are.
+    fn servers(&self) -> Servers {
+        Servers::Redis
+    }
+
     /// Whether grants carry a fencing token.
     fn gives_tokens(&self) -> bool {
         false
     }
+}
+
+/// What the nodes of a lock are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Servers {
+    /// Redis servers.
+    Redis,
+    /// One relational database, in the world only.
+    Database,
+    /// The members of a replicated coordination service, in the world only.
+    Consensus,
 }
 
 /// A lock, for a person who chooses one.
@@ -84,6 +101,15 @@ pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), Impossible
         nodes == 1,
         ["topology", "nodes"],
         format!("\"{name}\" locks on one node, not on {nodes}"),
+    )
+}
+
+/// The check of every lock whose servers are no Redis.
+pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossible> {
+    require(
+        topology.replicas == 0 && topology.sentinels == 0,
+        ["topology", "replicas"],
+        format!("the servers of \"{name}\" are no Redis: no replicas, no sentinels"),
     )
 }
 

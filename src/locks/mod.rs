@@ -15,7 +15,7 @@ mod algorithm;
 pub mod lock;
 mod locker;
 
-pub use algorithm::{Algorithm, CatalogueEntry, Impossible};
+pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Owner, Request, Retry};
 pub(crate) use locker::Call;
 pub use locker::{Guard, Locker};
@@ -69,6 +69,13 @@ macro_rules! catalogue {
                 }
             }
 
+            /// See [`Algorithm::servers`].
+            pub fn servers(&self) -> Servers {
+                match self {
+                    $(LockSpec::$Variant(params) => params.servers(),)*
+                }
+            }
+
             /// See [`Algorithm::gives_tokens`].
             pub fn gives_tokens(&self) -> bool {
                 match self {
@@ -96,6 +103,12 @@ catalogue! {
     redlock => Redlock,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
+    /// A row under a unique index.
+    database_unique => DatabaseUnique,
+    /// Compare-and-set on a version column.
+    database_cas => DatabaseCas,
+    /// ZooKeeper's recipe on a replicated service.
+    consensus => Consensus,
 }
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.

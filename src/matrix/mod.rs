@@ -13,6 +13,7 @@ pub mod table;
 pub use plan::{Gauge, Plan, Prediction, Problem};
 pub use row::{Row, rows};
 
+use crate::locks::Servers;
 use crate::scenario::{self, Expected, Fencing, Scenario};
 
 /// A lock's part in a problem.
@@ -69,8 +70,8 @@ pub fn put_in(
     let mut scenario = scenario::load(scenario, sets).map_err(|error| error.to_string())?;
     scenario.lock = row.lock(lease_ms)?;
     scenario.topology.nodes = scenario.lock.nodes();
-    if scenario.topology.nodes > 1 {
-        // Its nodes are independent of each other.
+    if scenario.topology.nodes > 1 || scenario.lock.servers() != Servers::Redis {
+        // Its nodes are independent of each other, or see to themselves.
         scenario.topology.replicas = 0;
         scenario.topology.sentinels = 0;
     }

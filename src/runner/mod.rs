@@ -1,5 +1,6 @@
 //! Running: one run; many runs in parallel; what came of them.
 
+mod baselines;
 pub mod batch;
 pub mod judged;
 mod lab;

@@ -9,6 +9,7 @@ use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
 
+use super::baselines;
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
 use super::sentinels;
@@ -16,7 +17,7 @@ use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
-use crate::locks::Locker;
+use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
 use crate::scenario::{NodeClock, Scenario};
@@ -72,7 +73,11 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
         if sentinels.contains(node) {
             sentinels::start(scenario, node, &lab, &mut world);
         } else if **node != *resource::HOST {
-            start_node(scenario, node, index as u64, &lab, &mut world);
+            match scenario.lock.servers() {
+                Servers::Redis => start_node(scenario, node, index as u64, &lab, &mut world),
+                Servers::Database => baselines::start_database(node, &lab, &mut world),
+                Servers::Consensus => baselines::start_member(node, nodes, &lab, &mut world),
+            }
         }
     }
     start_resource(scenario, &lab, &nemesis, &mut world);

@@ -1,6 +1,7 @@
 //! What each lock promises, on simulated nodes without faults and with nodes missing; and
 //! what it does to the keys of a real server.
 
+mod baselines;
 mod client;
 mod locker;
 mod redisson;

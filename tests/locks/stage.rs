@@ -12,11 +12,12 @@ use locklab::env::Env;
 use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
-use locklab::locks::{DynLock, Grant, LockError, LockSpec, Owner, Request};
+use locklab::locks::{DynLock, Grant, LockError, LockSpec, Owner, Request, Servers};
 use locklab::redis::{Client, Reply};
+use locklab_sim::consensus::Timing;
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
-use locklab_sim::world::{Config, HostConfig, World};
+use locklab_sim::world::{Config, HostConfig, HostId, World};
 
 /// Runs `test` as a client of simulated nodes `n1`, `n2`, …, the last `down` of which do
 /// not run.
@@ -26,21 +27,68 @@ where
     F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
-    let mut world = World::new(Config::default(), &vec![HostConfig::default(); nodes + 1]);
-    let hosts = world.hosts();
-    let names = names(nodes);
-    let directory = Directory::new(
-        names
+    let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
+        for node in &hosts[..hosts.len() - down] {
+            world.start(*node, |host| {
+                serve::redis(host, NodeConfig::default(), PORT)
+            });
+        }
+    };
+    in_the_world(nodes, start, test);
+}
+
+/// Runs `test` as a client of the servers that the lock of these parameters needs.
+#[track_caller]
+pub fn on_servers<F, Fut>(parameters: &str, count: usize, test: F)
+where
+    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let spec: LockSpec = toml::from_str(parameters).expect("sound parameters");
+    let start = |world: &mut World, hosts: &[HostId], names: &[Name]| {
+        let members: Rc<[_]> = names
             .iter()
-            .cloned()
-            .zip(hosts[1..].iter().copied())
-            .collect(),
-    );
-    for node in &hosts[1..=nodes - down] {
-        world.start(*node, |host| {
-            serve::redis(host, NodeConfig::default(), PORT)
-        });
-    }
+            .map(ToString::to_string)
+            .zip(hosts.iter().copied())
+            .collect();
+        for (name, host) in members.iter() {
+            match spec.servers() {
+                Servers::Redis => world.start(*host, |host| {
+                    serve::redis(host, NodeConfig::default(), PORT)
+                }),
+                Servers::Database => world.start(*host, |host| {
+                    serve::database::database(host, Rc::default(), PORT)
+                }),
+                Servers::Consensus => {
+                    let setup = serve::consensus::Setup {
+                        name: name.clone(),
+                        members: members.clone(),
+                        timing: Timing::default(),
+                        disk: Rc::default(),
+                    };
+                    world.start(*host, move |host| {
+                        serve::consensus::consensus(host, setup.clone(), PORT)
+                    });
+                }
+            }
+        }
+    };
+    in_the_world(count, start, test);
+}
+
+/// Runs `test` on a host beside so many servers, which `start` starts.
+#[track_caller]
+fn in_the_world<F, Fut>(servers: usize, start: impl FnOnce(&mut World, &[HostId], &[Name]), test: F)
+where
+    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 1]);
+    let hosts = world.hosts();
+    let names = names(servers);
+    let others = names.iter().cloned().zip(hosts[1..].iter().copied());
+    let directory = Directory::new(others.collect());
+    start(&mut world, &hosts[1..], &names);
     let done = Rc::new(Cell::new(false));
     let (test, finished) = (Rc::new(test), done.clone());
     world.start(hosts[0], move |host| {
