@@ -40,17 +40,19 @@ impl Part {
     ///
     /// If lock and scenario do not fit together though the plan says that they do.
     pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
-        Ok(match problem.prediction(row) {
-            Prediction::Cannot(why) => Part::Cannot { why: why.into() },
-            Prediction::Of(predicted) => {
-                let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
-                scenario.headline = Some(problem.property);
-                Part::Plays {
-                    scenario: Box::new(scenario),
-                    predicted,
+        Ok(
+            match problem.prediction(row, &row.lock(problem.lease_ms)?) {
+                Prediction::Cannot(why) => Part::Cannot { why: why.into() },
+                Prediction::Of(predicted) => {
+                    let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
+                    scenario.headline = Some(problem.property);
+                    Part::Plays {
+                        scenario: Box::new(scenario),
+                        predicted,
+                    }
                 }
-            }
-        })
+            },
+        )
     }
 }
 
