@@ -1,7 +1,7 @@
 //! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
 
 use locklab::fault::expand;
-use locklab::history::{Event, History};
+use locklab::history::{Event, History, Phase};
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::parse;
 
@@ -114,4 +114,43 @@ fn an_old_master_that_comes_back_is_demoted_after_eight_seconds() {
         "{back} {demoted}"
     );
     assert!(!times(&history, "+role-change").is_empty());
+}
+
+/// An operator asks a sentinel: nobody is down, nobody votes, and the old master goes on
+/// until the sentinels that had no part in it find it to be one too many.
+#[test]
+fn a_failover_can_be_asked_for() {
+    let history = history("kind = \"failover\"\non = \"s2\"\nat_ms = 8000");
+    let firsts = OF_A_FAILOVER.map(|point| first(&history, point));
+    assert!(firsts.is_sorted(), "{firsts:?}");
+    assert!((8.0..8.2).contains(&firsts[0]), "{firsts:?}");
+    assert!(times(&history, "+sdown").is_empty());
+    assert!(times(&history, "+vote-for-leader").len() <= 1);
+    let switched = times(&history, "+switch-master");
+    assert_eq!(switched.len(), 3, "{switched:?}");
+    let demoted = first(&history, "+convert-to-slave");
+    assert!(demoted > switched[0] + 8.0, "{demoted} {switched:?}");
+}
+
+/// It has one replica fewer to choose from than it knows, and those are all gone.
+#[test]
+fn a_failover_that_a_sentinel_refuses_is_missed() {
+    let text = r#"
+        title = "Nobody to promote"
+        source = "this test"
+        horizon_ms = 20_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000, timeout_ms = 500 }
+        workload = { rounds = 60, hold_ms = 100, think_ms = 100 }
+        sentinel = { down_after_ms = 1000 }
+        fault.gone = { kind = "crash", on = "n1r1", at_ms = 3000 }
+        fault.asked = { kind = "failover", on = "s1", at_ms = 8000 }
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let asked = run.history.records.iter().find_map(|record| match &record.event {
+        Event::Fault { fault, phase, .. } if &**fault == "asked" => Some(*phase),
+        _ => None,
+    });
+    assert_eq!(asked, Some(Phase::Missed));
 }

@@ -75,6 +75,11 @@ pub enum Effect {
         /// Parts per million; 100 000 is 10 % fast.
         drift_ppm: i64,
     },
+    /// `failover`: an operator asks for one.
+    Failover {
+        /// The sentinels that are asked, or the replicas that are to be masters.
+        on: Vec<Name>,
+    },
 }
 
 /// The links from every host of one side to every host of the other.

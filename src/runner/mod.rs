@@ -5,6 +5,7 @@ pub mod judged;
 mod lab;
 pub mod ledger;
 mod nemesis;
+mod operator;
 pub mod pool;
 pub mod prediction;
 pub mod recorded;

@@ -1,7 +1,7 @@
 //! Impossible faults: on hosts that are not there, at points that nobody reaches.
 
 use super::{Problem, drift, probability, require};
-use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
+use crate::fault::{Effect, FaultSpec, Link, Moment, Placement, failover};
 use crate::history::Name;
 use crate::scenario::{CheckBeforeWrite, Dist, Scenario};
 
@@ -44,7 +44,30 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
             drift(*drift_ppm, &["fault", name, "drift_ppm"])?;
             hosts(scenario, on, name, "on")
         }
+        Effect::Failover { on } => {
+            hosts(scenario, on, name, "on")?;
+            promotable(scenario, on, name)
+        }
     }
+}
+
+/// Whether there is a replica to promote, and somebody on these hosts who can be asked.
+fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
+    require(
+        scenario.topology.replicas > 0,
+        &["fault", name, "kind"],
+        "a failover needs a replica to promote, and \"topology.replicas\" is 0",
+    )?;
+    let deaf = hosts.iter().find(|host| failover::order(host).is_none());
+    deaf.map_or(Ok(()), |host| {
+        Err(Problem::at(
+            &["fault", name, "on"],
+            format!(
+                "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), or the \
+                 replica that is to be the master (\"n1r1\")"
+            ),
+        ))
+    })
 }
 
 fn hosts(scenario: &Scenario, hosts: &[Name], name: &str, key: &str) -> Result<(), Problem> {

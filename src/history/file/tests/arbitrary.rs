@@ -76,6 +76,7 @@ fn faults() -> impl Strategy<Value = Fault> {
     ];
     let kind = prop_oneof![
         vec(names(), 0..3).prop_map(|hosts| FaultKind::Pause { hosts }),
+        vec(names(), 0..3).prop_map(|hosts| FaultKind::Failover { hosts }),
         (vec(names(), 0..3), any::<i64>())
             .prop_map(|(hosts, step_ns)| FaultKind::ClockStep { hosts, step_ns }),
         (
