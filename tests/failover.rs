@@ -132,7 +132,7 @@ fn a_failover_can_be_asked_for() {
     assert!(demoted > switched[0] + 8.0, "{demoted} {switched:?}");
 }
 
-/// It has one replica fewer to choose from than it knows, and those are all gone.
+/// The only replica is gone.
 #[test]
 fn a_failover_that_a_sentinel_refuses_is_missed() {
     let text = r#"

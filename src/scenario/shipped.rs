@@ -33,6 +33,8 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redis-docs/r12-everysec",
     "redis-docs/r13",
     "redis-docs/r4",
+    "redis-docs/r4-failover",
+    "redis-docs/r4-failover-replicated",
     "redis-docs/r4-wait",
     "redis-docs/r5",
     "redis-docs/r5-compared",
