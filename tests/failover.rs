@@ -148,9 +148,13 @@ fn a_failover_that_a_sentinel_refuses_is_missed() {
     "#;
     let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
     let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
-    let asked = run.history.records.iter().find_map(|record| match &record.event {
-        Event::Fault { fault, phase, .. } if &**fault == "asked" => Some(*phase),
-        _ => None,
-    });
+    let asked = run
+        .history
+        .records
+        .iter()
+        .find_map(|record| match &record.event {
+            Event::Fault { fault, phase, .. } if &**fault == "asked" => Some(*phase),
+            _ => None,
+        });
     assert_eq!(asked, Some(Phase::Missed));
 }

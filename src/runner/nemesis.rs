@@ -82,7 +82,9 @@ impl Nemesis {
             return;
         }
         if let FaultKind::Failover { hosts } = &fault.kind {
-            hosts.iter().for_each(|host| self.order_failover(index, host, world));
+            hosts
+                .iter()
+                .for_each(|host| self.order_failover(index, host, world));
             return;
         }
         self.began.borrow_mut()[index] = true;

@@ -26,6 +26,7 @@ pub async fn serve(listener: TcpListener, monitor: Monitor) -> io::Result<()> {
             port,
         },
         monitor: vec![monitor],
+        file: None,
         random: Box::new(move |n| stream.below(n)),
     };
     let driver = Rc::new(Driver {
@@ -140,7 +141,7 @@ impl Driver {
                 }
                 Effect::Hangup { link } => drop(self.links.borrow_mut().remove(&link)),
                 Effect::Close { conn } => drop(self.clients.borrow_mut().remove(&conn)),
-                Effect::Event(_) => {}
+                Effect::Event(_) | Effect::Write(_) => {}
             }
         }
     }
