@@ -158,3 +158,27 @@ fn a_failover_that_a_sentinel_refuses_is_missed() {
         });
     assert_eq!(asked, Some(Phase::Missed));
 }
+
+/// Sentinel had the promoted replica write down that it is a master now, and the sentinels
+/// have written down who is: a restart of all of them undoes no failover.
+#[test]
+fn a_failover_survives_the_restart_of_everybody() {
+    let text = r#"
+        title = "Power is lost after a failover"
+        source = "this test"
+        horizon_ms = 40_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000, timeout_ms = 500 }
+        workload = { rounds = 200, hold_ms = 50, think_ms = 50, give_up_ms = 3000 }
+        sentinel = { down_after_ms = 3000 }
+        fault.master = { kind = "crash", on = "n1", at_ms = 3000 }
+        fault.power = { kind = "crash", on = ["n1r1", "s1", "s2", "s3"], at_ms = 12_000, duration_ms = 500 }
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let switched = times(&run.history, "+switch-master");
+    assert_eq!(switched.len(), 3, "{switched:?}");
+    assert!(switched.iter().all(|at_s| *at_s < 12.0), "{switched:?}");
+    let granted = granted_after(&run.history, 12.5);
+    assert!(granted < 15.0, "{granted}");
+}

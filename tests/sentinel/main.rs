@@ -76,6 +76,159 @@ fn a_failover_makes_the_events_that_real_sentinels_make() {
     }
 }
 
+/// What sentinels and servers know when they are started again, the real ones and ours.
+#[test]
+fn a_restart_forgets_what_a_real_one_forgets() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (real, ours) = LocalSet::new().block_on(&runtime, async {
+        tokio::join!(restarts(Sentinels::Real), restarts(Sentinels::Ours))
+    });
+    let expected = Kept {
+        knows_the_new_master: true,
+        is_who_it_was: true,
+        votes: [("aa".into(), 9), ("*".into(), 9), ("bb".into(), 10)],
+        config_epoch: "1".into(),
+        replicas: "1".into(),
+        promoted_role: "role:master".into(),
+    };
+    assert_eq!(real, expected);
+    assert_eq!(ours, expected);
+}
+
+/// What is there after a restart.
+#[derive(Debug, PartialEq, Eq)]
+struct Kept {
+    knows_the_new_master: bool,
+    is_who_it_was: bool,
+    /// Before it, and after it in the same epoch and in the next: for whom, and when.
+    votes: [(String, i64); 3],
+    config_epoch: String,
+    replicas: String,
+    /// What a promoted server says that it is.
+    promoted_role: String,
+}
+
+/// One sentinel, a master and a replica: a failover by hand, then the sentinel and the
+/// promoted server are started again.
+async fn restarts(which: Sentinels) -> Kept {
+    let place = Place::new(which, "restart");
+    let ports = free_ports(3).await;
+    let [old, new, port] = ports[..] else {
+        panic!("three ports");
+    };
+    let _master = place.redis(old, &[]);
+    let of = ["--replicaof", "127.0.0.1", &old.to_string()].map(str::to_owned);
+    let file = place.file(new, &of);
+    let mut promoted = place.redis_of(&file);
+    until(new, &["INFO", "replication"], |reply| {
+        text(reply).contains("master_link_status:up")
+    })
+    .await;
+    let mut sentinel = Some(Watch::start(&place, which, port, old).await);
+    let monitored = ["SENTINEL", "master", "mymaster"];
+    until(port, &monitored, |reply| value(reply, "num-slaves") == "1").await;
+    // A replica is chosen by what it said of itself.
+    until(port, &["SENTINEL", "replicas", "mymaster"], |reply| {
+        matches!(reply, Reply::Array(items) if value(&items[0], "master-link-status") == "ok")
+    })
+    .await;
+    let id = ask(port, &["SENTINEL", "myid"]).await;
+    until(port, &["SENTINEL", "failover", "mymaster"], Reply::is_ok).await;
+    let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
+    let is_new = |reply: &Reply| texts(reply).get(1) == Some(&new.to_string());
+    until(port, &address, is_new).await;
+    until(port, &monitored, |reply| {
+        value(reply, "port") == new.to_string()
+    })
+    .await;
+    let before = vote(port, new, 9, "aa").await;
+
+    drop(sentinel.take());
+    promoted.end();
+    let _promoted = place.redis_of(&file);
+    let _sentinel = Watch::start(&place, which, port, old).await;
+    until(port, &["PING"], |reply| text(reply) == "PONG").await;
+    let master = ask(port, &monitored).await;
+    until(new, &["PING"], |reply| text(reply) == "PONG").await;
+    let info = text(&ask(new, &["INFO", "replication"]).await);
+    Kept {
+        knows_the_new_master: is_new(&ask(port, &address).await),
+        is_who_it_was: ask(port, &["SENTINEL", "myid"]).await == id,
+        votes: [
+            before,
+            vote(port, new, 9, "bb").await,
+            vote(port, new, 10, "bb").await,
+        ],
+        config_epoch: value(&master, "config-epoch"),
+        replicas: value(&master, "num-slaves"),
+        promoted_role: info.lines().nth(1).unwrap_or_default().to_owned(),
+    }
+}
+
+/// For whom a sentinel has voted, and in which epoch.
+async fn vote(port: u16, master: u16, epoch: u64, candidate: &str) -> (String, i64) {
+    let (master, epoch) = (master.to_string(), epoch.to_string());
+    let question = ["SENTINEL", "is-master-down-by-addr", "127.0.0.1"];
+    let question = [&question[..], &[&master, &epoch, candidate]].concat();
+    let Reply::Array(items) = ask(port, &question).await else {
+        panic!("no vote");
+    };
+    (text(&items[1]), items[2].integer().unwrap_or(-1))
+}
+
+/// A sentinel under test: a process, or a task.
+enum Watch {
+    Process(#[expect(dead_code, reason = "it ends when this is dropped")] Process),
+    Task(tokio::task::JoinHandle<()>),
+}
+
+impl Watch {
+    /// One that was started here before goes on with what its file says.
+    async fn start(place: &Place, which: Sentinels, port: u16, master: u16) -> Self {
+        if which == Sentinels::Real {
+            return Watch::Process(place.sentinel(port, master, 60_000, 1));
+        }
+        let address = Address {
+            host: "127.0.0.1".into(),
+            port: master,
+        };
+        let monitor = Monitor {
+            down_after_ms: 60_000,
+            failover_timeout_ms: FAILOVER_TIMEOUT_MS,
+            ..Monitor::new("mymaster", address, 1)
+        };
+        let listener = bind(port).await;
+        let file = place.kept.clone();
+        // With its own set of tasks, all of which end with it.
+        Watch::Task(spawn_local(async move {
+            let serving = ours::serve(listener, monitor, file);
+            let _ = LocalSet::new().run_until(serving).await;
+        }))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Watch::Task(task) = self {
+            task.abort();
+        }
+    }
+}
+
+/// The port may be free only when the task before has ended.
+async fn bind(port: u16) -> TcpListener {
+    for _ in 0..100 {
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await {
+            return listener;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("port {port} does not become free");
+}
+
 /// What was seen of a failover.
 struct Seen {
     /// The events of the sentinel that was elected.
@@ -89,7 +242,7 @@ struct Seen {
 }
 
 async fn failover(which: Sentinels) -> Seen {
-    let place = Place::new(which);
+    let place = Place::new(which, "failover");
     let ports: Vec<u16> = free_ports(6).await;
     let [old, new, other] = [ports[0], ports[1], ports[2]];
     let mut master = place.redis(old, &[]);
@@ -108,7 +261,7 @@ async fn failover(which: Sentinels) -> Seen {
     let mut sentinels = Vec::new();
     for (&port, down_after_ms) in ports[3..].iter().zip(DOWN_AFTER_MS) {
         match which {
-            Sentinels::Real => sentinels.push(place.sentinel(port, old, down_after_ms)),
+            Sentinels::Real => sentinels.push(place.sentinel(port, old, down_after_ms, QUORUM)),
             Sentinels::Ours => {
                 let address = Address {
                     host: "127.0.0.1".into(),
@@ -122,7 +275,7 @@ async fn failover(which: Sentinels) -> Seen {
                 let listener = TcpListener::bind(("127.0.0.1", port))
                     .await
                     .expect("a free port");
-                spawn_local(ours::serve(listener, monitor));
+                spawn_local(ours::serve(listener, monitor, Rc::default()));
             }
         }
     }
@@ -245,18 +398,25 @@ impl Log {
 }
 
 /// Where one run's processes live.
-struct Place(PathBuf);
+struct Place {
+    folder: PathBuf,
+    /// The file of a sentinel of ours.
+    kept: ours::File,
+}
 
 impl Place {
-    fn new(which: Sentinels) -> Self {
+    fn new(which: Sentinels, test: &str) -> Self {
         let name = match which {
             Sentinels::Real => "real",
             Sentinels::Ours => "ours",
         };
         let path =
-            std::env::temp_dir().join(format!("locklab-sentinel-{name}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("locklab-{test}-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a temporary directory");
-        Place(path)
+        Place {
+            folder: path,
+            kept: Rc::default(),
+        }
     }
 
     /// A Redis server without persistence. A replica is there at once: the snapshot
@@ -275,21 +435,42 @@ impl Place {
         let mut command = Command::new("redis-server");
         command
             .args(options)
-            .arg(&self.0)
+            .arg(&self.folder)
             .args(["--dbfilename", &format!("{port}.rdb")])
             .args(more);
         Process::start(command)
     }
 
-    fn sentinel(&self, port: u16, master: u16, down_after_ms: i64) -> Process {
-        let config = self.0.join(format!("sentinel-{port}.conf"));
+    /// A server's configuration file.
+    fn file(&self, port: u16, more: &[String]) -> PathBuf {
+        let path = self.folder.join(format!("redis-{port}.conf"));
+        let more = more.join(" ").replace("--", "");
         let text = format!(
-            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {QUORUM}\n\
+            "port {port}\nsave \"\"\nrepl-diskless-sync-delay 0\ndir {}\n{more}\n",
+            self.folder.display()
+        );
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn redis_of(&self, file: &Path) -> Process {
+        let mut command = Command::new("redis-server");
+        command.arg(file);
+        Process::start(command)
+    }
+
+    /// One that has a file already is started with that.
+    fn sentinel(&self, port: u16, master: u16, down_after_ms: i64, quorum: usize) -> Process {
+        let config = self.folder.join(format!("sentinel-{port}.conf"));
+        let text = format!(
+            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {quorum}\n\
              sentinel down-after-milliseconds mymaster {down_after_ms}\n\
              sentinel failover-timeout mymaster {FAILOVER_TIMEOUT_MS}\n",
-            Path::new(&self.0).display()
+            self.folder.display()
         );
-        fs::write(&config, text).expect("a file");
+        if !config.exists() {
+            fs::write(&config, text).expect("a file");
+        }
         let mut command = Command::new("redis-server");
         command.arg(config).arg("--sentinel");
         Process::start(command)
@@ -298,7 +479,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -336,6 +517,23 @@ async fn free_ports(count: usize) -> Vec<u16> {
         .iter()
         .filter_map(|listener| listener.local_addr().ok());
     ports.map(|address| address.port()).collect()
+}
+
+/// Asks once.
+async fn ask(port: u16, command: &[&str]) -> Reply {
+    let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
+    let stream = TcpStream::connect(("127.0.0.1", port)).await;
+    let mut connection = Connection::new(stream.expect("somebody listens"));
+    connection.call(&words).await.expect("an answer")
+}
+
+/// The value of a key in a list of keys and values.
+fn value(reply: &Reply, key: &str) -> String {
+    let words = texts(reply);
+    let mut pairs = words.chunks_exact(2);
+    pairs
+        .find(|pair| pair[0] == key)
+        .map_or(String::new(), |pair| pair[1].clone())
 }
 
 /// Asks until the answer is as wished.
