@@ -26,11 +26,13 @@ pub enum Property {
     ForeignRelease,
     /// A free lock is taken again within its bound while somebody wants it.
     Deadlock,
+    /// Whatever was added to a set and acknowledged is in it at the end.
+    AcknowledgedLost,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 8] = [
+    pub const ALL: [Property; 9] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -39,6 +41,7 @@ impl Property {
         Property::TokenRegression,
         Property::ForeignRelease,
         Property::Deadlock,
+        Property::AcknowledgedLost,
     ];
 
     /// Its name as scenarios, options and files spell it.
@@ -52,6 +55,7 @@ impl Property {
             Property::TokenRegression => "token-regression",
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
+            Property::AcknowledgedLost => "acknowledged-lost",
         }
     }
 
@@ -82,6 +86,9 @@ impl Property {
             Property::ForeignRelease => "No release deleted another client's lock.",
             Property::Deadlock => {
                 "A free lock is taken again within its bound while somebody wants it."
+            }
+            Property::AcknowledgedLost => {
+                "No acknowledged add is missing from the set at the end; for the workload `adds`."
             }
         }
     }
@@ -117,6 +124,7 @@ impl Property {
                 "redis.io, \"Distributed locks with Redis\": liveness property A, \
                  deadlock-free"
             }
+            Property::AcknowledgedLost => "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
         }
     }
 }
@@ -167,7 +175,8 @@ mod tests {
         assert_eq!(
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
-             stale-write, lost-update, token-regression, foreign-release, deadlock"
+             stale-write, lost-update, token-regression, foreign-release, deadlock, \
+             acknowledged-lost"
         );
     }
 

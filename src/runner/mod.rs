@@ -4,6 +4,7 @@ pub mod batch;
 pub mod judged;
 mod lab;
 pub mod ledger;
+pub mod loss;
 mod nemesis;
 mod operator;
 pub mod pool;

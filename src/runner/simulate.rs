@@ -1,6 +1,8 @@
 //! One run in the simulated world.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -17,8 +19,9 @@ use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
 use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Scenario};
+use crate::scenario::{NodeClock, Scenario, WorkloadKind};
 use crate::workload::Observer;
+use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -195,6 +198,10 @@ fn start_client(
         true => nodes.to_vec(),
         false => vec![MASTER.into()],
     };
+    let in_the_end = match &**name {
+        "c1" => InTheEnd::Reads,
+        _ => InTheEnd::Leaves,
+    };
     let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
@@ -207,17 +214,34 @@ fn start_client(
         let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone());
-        let client = LabClient {
-            name: name.clone(),
-            lock: spec.build(env.clone(), &nodes),
-            env,
-            observer: observer.clone(),
-            workload: workload.clone(),
-            random: Stream::new(host.seed(), &format!("workload/{stream}")),
+        let random = Stream::new(host.seed(), &format!("workload/{stream}"));
+        let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
+            WorkloadKind::Lock => {
+                let client = LabClient {
+                    name: name.clone(),
+                    lock: spec.build(env.clone(), &nodes),
+                    env,
+                    observer: observer.clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(client.run())
+            }
+            WorkloadKind::Adds => {
+                let adder = Adder {
+                    name: name.clone(),
+                    env,
+                    observer: observer.clone(),
+                    master: nodes[0].clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(adder.run(in_the_end))
+            }
         };
         let (name, lab) = (name.clone(), lab.clone());
         async move {
-            client.run().await;
+            program.await;
             lab.finished(&name, &host);
         }
     });

@@ -11,6 +11,7 @@ macro_rules! embed {
 pub const SHIPPED: &[(&str, &str)] = embed! {
     "antirez/a6",
     "jepsen/j2",
+    "jepsen/j2-adds",
     "kleppmann/f1",
     "kleppmann/f1-reads-and-writes",
     "kleppmann/k1",

@@ -1,6 +1,5 @@
-//! What the lab's clients do with a lock, and the resource that it protects.
-//!
-//! Both are written against [`Env`](crate::env::Env) and an [`Observer`], so the same
+//! What the lab's clients do with a lock, and the resource that it protects; or, without
+//! a lock, with a set. All of it is written against [`Env`](crate::env::Env) and an [`Observer`], so the same
 //! programs run in the world and as processes on a real machine.
 
 use std::future::Future;
@@ -9,6 +8,7 @@ use std::rc::Rc;
 use crate::env::Points;
 use crate::history::Event;
 
+pub mod adds;
 pub mod client;
 pub mod resource;
 

@@ -257,6 +257,7 @@ fn name(property: Property) -> &'static str {
         Property::TokenRegression => "no token regression",
         Property::ForeignRelease => "no foreign release",
         Property::Deadlock => "no deadlock",
+        Property::AcknowledgedLost => "nothing acknowledged lost",
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Problem, drift, probability, require};
 use crate::fault::{Effect, FaultSpec, Link, Moment, Placement, failover};
 use crate::history::Name;
-use crate::scenario::{CheckBeforeWrite, Dist, Scenario};
+use crate::scenario::{CheckBeforeWrite, Dist, Scenario, WorkloadKind};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     scenario.fault.iter().try_for_each(|(name, spec)| {
@@ -125,6 +125,12 @@ fn longest_ms(dist: &Dist) -> f64 {
 
 fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), Problem> {
     client_exists(scenario, &moment.client, path)?;
+    require(
+        scenario.workload.kind == WorkloadKind::Lock,
+        path,
+        "a client that adds to a set comes to no point of a lock's; place the fault by \"at_ms\" \
+         or \"every_ms\"",
+    )?;
     require(
         &*moment.point != "checked" || scenario.workload.check == CheckBeforeWrite::Deadline,
         path,
