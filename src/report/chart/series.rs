@@ -43,9 +43,13 @@ pub(super) struct Point {
 /// Arranges the sweep as a chart.
 pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error> {
     let properties = properties(sweep, options);
+    let of_loss = options.properties.is_empty() && is_measured(sweep);
     let x_parameter = x_parameter(sweep);
     let x = x_axis(sweep, x_parameter);
-    let series = series(sweep, &properties, x_parameter, &x);
+    let series = match of_loss {
+        true => losses(sweep, x_parameter, &x),
+        false => series(sweep, &properties, x_parameter, &x),
+    };
     if series.is_empty() {
         let asked: Vec<&str> = properties.iter().map(|&p| name(p)).collect();
         return Err(Error::NothingJudged {
@@ -64,8 +68,12 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
     });
     Ok(Plot {
         title: sweep.title.clone(),
-        subtitle: subtitle(sweep, &properties),
+        subtitle: match of_loss {
+            true => format!("{}, 95 % intervals over runs", seeds(sweep)),
+            false => subtitle(sweep, &properties),
+        },
         y_label: match properties[..] {
+            _ if of_loss => "acknowledged adds that were lost (%)".to_owned(),
             [only] => format!("runs that violate {} (%)", name(only)),
             _ => "runs that violate it (%)".to_owned(),
         },
@@ -165,6 +173,30 @@ fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Ve
     in_order.collect()
 }
 
+/// Whether the sweep measured how much was lost.
+fn is_measured(sweep: &Sweep) -> bool {
+    sweep.cells.iter().any(|cell| cell.loss.is_some())
+}
+
+/// The loss rate, as one series.
+fn losses(sweep: &Sweep, place: usize, x: &XAxis) -> Vec<Series> {
+    let point = |cell: &Cell| {
+        let loss = cell.loss.as_ref()?;
+        let interval = loss.interval();
+        Some(Point {
+            x: position(cell, place, x)?,
+            rate: 100.0 * loss.rate(),
+            low: 100.0 * interval.low,
+            high: 100.0 * interval.high,
+        })
+    };
+    let points = sweep.cells.iter().filter_map(point).collect();
+    vec![Series {
+        label: "loss rate".to_owned(),
+        points,
+    }]
+}
+
 fn position(cell: &Cell, place: usize, x: &XAxis) -> Option<f64> {
     let value = (cell.parameters.get(place)).map_or("", |(_, value)| value.as_str());
     match x.kind {
@@ -210,11 +242,15 @@ fn label(sweep: &Sweep, cell: &Cell, x: usize, property: Property, properties: u
     parts.join(", ")
 }
 
-fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
-    let seeds = match sweep.seeds {
+fn seeds(sweep: &Sweep) -> String {
+    match sweep.seeds {
         1 => "1 seed per point".to_owned(),
         seeds => format!("{seeds} seeds per point"),
-    };
+    }
+}
+
+fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
+    let seeds = seeds(sweep);
     let tallies =
         (sweep.cells.iter()).flat_map(|cell| properties.iter().filter_map(|p| cell.tallies.get(p)));
     let (left_out, all) = tallies.fold((0, 0), |(left_out, all), tally| {
