@@ -107,7 +107,7 @@ fn adds(scenario: &Scenario) -> Result<(), Problem> {
         return require(
             workload.read_ms.is_none(),
             &["workload", "read_ms"],
-            "\"read_ms\" goes with \"kind = \\\"adds\\\"\" alone",
+            "\"read_ms\" goes with kind = \"adds\" alone",
         );
     }
     require(
