@@ -117,7 +117,7 @@ async fn vote(port: u16, master: u16, epoch: u64, candidate: &str) -> (String, i
 
 /// A sentinel under test: a process, or a task.
 enum Watch {
-    Process(#[expect(dead_code, reason = "it ends when this is dropped")] Process),
+    Process(Process),
     Task(tokio::task::JoinHandle<()>),
 }
 
@@ -148,8 +148,9 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Watch::Task(task) = self {
-            task.abort();
+        match self {
+            Watch::Process(process) => process.end(),
+            Watch::Task(task) => task.abort(),
         }
     }
 }
