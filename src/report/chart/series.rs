@@ -306,3 +306,54 @@ fn parse_number(value: &str) -> Option<f64> {
 fn unquoted(value: &str) -> String {
     value.trim_matches('"').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Loss;
+    use crate::runner::loss::LossRate;
+    use crate::runner::results::Tally;
+
+    /// A cell whose two runs lost these shares of a hundred adds.
+    fn cell(value: &str, lost: [u64; 2]) -> Cell {
+        let mut loss = LossRate::default();
+        for lost in lost {
+            loss.add(Loss {
+                acknowledged: 100,
+                lost,
+            });
+        }
+        let violated = Tally {
+            violated: 2,
+            ..Tally::default()
+        };
+        Cell {
+            parameters: vec![("fault.split.duration_ms".into(), value.into())],
+            tallies: [(Property::AcknowledgedLost, violated)].into(),
+            loss: Some(loss),
+            ..Cell::default()
+        }
+    }
+
+    #[test]
+    fn a_measured_loss_is_drawn_unless_a_property_is_asked_for() {
+        let sweep = Sweep {
+            seeds: 2,
+            cells: vec![cell("1000", [20, 20]), cell("2000", [40, 60])],
+            ..Sweep::default()
+        };
+        let rates = |options: &ChartOptions| {
+            let plot = plot(&sweep, options).expect("something to draw");
+            let rates = plot.series[0].points.iter().map(|point| point.rate);
+            (plot.y_label, rates.collect::<Vec<f64>>())
+        };
+        let (label, measured) = rates(&ChartOptions::default());
+        assert_eq!(label, "acknowledged adds that were lost (%)");
+        assert_eq!(measured, [20.0, 50.0]);
+        let asked = ChartOptions {
+            properties: vec![Property::AcknowledgedLost],
+            ..ChartOptions::default()
+        };
+        assert_eq!(rates(&asked).1, [100.0, 100.0]);
+    }
+}
