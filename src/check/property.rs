@@ -29,11 +29,13 @@ pub enum Property {
     Deadlock,
     /// The same, but a fault of nodes or of the network between them is no excuse.
     Availability,
+    /// Whatever was added to a set and acknowledged is in it at the end.
+    AcknowledgedLost,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 9] = [
+    pub const ALL: [Property; 10] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -43,6 +45,7 @@ impl Property {
         Property::ForeignRelease,
         Property::Deadlock,
         Property::Availability,
+        Property::AcknowledgedLost,
     ];
 
     /// Its name as scenarios, options and files spell it.
@@ -57,6 +60,7 @@ impl Property {
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
             Property::Availability => "availability",
+            Property::AcknowledgedLost => "acknowledged-lost",
         }
     }
 
@@ -91,6 +95,9 @@ impl Property {
             }
             Property::Availability => {
                 "The same, but a fault of nodes or of the network between them is no excuse."
+            }
+            Property::AcknowledgedLost => {
+                "No acknowledged add is missing from the set at the end; for the workload `adds`."
             }
         }
     }
@@ -130,6 +137,7 @@ impl Property {
                 "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance"
             }
+            Property::AcknowledgedLost => "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
         }
     }
 }
@@ -180,7 +188,8 @@ mod tests {
         assert_eq!(
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
-             stale-write, lost-update, token-regression, foreign-release, deadlock"
+             stale-write, lost-update, token-regression, foreign-release, deadlock, \
+             acknowledged-lost"
         );
     }
 

@@ -64,6 +64,11 @@ impl<'h> Timeline<'h> {
         numbered.map(|(index, (&host, record))| (index, host, record))
     }
 
+    /// All records in order.
+    pub(super) fn all_records(&self) -> &'h [Record] {
+        self.records
+    }
+
     /// The grant with this number of this client: its place in [`Timeline::grants`].
     /// Of several stretches it is the first.
     pub(super) fn grant(&self, host: usize, number: u32) -> Option<usize> {

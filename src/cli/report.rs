@@ -46,6 +46,12 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     lines.join("\n")
 }
 
+/// A line on how much was lost, where that is measured.
+pub(super) fn loss(cell: &Cell) -> Option<String> {
+    let loss = cell.loss.as_ref()?;
+    Some(format!("  loss rate {}", loss.describe()))
+}
+
 /// How often a property was violated, and what could not be judged.
 pub(super) fn rate(tally: Tally) -> String {
     match (tally.judged(), tally.inconclusive) {
@@ -135,7 +141,7 @@ pub(super) fn json(
             "shortest": cell.shortest.get(&comparison.property),
         })
     };
-    json!({
+    let mut value = json!({
         "scenario": scenario.name,
         "claim": scenario.claim,
         "title": scenario.title,
@@ -144,7 +150,18 @@ pub(super) fn json(
         "fingerprint": format!("{:016x}", cell.fingerprint),
         "judgement": worst(comparisons),
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(loss) = &cell.loss {
+        let interval = loss.interval();
+        value["loss"] = json!({
+            "acknowledged": loss.acknowledged,
+            "lost": loss.lost,
+            "rate": loss.rate(),
+            "rate_low": interval.low,
+            "rate_high": interval.high,
+        });
+    }
+    value
 }
 
 #[cfg(test)]

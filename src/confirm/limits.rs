@@ -4,7 +4,7 @@
 use super::ConfirmError;
 use crate::fault::{FaultKind, Schedule};
 use crate::locks::Servers;
-use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
+use crate::scenario::{HostClock, Network, NodeSpec, Scenario, WorkloadKind};
 
 /// Refuses what a real run cannot do; returns notes on what it leaves out.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {
@@ -40,6 +40,9 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     let topology = &scenario.topology;
     if topology.replicas > 0 || topology.sentinels > 0 || scenario.node != NodeSpec::default() {
         return Err(ConfirmError::Node);
+    }
+    if scenario.workload.kind != WorkloadKind::Lock {
+        return Err(ConfirmError::Workload);
     }
     let mut notes = Vec::new();
     if scenario.network != Network::default() {

@@ -1,6 +1,8 @@
 //! One run in the simulated world.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,7 +22,8 @@ use crate::history::{Event, History, Message, Name};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Scenario};
+use crate::scenario::{NodeClock, Scenario, WorkloadKind};
+use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -202,6 +205,10 @@ fn start_client(
         true => nodes.to_vec(),
         false => vec![MASTER.into()],
     };
+    let in_the_end = match &**name {
+        "c1" => InTheEnd::Reads,
+        _ => InTheEnd::Leaves,
+    };
     let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
@@ -214,21 +221,38 @@ fn start_client(
         let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone());
-        let client = LabClient {
-            name: name.clone(),
-            locker: Locker::new(
-                env.clone(),
-                spec.build(env.clone(), &nodes),
-                observer.clone(),
-            ),
-            env,
-            observer: observer.clone(),
-            workload: workload.clone(),
-            random: Stream::new(host.seed(), &format!("workload/{stream}")),
+        let random = Stream::new(host.seed(), &format!("workload/{stream}"));
+        let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
+            WorkloadKind::Lock => {
+                let client = LabClient {
+                    name: name.clone(),
+                    locker: Locker::new(
+                        env.clone(),
+                        spec.build(env.clone(), &nodes),
+                        observer.clone(),
+                    ),
+                    env,
+                    observer: observer.clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(client.run())
+            }
+            WorkloadKind::Adds => {
+                let adder = Adder {
+                    name: name.clone(),
+                    env,
+                    observer: observer.clone(),
+                    master: nodes[0].clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(adder.run(in_the_end))
+            }
         };
         let (name, lab) = (name.clone(), lab.clone());
         async move {
-            client.run().await;
+            program.await;
             lab.finished(&name, &host);
         }
     });

@@ -216,6 +216,14 @@ impl Config {
         };
     }
 
+    /// The parameters that were set, by name, as a configuration file would set them.
+    pub(super) fn lines(&self) -> Vec<(String, String)> {
+        let values = self.values.iter();
+        values
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
+    }
+
     /// Ticks of the server a second.
     pub(super) fn hz(&self) -> u64 {
         self.number("hz").clamp(1, 500)

@@ -28,6 +28,9 @@ pub enum DiskWrite {
     Rewrite(Bytes),
     /// Replace the snapshot by this one, durably.
     Snapshot(Bytes),
+    /// Replace the configuration file, durably: names and values of parameters, as
+    /// [`Node::configure`](super::Node::configure) takes them.
+    Config(Vec<(String, String)>),
 }
 
 /// What the disk has when the node starts; an empty file is none.
@@ -37,6 +40,8 @@ pub struct Files {
     pub aof: Vec<u8>,
     /// The last snapshot.
     pub snapshot: Vec<u8>,
+    /// The configuration file, once CONFIG REWRITE has written it.
+    pub config: Option<Vec<(String, String)>>,
 }
 
 /// What is to be written, and what was.
@@ -81,6 +86,15 @@ pub(super) fn rewrite(state: &mut State) {
         let snapshot = rdb::save(&state.db);
         persist.writes.push(DiskWrite::Rewrite(snapshot));
     }
+}
+
+/// `rewriteConfig`: the parameters as they are, and whom the server follows.
+pub(super) fn save_config(state: &mut State) {
+    let mut lines = state.config.lines();
+    if let Some(link) = state.repl.link() {
+        lines.push(("replicaof".into(), format!("{} {}", link.host, link.port)));
+    }
+    state.persist.writes.push(DiskWrite::Config(lines));
 }
 
 /// `beforeSleep`: what is to be written before anybody is answered.
@@ -143,7 +157,9 @@ impl State {
 
     /// Whether there may be anything to write.
     pub(super) fn writes_to_disk(&self) -> bool {
-        self.config.append_only() || self.config.save_points().next().is_some()
+        self.config.append_only()
+            || self.config.save_points().next().is_some()
+            || !self.persist.writes.is_empty()
     }
 
     fn save_is_due(&self, now_s: u64) -> bool {
@@ -165,6 +181,7 @@ impl State {
 /// snapshot. A command that is not whole at the end of the file is left out
 /// (`aof-load-truncated yes`); a snapshot that cannot be read counts as none.
 pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
+    state.config.has_file |= files.config.is_some();
     state.persist.saved_s = wall_us / 1_000_000;
     state.persist.synced_s = wall_us / 1_000_000;
     let file = match state.config.append_only() {

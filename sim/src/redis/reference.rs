@@ -82,7 +82,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
     ),
     (
-        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes nothing.",
+        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes names and values of the parameters that were set, no text.",
         "Runs are short. A scenario says what a node is told when it starts.",
     ),
     (

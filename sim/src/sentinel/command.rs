@@ -74,6 +74,7 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
 pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
     let (name, quorum) = (settings.name.clone(), settings.quorum);
     let master = Master::new(settings, sentinel.core.now_ms);
+    sentinel.core.unsaved = true;
     let what = master.describe(&Who::Master);
     sentinel
         .core
@@ -134,14 +135,13 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                 ]));
             };
             let is_down = core.tilt_since_ms.is_none() && master.server.is_down;
-            let vote = match *candidate {
-                "*" => None,
+            let (leader, epoch) = match *candidate {
+                "*" => (None, 0),
                 candidate => master.vote_for(core, epoch, candidate),
             };
-            let (leader, epoch) = vote.unwrap_or(("*".to_owned(), 0));
             Ok(Frame::Array(vec![
                 Frame::Integer(is_down.into()),
-                bulk(leader),
+                bulk(leader.unwrap_or_else(|| "*".to_owned())),
                 Frame::Integer(epoch as i64),
             ]))
         }
@@ -158,6 +158,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
         }
         ("set", [name, options @ ..]) if !options.is_empty() && options.len() % 2 == 0 => {
             let master = find(masters.get_mut(*name))?;
+            core.unsaved = true;
             for pair in options.chunks_exact(2) {
                 set(master, pair[0], pair[1])?;
                 let what = master.describe(&Who::Master);
@@ -183,6 +184,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
         }
         ("remove", [name]) => {
             let mut master = find(masters.remove(*name))?;
+            core.unsaved = true;
             core.event("-monitor", master.describe(&Who::Master));
             disconnect(core, &mut master);
             Ok(status("OK"))
@@ -194,6 +196,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                     disconnect(core, master);
                     master.peers.clear();
                     master.forget_servers(core);
+                    core.unsaved = true;
                     core.event("+reset-master", master.describe(&Who::Master));
                     count += 1;
                 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use super::config::Address;
+use super::file::SentinelFile;
 use super::link::Link;
 use crate::redis::glob;
 use crate::resp;
@@ -51,6 +52,8 @@ pub enum Effect {
         /// The connection.
         conn: ConnId,
     },
+    /// Write the configuration file, durably, before anything that comes after this.
+    Write(SentinelFile),
     /// An event for the log; subscribers have been told by [`Effect::Reply`].
     Event(Notice),
 }
@@ -75,6 +78,8 @@ pub(super) struct Core {
     /// Since when it only watches, because its clock jumped or its timer was late.
     pub(super) tilt_since_ms: Option<i64>,
     pub(super) effects: Vec<Effect>,
+    /// Something changed that the configuration file says.
+    pub(super) unsaved: bool,
     pub(super) clients: BTreeMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
     next_link: u64,
@@ -100,6 +105,8 @@ impl Core {
             epoch: 0,
             tilt_since_ms: None,
             effects: Vec::new(),
+            // A sentinel that starts writes its id down.
+            unsaved: true,
             clients: BTreeMap::new(),
             random,
             next_link: 1,

@@ -39,8 +39,13 @@ impl Sentinel {
             next_tick_ms: None,
             last_tick_ms: now_ms,
         };
-        for monitor in config.monitor {
-            command::monitor(&mut sentinel, monitor);
+        match config.file {
+            Some(file) => sentinel.restore(file),
+            None => {
+                for monitor in config.monitor {
+                    command::monitor(&mut sentinel, monitor);
+                }
+            }
         }
         sentinel
     }
@@ -61,6 +66,14 @@ impl Sentinel {
         // A clock that was set back has the timer run, and notice it.
         if now_ms >= self.next_wake_ms() || now_ms < self.last_tick_ms {
             self.tick();
+        }
+        self.finish(effects);
+    }
+
+    /// What is to be done; first of all what is to be remembered.
+    fn finish(&mut self, effects: &mut Vec<Effect>) {
+        if std::mem::take(&mut self.core.unsaved) {
+            effects.push(Effect::Write(self.file()));
         }
         effects.append(&mut self.core.effects);
     }
@@ -100,7 +113,7 @@ impl Sentinel {
                 self.handle_reply(link, reply);
             }
         }
-        effects.append(&mut self.core.effects);
+        self.finish(effects);
     }
 
     /// A link ended, or could not be connected.
@@ -217,7 +230,7 @@ impl Sentinel {
                 }
             }
         }
-        effects.append(&mut self.core.effects);
+        self.finish(effects);
     }
 }
 

@@ -9,7 +9,9 @@ use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
 use super::line::{self, Line};
-use crate::sentinel::{Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig};
+use crate::sentinel::{
+    Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig, SentinelFile,
+};
 use crate::world::{Host, HostId};
 
 /// What a driver is asked that is no matter of Sentinel's.
@@ -18,14 +20,18 @@ pub struct Surroundings {
     pub resolve: Resolve,
     /// Told of every event.
     pub log: Box<dyn Fn(&Notice)>,
+    /// The sentinel's configuration file, which outlives its process, and a loss of power:
+    /// it is synced whenever it is written.
+    pub file: RefCell<Option<SentinelFile>>,
 }
 
 /// From a host's name to the host.
 pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
 
 /// Runs a sentinel on `host` until its process ends. Its time is that host's wall
-/// clock.
-pub async fn sentinel(host: Host, config: SentinelConfig, around: Rc<Surroundings>) {
+/// clock. One that has run before goes on with what its file says.
+pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroundings>) {
+    config.file = around.file.borrow().clone();
     let Ok(listener) = host.listen(config.announce.port).await else {
         return;
     };
@@ -116,6 +122,7 @@ impl Server {
                 Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
                 Effect::Hangup { link } => line::end(&self.links, link),
                 Effect::Close { conn } => line::end(&self.clients, conn),
+                Effect::Write(file) => *self.around.file.borrow_mut() = Some(file),
                 Effect::Event(notice) => (self.around.log)(&notice),
             }
         }

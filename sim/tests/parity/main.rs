@@ -11,6 +11,7 @@ mod pair;
 mod random;
 mod real;
 mod replication;
+mod replication_state;
 mod scripts;
 mod talk;
 mod talks;
