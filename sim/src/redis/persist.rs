@@ -78,7 +78,7 @@ pub(super) fn rewrite(state: &mut State) {
         persist.buffer.clear();
         persist.selected = false;
         persist.unsynced = false;
-        let snapshot = rdb::save(&state.db);
+        let snapshot = rdb::save(&state.db, &state.functions);
         persist.writes.push(DiskWrite::Rewrite(snapshot));
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     if due || state.shut_down && state.saves_on_shutdown() {
         state.persist.saved_dirty = state.db.effects.dirty;
         state.persist.saved_s = now_s;
-        writes.push(DiskWrite::Snapshot(rdb::save(&state.db)));
+        writes.push(DiskWrite::Snapshot(rdb::save(&state.db, &state.functions)));
     }
     writes
 }
@@ -173,16 +173,17 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     };
     let mut rest = &file[..];
     if rdb::is_snapshot(rest)
-        && let Ok((entries, len)) = rdb::load_prefix(rest)
+        && let Ok(snapshot) = rdb::load(rest)
     {
         let now_ms = (wall_us / 1000) as i64;
-        for (key, entry) in entries {
+        for (key, entry) in snapshot.entries {
             // `rdbLoadRio`: time went on while the server was down.
             if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
                 state.db.load(key, entry);
             }
         }
-        rest = &rest[len..];
+        state.functions = snapshot.functions;
+        rest = &rest[snapshot.len..];
     }
     replay(state, rest, wall_us);
     state.db.effects.clear();

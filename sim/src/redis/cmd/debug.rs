@@ -50,6 +50,12 @@ pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
     if has("abort") {
         return Err(Error::of("ERR No shutdown in progress."));
     }
+    // A script that has not ended may have left things half done.
+    if let Some(busy) = &call.state.busy
+        && !has("nosave")
+    {
+        return Err(busy.kind.error());
+    }
     call.state.shut_down = true;
     // The client is not answered: its connection ends.
     call.state.close(call.client, Closing::Now);
