@@ -271,7 +271,9 @@ impl Node {
             repl::master::ask_for_acks(&mut self.state);
             self.connect_if_due(wall_us, effects);
         }
-        if self.state.writes_to_disk() && (self.state.busy.is_none() || self.state.shut_down) {
+        if self.state.writes_to_disk()
+            && (self.state.busy.is_none() || self.state.shut_down.is_some())
+        {
             let writes = persist::writes(&mut self.state, wall_us);
             effects.extend(writes.into_iter().map(Effect::Disk));
         }
@@ -284,7 +286,7 @@ impl Node {
             self.inputs.remove(&conn);
             effects.push(Effect::Close { conn });
         }
-        if self.state.shut_down {
+        if self.state.shut_down.is_some() {
             effects.push(Effect::Exit);
         }
     }

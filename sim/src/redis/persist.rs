@@ -96,8 +96,8 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     if persist.unsynced {
         let now = match state.config.append_fsync() {
             Fsync::Always => true,
-            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down,
-            Fsync::No => state.shut_down,
+            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down.is_some(),
+            Fsync::No => state.shut_down.is_some(),
         };
         // A clock that was set back does not put the next sync off.
         persist.synced_s = persist.synced_s.min(now_s);
@@ -107,12 +107,27 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
             writes.push(DiskWrite::Fsync);
         }
     }
-    if due || state.shut_down && state.saves_on_shutdown() {
+    let saves = match state.shut_down {
+        None => due,
+        Some(saving) => state.saves_on_shutdown(saving),
+    };
+    if saves {
         state.persist.saved_dirty = state.db.effects.dirty;
         state.persist.saved_s = now_s;
         writes.push(DiskWrite::Snapshot(rdb::save(&state.db, &state.functions)));
     }
     writes
+}
+
+/// Whether SHUTDOWN takes a snapshot.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Saving {
+    /// If there are save points.
+    AsConfigured,
+    /// SAVE.
+    Always,
+    /// NOSAVE.
+    Never,
 }
 
 /// When to make durable.
@@ -143,7 +158,9 @@ impl State {
 
     /// Whether there may be anything to write.
     pub(super) fn writes_to_disk(&self) -> bool {
-        self.config.append_only() || self.config.save_points().next().is_some()
+        self.config.append_only()
+            || self.config.save_points().next().is_some()
+            || self.shut_down == Some(Saving::Always)
     }
 
     fn save_is_due(&self, now_s: u64) -> bool {
@@ -156,8 +173,12 @@ impl State {
                 .any(|point| changes >= point.changes && elapsed_s > point.seconds)
     }
 
-    fn saves_on_shutdown(&self) -> bool {
-        self.config.save_points().next().is_some()
+    fn saves_on_shutdown(&self, saving: Saving) -> bool {
+        match saving {
+            Saving::AsConfigured => self.config.save_points().next().is_some(),
+            Saving::Always => true,
+            Saving::Never => false,
+        }
     }
 }
 

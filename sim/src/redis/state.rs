@@ -13,7 +13,7 @@ use super::config::Config;
 use super::db::Db;
 use super::functions::Functions;
 use super::pause::Pause;
-use super::persist::Persistence;
+use super::persist::{Persistence, Saving};
 use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
@@ -65,7 +65,7 @@ pub(super) struct State {
     /// microseconds.
     pub(super) asleep_until_us: Option<u64>,
     /// SHUTDOWN was called.
-    pub(super) shut_down: bool,
+    pub(super) shut_down: Option<Saving>,
 }
 
 impl State {
@@ -96,7 +96,7 @@ impl State {
             stirred: Vec::new(),
             killed: Vec::new(),
             asleep_until_us: None,
-            shut_down: false,
+            shut_down: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! DEBUG, as far as tests of locks use it, and SHUTDOWN.
 
 use super::SYNTAX;
+use crate::redis::persist::Saving;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Closing;
 use crate::redis::table::Call;
@@ -56,7 +57,11 @@ pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
     {
         return Err(busy.kind.error());
     }
-    call.state.shut_down = true;
+    call.state.shut_down = Some(match (has("save"), has("nosave")) {
+        (true, _) => Saving::Always,
+        (_, true) => Saving::Never,
+        _ => Saving::AsConfigured,
+    });
     // The client is not answered: its connection ends.
     call.state.close(call.client, Closing::Now);
     Ok(Reply::NONE)

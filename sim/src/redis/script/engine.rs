@@ -23,7 +23,7 @@ use crate::redis::table::{Call, Context};
 const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is taken to have no end.
-const MOST_INSTRUCTIONS: u64 = 100_000_000;
+const MOST_INSTRUCTIONS: u64 = 60_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the
 /// speed that a node's scripts have.
 const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
@@ -97,6 +97,8 @@ impl Engine {
             Ok(())
         })?;
         let visible = lua.create_function(api::visible)?;
+        let meter = Meter::default();
+        let overrun = meter.overrun(&lua)?;
         let loading = Loading::default();
         let register = library::register_function(&lua, Rc::clone(&loading))?;
         let (environment, library_environment, globals, run, call, load) = lua
@@ -109,6 +111,7 @@ impl Engine {
                 seed_random,
                 visible,
                 register,
+                overrun,
             ))?;
         let sandbox = Sandbox {
             environment,
@@ -124,7 +127,7 @@ impl Engine {
             scripts: BTreeMap::new(),
             random,
             resp,
-            meter: Meter::default(),
+            meter,
             loading,
         })
     }

@@ -30,7 +30,7 @@ pub(in crate::redis) struct Reading {
 
 impl Meter {
     /// A script begins, which may run so many instructions. One that goes on ends with
-    /// the error `overrun`, which it cannot catch.
+    /// the error `overrun`, which it cannot catch: see [`Meter::overrun`].
     pub(super) fn start(
         &self,
         lua: &Lua,
@@ -40,7 +40,7 @@ impl Meter {
         *self.0.borrow_mut() = Reading::default();
         let reading = Rc::clone(&self.0);
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_COUNT);
-        lua.set_global_hook(triggers, move |lua, debug| {
+        lua.set_global_hook(triggers, move |_, debug| {
             let mut reading = reading.borrow_mut();
             reading.instructions += u64::from(INSTRUCTIONS_PER_COUNT);
             reading.note_position(debug);
@@ -48,12 +48,15 @@ impl Meter {
                 return Ok(VmState::Continue);
             }
             reading.overrun = true;
-            // From here on at every instruction: whatever catches the error gets the
-            // next one.
-            let every = HookTriggers::new().every_nth_instruction(1);
-            lua.set_global_hook(every, move |_, debug| end_script(debug, overrun))?;
-            end_script(debug, overrun)
+            Err(api::raise_text(overrun))
         })
+    }
+
+    /// Whether the script was ended: what catches errors for it asks, and lets that one
+    /// pass.
+    pub(super) fn overrun(&self, lua: &Lua) -> mlua::Result<mlua::Function> {
+        let reading = Rc::clone(&self.0);
+        lua.create_function(move |_, ()| Ok(reading.borrow().overrun))
     }
 
     /// The script is over.
@@ -68,14 +71,6 @@ impl Reading {
         if let (Some(source), Some(line)) = (source_of_script(debug), debug.current_line()) {
             self.position = Some(format!("{source}:{line}"));
         }
-    }
-}
-
-/// Raises the error, but in the functions of the sandbox: they take part in its way.
-fn end_script(debug: &Debug<'_>, overrun: &'static str) -> mlua::Result<VmState> {
-    match source_of_script(debug) {
-        Some(_) => Err(api::raise_text(overrun)),
-        None => Ok(VmState::Continue),
     }
 }
 

@@ -10,7 +10,7 @@
 -- libraries of functions, the table to put KEYS and ARGV in, and what runs a script, a
 -- function, and the text of a library.
 
-local native, libraries, random_unit, seed_random, visible_error, register_function = ...
+local native, libraries, random_unit, seed_random, visible_error, register_function, overrun = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -89,14 +89,26 @@ local function visible(err)
   return err
 end
 
+-- A script that is ended from outside cannot catch that.
+local function let_end_pass(err)
+  if overrun() then error(err, 0) end
+end
+
 local function visible_result(ok, ...)
   if ok then return ok, ... end
+  let_end_pass(...)
   return ok, visible((...))
+end
+
+local function handled_result(ok, ...)
+  if not ok then let_end_pass(...) end
+  return ok, ...
 end
 
 -- `luaRedisPcall`: of an error that is a table, `pcall` returns the text.
 local function text_result(ok, ...)
   if ok then return ok, ... end
+  let_end_pass(...)
   local err = visible((...))
   local text = type(err) == "table" and err.err
   if type(text) == "string" or type(text) == "number" then return ok, text end
@@ -149,7 +161,10 @@ maths.randomseed = function(seed) seed_random(seed) end
 local globals = pick(_G, [[_VERSION assert error getmetatable ipairs rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end
 globals.xpcall = function(f, handler)
-  return xpcall(f, function(err) return handler(visible(err)) end)
+  return handled_result(xpcall(f, function(err)
+    if overrun() then return err end
+    return handler(visible(err))
+  end))
 end
 globals.redis = protect(redis)
 globals.string = protect(strings)
