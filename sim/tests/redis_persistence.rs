@@ -226,3 +226,58 @@ fn a_server_without_a_configuration_file_has_none_to_rewrite() {
         "{refused}"
     );
 }
+
+const LIBRARY: &str = "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function(keys) return redis.call('incr', keys[1]) end)\"";
+
+#[test]
+fn functions_are_there_after_a_restart() {
+    for parameters in [ALWAYS, &[("save", "3600 1")]] {
+        let mut machine = Machine::start(parameters, 10_000);
+        assert_eq!(machine.say(10_000, LIBRARY), "$3\r\nlib\r\n");
+        assert_eq!(machine.say(10_000, "FCALL f 1 a"), ":1\r\n");
+        machine.say(10_000, "SHUTDOWN");
+        machine.restart(11_000);
+        assert_eq!(machine.say(11_000, "FCALL f 1 a"), ":2\r\n");
+        machine.say(11_000, "FUNCTION DELETE lib");
+        machine.say(11_000, "SHUTDOWN");
+        machine.restart(12_000);
+        assert_eq!(
+            machine.say(12_000, "FCALL f 1 a"),
+            "-ERR Function not found\r\n"
+        );
+    }
+}
+
+#[test]
+fn shutdown_saves_as_it_is_told() {
+    for (parameters, command, kept) in [
+        (&[("save", "3600 1")][..], "SHUTDOWN", true),
+        (&[("save", "3600 1")], "SHUTDOWN NOSAVE", false),
+        (&[], "SHUTDOWN", false),
+        (&[], "SHUTDOWN SAVE", true),
+    ] {
+        let mut machine = Machine::start(parameters, 10_000);
+        machine.say(10_000, "SET k v");
+        machine.say(10_000, command);
+        machine.restart(11_000);
+        let there = machine.say(11_000, "GET k") != NIL;
+        assert_eq!(there, kept, "{parameters:?} {command}");
+    }
+}
+
+#[test]
+fn what_a_script_did_that_had_not_ended_is_on_no_disk() {
+    const ENDLESS: &str = "EVAL \"redis.call('set', 'k', 'v') while true do end\" 0";
+    for parameters in [ALWAYS, &[("save", "3600 1")]] {
+        let mut machine = Machine::start(parameters, 10_000);
+        assert_eq!(machine.say(10_000, ENDLESS), "");
+        let looker_on = machine.node.accept();
+        machine.client = looker_on;
+        let busy = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or \
+                    SHUTDOWN NOSAVE.\r\n";
+        assert_eq!(machine.say(20_000, "SHUTDOWN"), busy);
+        assert_eq!(machine.say(20_000, "SHUTDOWN NOSAVE"), "");
+        machine.restart(21_000);
+        assert_eq!(machine.say(21_000, "GET k"), NIL);
+    }
+}

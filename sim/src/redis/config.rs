@@ -234,6 +234,11 @@ impl Config {
         self.append_only
     }
 
+    /// For how long a script may run before others are answered BUSY, in milliseconds.
+    pub(super) fn busy_threshold_ms(&self) -> u64 {
+        self.number("busy-reply-threshold")
+    }
+
     /// When the append-only file is made durable.
     pub(super) fn append_fsync(&self) -> Fsync {
         match self.value("appendfsync") {

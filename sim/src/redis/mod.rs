@@ -16,12 +16,15 @@
 
 mod active_expiry;
 mod blocking;
+mod busy;
 mod changes;
 mod cmd;
 mod config;
 mod db;
 mod dispatch;
+mod dump;
 mod float;
+mod functions;
 pub(crate) mod glob;
 mod node;
 mod number;

@@ -11,7 +11,7 @@ use super::repl::{self, replica};
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, config, tracking};
+use super::{blocking, busy, config, tracking};
 
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +177,7 @@ impl Node {
             self.state.waiting.resumed.push_back(conn.0);
             return;
         }
+        busy::end_if_over(&mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
         // As a rule nothing is pending and `bytes` are whole requests: then they
         // are handled where they lie.
@@ -213,6 +214,9 @@ impl Node {
         if let Some(us) = self.state.asleep_until_us {
             return Some(us);
         }
+        if self.state.busy.is_some() {
+            return busy::next_wake_us(&self.state);
+        }
         let at_tick = |ms: i64| {
             let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
             self.state.tick_from(us.min(u64::MAX / 2))
@@ -239,7 +243,8 @@ impl Node {
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
-            if self.state.next_cycle_us().is_some() {
+            busy::end_if_over(&mut self.state, wall_us);
+            if self.state.busy.is_none() && self.state.next_cycle_us().is_some() {
                 self.state.run_due_cycles(wall_us);
             }
             self.finish(wall_us, effects);
@@ -248,28 +253,27 @@ impl Node {
 
     /// `beforeSleep`: what is left to do when the requests that arrived are done.
     fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
-        let now_ms = (wall_us / 1000) as i64;
-        self.state.end_pause_if_over(now_ms);
-        repl::run_due_cron(&mut self.state, wall_us);
-        blocking::time_out(&mut self.state, now_ms);
-        while !self.state.is_asleep(wall_us)
-            && let Some(id) = self.state.waiting.resumed.pop_front()
-        {
-            // It may have been killed meanwhile.
-            if let Some(input) = self.inputs.get_mut(&ConnId(id))
-                && self.state.clients.contains_key(&id)
-            {
-                input.resume(&mut self.state, id, wall_us);
-                self.state.stirred.push(id);
-            }
+        if self.state.busy.is_none() {
+            let now_ms = (wall_us / 1000) as i64;
+            self.state.end_pause_if_over(now_ms);
+            repl::run_due_cron(&mut self.state, wall_us);
+            blocking::time_out(&mut self.state, now_ms);
         }
-        tracking::broadcast(&mut self.state);
+        self.resume_all(wall_us);
+        // SCRIPT KILL may have been among that.
+        busy::end_if_over(&mut self.state, wall_us);
+        self.resume_all(wall_us);
         if self.state.is_asleep(wall_us) {
             return;
         }
-        repl::master::ask_for_acks(&mut self.state);
-        self.connect_if_due(wall_us, effects);
-        if self.state.writes_to_disk() {
+        if self.state.busy.is_none() {
+            tracking::broadcast(&mut self.state);
+            repl::master::ask_for_acks(&mut self.state);
+            self.connect_if_due(wall_us, effects);
+        }
+        if self.state.writes_to_disk()
+            && (self.state.busy.is_none() || self.state.shut_down.is_some())
+        {
             let writes = persist::writes(&mut self.state, wall_us);
             effects.extend(writes.into_iter().map(Effect::Disk));
         }
@@ -282,8 +286,23 @@ impl Node {
             self.inputs.remove(&conn);
             effects.push(Effect::Close { conn });
         }
-        if self.state.shut_down {
+        if self.state.shut_down.is_some() {
             effects.push(Effect::Exit);
+        }
+    }
+
+    /// Goes on with those who have waited.
+    fn resume_all(&mut self, wall_us: u64) {
+        while !self.state.is_asleep(wall_us)
+            && let Some(id) = self.state.waiting.resumed.pop_front()
+        {
+            // It may have been killed meanwhile.
+            if let Some(input) = self.inputs.get_mut(&ConnId(id))
+                && self.state.clients.contains_key(&id)
+            {
+                input.resume(&mut self.state, id, wall_us);
+                self.state.stirred.push(id);
+            }
         }
     }
 
@@ -298,6 +317,9 @@ impl Node {
     }
 
     fn send(&mut self, conn: ConnId, effects: &mut Vec<Effect>) {
+        if busy::holds_back(&self.state, conn.0) {
+            return;
+        }
         let Some(session) = self.state.clients.get_mut(&conn.0) else {
             return;
         };
@@ -362,7 +384,9 @@ impl Parser {
 /// Whether a connection's next request may be handled; one that has ended has none.
 fn may_go_on(state: &State, client: u64) -> bool {
     let free = |session: &Session| session.is_free();
-    state.clients.get(&client).is_some_and(free) && !replica::is_in_handshake(state, client)
+    state.clients.get(&client).is_some_and(free)
+        && !replica::is_in_handshake(state, client)
+        && !busy::holds_back(state, client)
 }
 
 /// Processes a request, and serves who waited for what it did.
@@ -371,7 +395,9 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
         return Processed::Done;
     }
     let processed = dispatch::process(state, client, args, wall_us);
-    blocking::serve(state, wall_us);
-    propagate::flush(state, Unit::Whole);
+    if state.busy.is_none() {
+        blocking::serve(state, wall_us);
+        propagate::flush(state, Unit::Whole);
+    }
     processed
 }

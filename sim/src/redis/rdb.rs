@@ -7,13 +7,21 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::db::{Db, Entry};
+use super::functions::{Collision, Functions};
 use super::value::{Hash, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
 const MAGIC: &[u8] = b"REDIS0010";
+/// As a number.
+pub(super) const VERSION: u16 = 10;
+/// `RDB_OPCODE_FUNCTION2`: the text of a library.
+pub(super) const FUNCTION: u8 = 0xf5;
 const EXPIRES_AT_MS: u8 = 0xfc;
 const SELECT_DB: u8 = 0xfe;
 const END: u8 = 0xff;
+
+/// `RDB_ENC_LZF`, in the place of a string's length.
+const COMPRESSED: u8 = 0xc3;
 
 const STRING: u8 = 0;
 const LIST: u8 = 1;
@@ -23,8 +31,9 @@ const HASH: u8 = 4;
 const ZSET: u8 = 5;
 
 /// Everything that is there, keys whose time is over included.
-pub(super) fn save(db: &Db) -> Bytes {
+pub(super) fn save(db: &Db, functions: &Functions) -> Bytes {
     let mut out = BytesMut::from(MAGIC);
+    write_functions(functions, &mut out);
     out.put_slice(&[SELECT_DB, 0]);
     for (key, entry) in db.iter_all() {
         if let Some(when) = entry.expires_at_ms {
@@ -37,6 +46,14 @@ pub(super) fn save(db: &Db) -> Bytes {
     // No checksum: as with `rdbchecksum no`.
     out.put_u64_le(0);
     out.freeze()
+}
+
+/// The texts of the libraries.
+pub(super) fn write_functions(functions: &Functions, out: &mut BytesMut) {
+    for library in functions.libraries() {
+        out.put_u8(FUNCTION);
+        write_string(&library.code, out);
+    }
 }
 
 fn write_entry(key: &[u8], value: &Value, out: &mut BytesMut) {
@@ -109,32 +126,43 @@ pub(super) fn is_snapshot(file: &[u8]) -> bool {
 }
 
 /// What a snapshot holds.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    /// Every key.
+    pub(super) entries: Vec<(Bytes, Entry)>,
+    /// The libraries of functions.
+    pub(super) functions: Functions,
+    /// The length of the snapshot, after which more may come.
+    pub(super) len: usize,
+}
+
+/// Reads a snapshot from the start of a file.
 ///
 /// # Errors
 ///
 /// It is cut short, or has something that [`save`] does not write.
-pub(super) fn load(snapshot: &[u8]) -> Result<Vec<(Bytes, Entry)>, Unreadable> {
-    load_prefix(snapshot).map(|(entries, _)| entries)
-}
-
-/// As [`load`], with the length of the snapshot, after which more may come.
-pub(super) fn load_prefix(file: &[u8]) -> Result<(Vec<(Bytes, Entry)>, usize), Unreadable> {
+pub(super) fn load(file: &[u8]) -> Result<Snapshot, Unreadable> {
     let mut reader = Reader(file);
     if reader.take(MAGIC.len())? != MAGIC {
         return Err(Unreadable);
     }
-    let mut entries = Vec::new();
+    let mut snapshot = Snapshot::default();
     let mut expires_at_ms = None;
     loop {
         match reader.byte()? {
             EXPIRES_AT_MS => expires_at_ms = Some(i64::from_le_bytes(reader.eight()?)),
             SELECT_DB => drop(reader.len()?),
+            FUNCTION => {
+                let code = reader.string()?;
+                let loaded = snapshot.functions.load(&code, Collision::Refuse);
+                loaded.map_err(|_| Unreadable)?;
+            }
             END => break,
             kind => {
                 let key = reader.string()?;
                 let value = reader.value(kind)?;
                 let expires_at_ms = expires_at_ms.take();
-                entries.push((
+                snapshot.entries.push((
                     key,
                     Entry {
                         value,
@@ -145,11 +173,12 @@ pub(super) fn load_prefix(file: &[u8]) -> Result<(Vec<(Bytes, Entry)>, usize), U
         }
     }
     reader.eight()?;
-    Ok((entries, file.len() - reader.0.len()))
+    snapshot.len = file.len() - reader.0.len();
+    Ok(snapshot)
 }
 
 /// What is left to read.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], Unreadable> {
@@ -158,7 +187,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    fn byte(&mut self) -> Result<u8, Unreadable> {
+    pub(super) fn byte(&mut self) -> Result<u8, Unreadable> {
         self.take(1).map(|bytes| bytes[0])
     }
 
@@ -180,7 +209,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn string(&mut self) -> Result<Bytes, Unreadable> {
+    /// A string, also one that a real server compressed.
+    pub(super) fn string(&mut self) -> Result<Bytes, Unreadable> {
+        if self.0.first() == Some(&COMPRESSED) {
+            self.byte()?;
+            let (packed_len, len) = (self.len()?, self.len()?);
+            return decompress(self.take(packed_len)?, len);
+        }
         let len = self.len()?;
         self.take(len).map(Bytes::copy_from_slice)
     }
@@ -223,6 +258,42 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// LZF (`src/lzf_d.c`): bytes as they are, and references to what came before.
+fn decompress(mut packed: &[u8], len: usize) -> Result<Bytes, Unreadable> {
+    let mut out = Vec::new();
+    while let [control, rest @ ..] = packed {
+        let control = usize::from(*control);
+        packed = rest;
+        if control < 32 {
+            let (plain, rest) = packed.split_at_checked(control + 1).ok_or(Unreadable)?;
+            out.extend_from_slice(plain);
+            packed = rest;
+            continue;
+        }
+        let mut count = control >> 5;
+        if count == 7 {
+            let (more, rest) = packed.split_first().ok_or(Unreadable)?;
+            count += usize::from(*more);
+            packed = rest;
+        }
+        let (low, rest) = packed.split_first().ok_or(Unreadable)?;
+        packed = rest;
+        let back = ((control & 31) << 8 | usize::from(*low)) + 1;
+        let from = out.len().checked_sub(back).ok_or(Unreadable)?;
+        // It may refer to what it is writing.
+        for at in from..from + count + 2 {
+            out.push(out[at]);
+        }
+        if out.len() > len {
+            return Err(Unreadable);
+        }
+    }
+    match out.len() == len {
+        true => Ok(out.into()),
+        false => Err(Unreadable),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,9 +327,9 @@ mod tests {
                 },
             );
         }
-        let snapshot = save(&db);
+        let snapshot = save(&db, &Functions::default());
         let mut again = Db::default();
-        for (key, entry) in load(&snapshot).expect("it is whole") {
+        for (key, entry) in load(&snapshot).expect("it is whole").entries {
             again.load(key, entry);
         }
         assert_eq!(format!("{:?}", again.iter_all().collect::<Vec<_>>()), {

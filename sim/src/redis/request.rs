@@ -180,7 +180,7 @@ fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, Refusal> {
 
 /// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with
 /// escapes. `None` if a quote is not closed, or not followed by a space.
-fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+pub(super) fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut args = Vec::new();
     let mut rest = line;
     loop {
