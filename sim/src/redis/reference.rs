@@ -22,8 +22,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis it is chance, and changes from server to server. A run has to be repeatable.",
     ),
     (
-        "A key that nobody looked at from its end until the node's clock stepped back may be there again. The active expiry cycle goes round the keys by name and takes no time.",
-        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. Redis goes round a hash table.",
+        "A key that nobody looked at from its end until the node's clock stepped back may be there again. An active expiry cycle deletes every key whose time is over, in the order of their times, and takes no time.",
+        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. (A served node does them all.) Redis looks at samples of a hash table, and leaves up to a tenth of what is over its time for later.",
     ),
     (
         "While `CLIENT PAUSE` is on, expired keys are deleted as ever.",
