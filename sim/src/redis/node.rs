@@ -203,6 +203,18 @@ impl Node {
         input.map_or(0, |input| input.pending.len())
     }
 
+    /// Whether a connection is to this node's master, or from a replica: a whole data set
+    /// passes it.
+    pub fn is_replication(&self, conn: ConnId) -> bool {
+        let session = self.state.clients.get(&conn.0);
+        session.is_some_and(|session| session.peer != Peer::Client)
+    }
+
+    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    pub fn max_clients(&self) -> usize {
+        self.state.config.max_clients()
+    }
+
     /// The node's wall-clock time in microseconds at which it wants to be called
     /// again, if nothing arrives before; `None` while nothing of what it does is due
     /// to time. Ask after each call, and whenever the wall clock was set.
