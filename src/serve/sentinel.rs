@@ -32,6 +32,10 @@ const START_AFTER: Duration = Duration::from_secs(1);
 /// How long to leave clients waiting when the system has no descriptor for one more.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
+/// What a client may send without completing a request. Longer ones are none of a
+/// sentinel's.
+const MAX_REQUEST_BYTES: usize = 1 << 20;
+
 /// How a sentinel is run.
 pub(super) struct Setup {
     /// What it monitors.
@@ -178,10 +182,15 @@ impl Server {
         let mut bytes = [0; 4096];
         while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
-            self.sentinel
-                .borrow_mut()
-                .receive(conn, &bytes[..count], now_ms(), &mut effects);
+            let pending_bytes = {
+                let mut sentinel = self.sentinel.borrow_mut();
+                sentinel.receive(conn, &bytes[..count], now_ms(), &mut effects);
+                sentinel.pending_bytes(conn)
+            };
             self.carry_out(effects);
+            if pending_bytes > MAX_REQUEST_BYTES {
+                break;
+            }
         }
         self.sentinel.borrow_mut().closed(conn);
         self.clients.borrow_mut().remove(&conn);

@@ -33,8 +33,8 @@ mod rdb;
 #[cfg(test)]
 mod reference;
 mod repl;
-mod reply;
-mod request;
+pub(crate) mod reply;
+pub(crate) mod request;
 mod script;
 mod session;
 mod state;

@@ -54,7 +54,7 @@ pub(super) enum Resp {
 
 /// An error reply's text, code first: `ERR syntax error`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Error(Cow<'static, [u8]>);
+pub(crate) struct Error(Cow<'static, [u8]>);
 
 /// What a command function returns.
 pub(super) type Answer = Result<Reply, Error>;
@@ -198,7 +198,7 @@ impl Error {
     }
 
     /// The text, code first.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         &self.0
     }
 

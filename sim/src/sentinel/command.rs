@@ -16,18 +16,15 @@ use crate::redis::glob;
 /// An answer; an error's text begins with its code.
 type Answer = Result<Frame, String>;
 
+/// Answers what is no request, and ends the connection.
+pub(super) fn refuse(sentinel: &mut Sentinel, conn: ConnId, text: &str) {
+    answer(sentinel, conn, error(text));
+    sentinel.core.clients.remove(&conn);
+    sentinel.core.effects.push(Effect::Close { conn });
+}
+
 /// Serves one request.
-pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
-    let Some(words) = words_of(request) else {
-        answer(
-            sentinel,
-            conn,
-            error("ERR Protocol error: expected an array of strings"),
-        );
-        sentinel.core.clients.remove(&conn);
-        sentinel.core.effects.push(Effect::Close { conn });
-        return;
-    };
+pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
     let texts: Vec<&str> = words
         .iter()
         .map(|word| std::str::from_utf8(word).unwrap_or(""))
@@ -335,17 +332,6 @@ fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Frame) {
         }
     };
     sentinel.core.effects.push(Effect::Reply { conn, bytes });
-}
-
-fn words_of(request: &Frame) -> Option<Vec<Bytes>> {
-    let Frame::Array(items) = request else {
-        return None;
-    };
-    let words = items.iter().map(|item| match item {
-        Frame::BulkString(word) => Some(word.clone()),
-        _ => None,
-    });
-    words.collect()
 }
 
 fn status(text: &str) -> Frame {

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::config::Address;
 use super::link::{self, Link};
 use crate::redis::glob;
+use crate::redis::request::Parser;
 
 /// A connection that the sentinel opened. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +84,7 @@ pub(super) struct Core {
 #[derive(Default)]
 pub(super) struct Client {
     pub(super) inbound: BytesMut,
+    pub(super) parser: Parser,
     pub(super) channels: Vec<Bytes>,
     pub(super) patterns: Vec<Bytes>,
 }

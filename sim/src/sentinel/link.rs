@@ -73,7 +73,7 @@ impl Link {
 }
 
 /// Cuts a whole frame off the front.
-pub(super) fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Garbled> {
+fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Garbled> {
     if inbound.is_empty() {
         return Ok(None);
     }
