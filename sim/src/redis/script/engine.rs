@@ -37,7 +37,7 @@ pub(super) struct Engine {
     globals: Table,
     /// Runs a compiled script: `run` of `sandbox.lua`.
     run: Function,
-    scripts: BTreeMap<Sha, Script>,
+    scripts: BTreeMap<Sha, Rc<Script>>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol that the script that is running speaks.
@@ -47,7 +47,6 @@ pub(super) struct Engine {
 }
 
 /// A compiled script.
-#[derive(Clone)]
 pub(super) struct Script {
     function: Function,
     access: Access,
@@ -100,17 +99,17 @@ impl Engine {
     }
 
     /// The compiled script, from the cache if it is there.
-    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Script, Error> {
+    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Rc<Script>, Error> {
         if let Some(script) = self.scripts.get(sha) {
-            return Ok(script.clone());
+            return Ok(Rc::clone(script));
         }
         let Shebang { access, len } = shebang::parse(body)?;
         let function = self.compile(&body[len..])?;
         if self.scripts.len() >= MAX_SCRIPTS {
             self.scripts.clear();
         }
-        let script = Script { function, access };
-        self.scripts.insert(*sha, script.clone());
+        let script = Rc::new(Script { function, access });
+        self.scripts.insert(*sha, Rc::clone(&script));
         Ok(script)
     }
 
@@ -201,7 +200,7 @@ impl Engine {
             // With a limit each of mlua's own steps is a protected call, so there is one
             // only while it matters.
             self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
-            let outcome = self.run.call((script.clone(), raising, protected));
+            let outcome = self.run.call((script, raising, protected));
             self.lua.set_memory_limit(0)?;
             outcome
         })
