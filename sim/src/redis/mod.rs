@@ -37,7 +37,7 @@ pub(crate) mod reply;
 pub(crate) mod request;
 mod script;
 mod session;
-mod state;
+pub(crate) mod state;
 mod table;
 mod tell;
 mod tracking;

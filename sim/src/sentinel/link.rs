@@ -81,7 +81,7 @@ fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Garbled> {
     Ok(decoded.map(|(frame, _, _)| frame))
 }
 
-/// A command, or a message, as an array of strings.
+/// A command, as an array of strings.
 pub(super) fn encode(words: &[&[u8]]) -> Bytes {
     let mut out = BytesMut::new();
     out.put_slice(format!("*{}\r\n", words.len()).as_bytes());

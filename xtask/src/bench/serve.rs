@@ -78,7 +78,9 @@ fn locklab() -> Result<(Server, u16)> {
         BufReader::new(out).read_line(&mut address)?;
     }
     let server = Server(child);
-    let port = address.trim().rsplit(':').next().unwrap_or_default();
+    // What it is stands behind it.
+    let address = address.split_whitespace().next().unwrap_or_default();
+    let port = address.rsplit(':').next().unwrap_or_default();
     let port = port.parse().context("it printed no address")?;
     Ok((server, port))
 }
