@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn a_panic_of_one_server_is_a_panic_of_all() {
-        let panics = run(|| panic!("a bug"));
-        let panicked = panic::catch_unwind(|| watched(vec![goes_on(), panics], 2));
+        let servers = || vec![goes_on(), run(|| panic!("a bug"))];
+        let panicked = panic::catch_unwind(|| watched(servers(), 2));
         let message = panicked.unwrap_err();
         assert_eq!(message.downcast_ref(), Some(&"a bug"));
     }
