@@ -229,6 +229,11 @@ impl Config {
         self.number("hz").clamp(1, 500)
     }
 
+    /// The most connections at a time.
+    pub(super) fn max_clients(&self) -> usize {
+        usize::try_from(self.number("maxclients")).unwrap_or(usize::MAX)
+    }
+
     /// Whether there is an append-only file.
     pub(super) fn append_only(&self) -> bool {
         self.append_only

@@ -36,11 +36,11 @@ mod rdb;
 #[cfg(test)]
 mod reference;
 mod repl;
-mod reply;
-mod request;
+pub(crate) mod reply;
+pub(crate) mod request;
 mod script;
 mod session;
-mod state;
+pub(crate) mod state;
 mod table;
 mod tell;
 mod tracking;

@@ -204,6 +204,18 @@ impl Node {
         input.map_or(0, |input| input.pending.len())
     }
 
+    /// Whether a connection is to this node's master, or from a replica: a whole data set
+    /// passes it.
+    pub fn is_replication(&self, conn: ConnId) -> bool {
+        let session = self.state.clients.get(&conn.0);
+        session.is_some_and(|session| session.peer != Peer::Client)
+    }
+
+    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    pub fn max_clients(&self) -> usize {
+        self.state.config.max_clients()
+    }
+
     /// The node's wall-clock time in microseconds at which it wants to be called
     /// again, if nothing arrives before; `None` while nothing of what it does is due
     /// to time. Ask after each call, and whenever the wall clock was set.
@@ -229,7 +241,7 @@ impl Node {
             .filter(|_| held_back)
             .map(|p| at_tick(p.until_ms));
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
-        let cycle_us = self.state.next_cycle_us();
+        let cycle_us = self.state.next_noticed_cycle_us();
         let repl_us = self.state.repl.next_wake_us();
         let write_us = self.state.next_write_us();
         [pause_us, timeout_us, cycle_us, repl_us, write_us]
@@ -238,13 +250,20 @@ impl Node {
             .min()
     }
 
+    /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
+    /// free the memory of a key whose time is over, though nobody would notice. For a
+    /// driver that runs for long.
+    pub fn next_expiry_us(&self) -> Option<u64> {
+        self.state.next_cycle_us()
+    }
+
     /// The wall clock reads `wall_us`: does what is due. To be called at the time
     /// that [`Node::next_wake_us`] gave, and harmless at any other.
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
             busy::end_if_over(&mut self.state, wall_us);
-            if self.state.busy.is_none() && self.state.next_cycle_us().is_some() {
+            if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
             self.finish(wall_us, effects);

@@ -22,8 +22,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis it is chance, and changes from server to server. A run has to be repeatable.",
     ),
     (
-        "A key that nobody looked at from its end until the node's clock stepped back may be there again. The active expiry cycle goes round the keys by name and takes no time.",
-        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. Redis goes round a hash table.",
+        "A key that nobody looked at from its end until the node's clock stepped back may be there again. An active expiry cycle deletes every key whose time is over, in the order of their times, and takes no time.",
+        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. (A served node does them all.) Redis looks at samples of a hash table, and leaves up to a tenth of what is over its time for later.",
     ),
     (
         "While `CLIENT PAUSE` is on, expired keys are deleted as ever.",
@@ -78,7 +78,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients ask for little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type, and only these forms are read: a real server can follow a node, but a node cannot follow a real server that has more than strings. `WAITAOF` and `BGSAVE` are unknown.",
+        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions, of streams and of functions are not: a node that follows a server with any of these asks it again and again. `WAITAOF` and `BGSAVE` are unknown.",
         "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
     ),
     (

@@ -22,7 +22,7 @@ use super::session::{Closing, Replies, Session};
 use super::tracking::Caches;
 
 /// The Redis that the node is like in whatever can be seen of it.
-pub(super) const VERSION: &str = "7.0.15";
+pub(crate) const VERSION: &str = "7.0.15";
 
 /// The server.
 pub(super) struct State {

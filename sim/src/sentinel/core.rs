@@ -8,7 +8,8 @@ use super::config::Address;
 use super::file::SentinelFile;
 use super::link::Link;
 use crate::redis::glob;
-use crate::resp;
+use crate::redis::reply::{Reply, Resp};
+use crate::redis::request::Parser;
 
 /// A connection that the sentinel opened. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +90,8 @@ pub(super) struct Core {
 #[derive(Default)]
 pub(super) struct Client {
     pub(super) inbound: BytesMut,
+    pub(super) parser: Parser,
+    pub(super) resp: Resp,
     pub(super) channels: Vec<Bytes>,
     pub(super) patterns: Vec<Bytes>,
 }
@@ -117,21 +120,20 @@ impl Core {
     pub(super) fn event(&mut self, channel: &'static str, text: impl Into<String>) {
         let text = text.into();
         for (conn, client) in &self.clients {
-            let direct = client.channels.iter().any(|c| c == channel.as_bytes());
-            let message = [&b"message"[..], channel.as_bytes(), text.as_bytes()];
-            let matching = client
-                .patterns
-                .iter()
-                .filter(|pattern| glob::matches(pattern, channel.as_bytes()));
-            let by_pattern = matching.map(|pattern| {
-                resp::encode(&[b"pmessage", pattern, channel.as_bytes(), text.as_bytes()])
-            });
-            for bytes in direct
-                .then(|| resp::encode(&message))
-                .into_iter()
-                .chain(by_pattern)
-            {
-                self.effects.push(Effect::Reply { conn: *conn, bytes });
+            let name = channel.as_bytes();
+            let mut out = BytesMut::new();
+            if client.channels.iter().any(|known| known == name) {
+                push(client.resp, &[b"message", name, text.as_bytes()], &mut out);
+            }
+            for pattern in &client.patterns {
+                if glob::matches(pattern, name) {
+                    let words = [b"pmessage", &pattern[..], name, text.as_bytes()];
+                    push(client.resp, &words, &mut out);
+                }
+            }
+            if !out.is_empty() {
+                let (conn, bytes) = (*conn, out.freeze());
+                self.effects.push(Effect::Reply { conn, bytes });
             }
         }
         self.effects.push(Effect::Event(Notice { channel, text }));
@@ -165,4 +167,9 @@ impl Core {
     pub(super) fn desync_ms(&mut self) -> i64 {
         (self.random)(1000) as i64
     }
+}
+
+/// A message to a subscriber.
+fn push(resp: Resp, words: &[&[u8]], out: &mut BytesMut) {
+    Reply::Push(words.iter().map(Reply::bulk).collect()).encode(resp, out);
 }

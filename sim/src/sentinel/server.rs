@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::{Buf, Bytes};
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::command;
@@ -11,7 +12,7 @@ use super::hello::Hello;
 use super::instance::Channel;
 use super::link::Expect;
 use super::master::{Master, Who};
-use crate::resp::next_frame;
+use crate::redis::request::Parsed;
 
 /// `SENTINEL_TILT_TRIGGER`: a timer that is so late, or early, is not to be trusted.
 const TILT_TRIGGER_MS: i64 = 2_000;
@@ -221,16 +222,29 @@ impl Sentinel {
             client.inbound.extend_from_slice(bytes);
         }
         while let Some(client) = self.core.clients.get_mut(&conn) {
-            match next_frame(&mut client.inbound) {
-                Ok(Some(frame)) => command::serve(self, conn, &frame),
-                Ok(None) => break,
-                Err(_) => {
-                    self.core.clients.remove(&conn);
-                    self.core.effects.push(Effect::Close { conn });
+            let (words, len): (Vec<Bytes>, _) = match client.parser.next(&client.inbound) {
+                Parsed::Multibulk { args, len } => {
+                    let copy = |arg: &[u8]| Bytes::copy_from_slice(arg);
+                    (args.into_iter().map(copy).collect(), len)
                 }
-            }
+                Parsed::Inline { args, len } => (args.into_iter().map(Bytes::from).collect(), len),
+                Parsed::Incomplete => break,
+                Parsed::Malformed(error) => {
+                    command::refuse(self, conn, &String::from_utf8_lossy(error.text()));
+                    break;
+                }
+            };
+            client.inbound.advance(len);
+            command::serve(self, conn, &words);
         }
         self.finish(effects);
+    }
+
+    /// How much of what a client sent is kept because its request is not complete, in
+    /// bytes. The driver decides how much is too much.
+    pub fn pending_bytes(&self, conn: ConnId) -> usize {
+        let client = self.core.clients.get(&conn);
+        client.map_or(0, |client| client.inbound.len())
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 pub(super) struct Engine {
     lua: Lua,
     sandbox: Sandbox,
-    scripts: BTreeMap<Sha, Script>,
+    scripts: BTreeMap<Sha, Rc<Script>>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol that the script that is running speaks.
@@ -64,7 +64,6 @@ struct Sandbox {
 }
 
 /// A compiled script.
-#[derive(Clone)]
 pub(super) struct Script {
     function: Function,
     /// `None` without a first line that declares any.
@@ -133,9 +132,9 @@ impl Engine {
     }
 
     /// The compiled script, from the cache if it is there.
-    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Script, Error> {
+    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Rc<Script>, Error> {
         if let Some(script) = self.scripts.get(sha) {
-            return Ok(script.clone());
+            return Ok(Rc::clone(script));
         }
         let Shebang { flags, len } = shebang::parse(body)?;
         let compiled = self.compile(&body[len..], "@user_script", &self.sandbox.environment);
@@ -145,8 +144,8 @@ impl Engine {
         if self.scripts.len() >= MAX_SCRIPTS {
             self.scripts.clear();
         }
-        let script = Script { function, flags };
-        self.scripts.insert(*sha, script.clone());
+        let script = Rc::new(Script { function, flags });
+        self.scripts.insert(*sha, Rc::clone(&script));
         Ok(script)
     }
 

@@ -40,10 +40,23 @@ pub(super) enum Access {
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
+    /// The last script that was named, and its name: EVAL is mostly sent the same again.
+    static NAMED: RefCell<Option<(Vec<u8>, Sha)>> = const { RefCell::new(None) };
 }
 
 /// The name that EVALSHA knows a script by.
 pub(super) fn sha(body: &[u8]) -> Sha {
+    NAMED.with_borrow_mut(|named| match named {
+        Some((named, sha)) if named == body => *sha,
+        _ => {
+            let sha = digest(body);
+            *named = Some((body.to_vec(), sha));
+            sha
+        }
+    })
+}
+
+fn digest(body: &[u8]) -> Sha {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut sha = [0; 40];
     let digest = sha1_smol::Sha1::from(body).digest().bytes();
