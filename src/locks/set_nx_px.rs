@@ -239,6 +239,7 @@ impl Algorithm for Params {
             ["lock", "wait_replicas"],
             format!("the node has {replicas} replicas, so {wanted} never have the lock"),
         )?;
+        algorithm::resend(self.resend)?;
         algorithm::node_timeout(self.timeout_ms)
     }
 

@@ -122,6 +122,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::resend(self.resend)?;
         algorithm::node_timeout(self.timeout_ms)
     }
 }

@@ -2,7 +2,11 @@
 //! what it does to the keys of a real server.
 
 mod client;
+mod getset;
 mod locker;
 mod redlock;
+mod redlock_fenced;
 mod set_nx_px;
+mod setnx;
+mod setnx_expire;
 mod stage;
