@@ -69,5 +69,6 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "seeds/setnx-expire-lua",
     "seeds/setnx-expire-repair",
     "seeds/setnx-expire-repair-pause",
+    "seeds/setnx-release-resent",
     "seeds/setnx-resent",
 };
