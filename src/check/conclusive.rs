@@ -3,7 +3,7 @@
 //! Nothing contradicts mutual exclusion in a run whose fault never came, or whose
 //! clients never met. Such a run is evidence of nothing.
 
-use super::timeline::{Timeline, is_death};
+use super::timeline::Timeline;
 use crate::history::{Event, Op, Phase};
 
 /// Why what holds in this history proves nothing, if so.
@@ -50,7 +50,7 @@ fn is_contended(timeline: &Timeline) -> bool {
             } => client.in_call = false,
             Event::BeliefBegins { grant, .. } => client.believes.push(*grant),
             Event::BeliefEnds { grant } => client.believes.retain(|open| open != grant),
-            event if is_death(event) => *client = Client::default(),
+            event if event.is_death() => *client = Client::default(),
             _ => {}
         }
         busy = busy + usize::from(client.is_busy()) - usize::from(was_busy);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{ClockKind, Deadline, Event, History, Name, Phase, Record};
+use crate::history::{ClockKind, Deadline, Event, History, Name, Record};
 
 /// A history with its hosts numbered and its grants gathered.
 pub(super) struct Timeline<'h> {
@@ -96,14 +96,6 @@ impl<'h> Timeline<'h> {
 /// A grant as the resource names it: whose, and which of theirs.
 pub(super) type Holder<'h> = (&'h Name, u32);
 
-/// Whether this event ends the process on its host, and with it what it believes.
-pub(super) fn is_death(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
-    )
-}
-
 /// The pass over the records.
 struct Pass<'h> {
     timeline: Timeline<'h>,
@@ -163,7 +155,7 @@ impl<'h> Pass<'h> {
                 self.begin(index, host, record, *grant, *deadline, *token);
             }
             Event::BeliefEnds { grant } => self.end(host, record.at_ns, Some(*grant)),
-            event if is_death(event) => self.end(host, record.at_ns, None),
+            event if event.is_death() => self.end(host, record.at_ns, None),
             _ => {}
         }
     }

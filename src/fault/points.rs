@@ -18,6 +18,16 @@ pub const POINTS: &[(&str, &str)] = &[
         "waiting",
         "listens for its turn after an attempt that failed; only locks that are told of it",
     ),
+    (
+        "expiring",
+        "has set its lock, and is about to give it a lease in a second step; only locks that \
+         take two",
+    ),
+    (
+        "overwriting",
+        "found the lock expired, and is about to overwrite it; only locks with the time of \
+         expiry as their value",
+    ),
     ("acquired", "acquire returned a grant"),
     ("read", "has read the resource"),
     (

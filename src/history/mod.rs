@@ -125,6 +125,16 @@ pub enum Event {
     RunEnds,
 }
 
+impl Event {
+    /// Whether it ends the process on its host, and with it what that believes.
+    pub fn is_death(&self) -> bool {
+        matches!(
+            self,
+            Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
+        )
+    }
+}
+
 /// What a client of the lab does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -130,3 +130,15 @@ pub(super) fn node_timeout(timeout_ms: Option<u64>) -> Result<(), Impossible> {
         "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait for ever",
     )
 }
+
+/// The check of every client that sends a command again.
+pub(super) fn resend(times: u32) -> Result<(), Impossible> {
+    require(
+        times <= MOST_RESENDS,
+        ["lock", "resend"],
+        format!("a command is sent again at most {MOST_RESENDS} times, not {times}"),
+    )
+}
+
+/// Ten times what the clients in use come with.
+const MOST_RESENDS: u32 = 100;

@@ -12,8 +12,10 @@ use crate::history::{ClockKind, Name};
 use crate::scenario::Topology;
 
 mod algorithm;
+mod local_counts;
 pub mod lock;
 mod locker;
+mod one_node;
 
 pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Owner, Request, Retry};
@@ -97,10 +99,24 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    /// One node, `SETNX`; no lease.
+    setnx => Setnx,
+    /// One node, `SETNX` and then `EXPIRE`.
+    setnx_expire => SetnxExpire,
+    /// The same, where others give a lease to a lock that has none.
+    setnx_expire_repair => SetnxExpireRepair,
+    /// One node, `SETNX` and `EXPIRE` in one script.
+    setnx_expire_lua => SetnxExpireLua,
     /// One node, `SET key token NX PX ttl`.
     set_nx_px => SetNxPx,
+    /// One node, the time of expiry as the value, taken over with `GETSET`.
+    getset => Getset,
+    /// The same as a blog text lists its steps.
+    getset_as_listed => GetsetAsListed,
     /// N independent nodes, a majority of them, and a validity time.
     redlock => Redlock,
+    /// The same, with a fencing token that the resource hands out.
+    redlock_fenced => RedlockFenced,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
     /// A row under a unique index.
@@ -119,6 +135,11 @@ fn random_token(env: &impl Env) -> String {
 /// For a lock that waits for its node without limit: the time, in milliseconds, in which
 /// a node that is there has answered, one retransmission included.
 const PATIENCE_MS: u64 = 1_000;
+
+/// Whether a parameter is at its default of 0, and so not worth writing.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
 
 /// 200 ms: what the Redlock clients for Ruby and Python wait between attempts.
 fn default_retry_delay_ms() -> u64 {

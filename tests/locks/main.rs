@@ -3,8 +3,12 @@
 
 mod baselines;
 mod client;
+mod getset;
 mod locker;
 mod redisson;
 mod redlock;
+mod redlock_fenced;
 mod set_nx_px;
+mod setnx;
+mod setnx_expire;
 mod stage;

@@ -1,6 +1,7 @@
-//! Where the tests of the locks take place: simulated nodes, or a real `redis-server`.
+//! Where the tests of the locks take place: simulated nodes, or a real `redis-server`; and
+//! the resource, which some locks ask for a token.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -13,7 +14,10 @@ use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
 use locklab::locks::{DynLock, Grant, LockError, LockSpec, Owner, Request, Servers};
+use locklab::observe::Unobserved;
 use locklab::redis::{Client, Reply};
+use locklab::scenario::Fencing;
+use locklab::workload::resource::{self, Register};
 use locklab_sim::consensus::Timing;
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
@@ -83,12 +87,19 @@ where
     F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
-    let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 1]);
+    let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 2]);
     let hosts = world.hosts();
     let names = names(servers);
-    let others = names.iter().cloned().zip(hosts[1..].iter().copied());
-    let directory = Directory::new(others.collect());
-    start(&mut world, &hosts[1..], &names);
+    let served = names.iter().cloned().chain([resource::HOST.into()]);
+    let directory = Directory::new(served.zip(hosts[1..].iter().copied()).collect());
+    start(&mut world, &hosts[1..=servers], &names);
+    world.start(hosts[servers + 1], |host| async move {
+        let register = register();
+        let listener = host.listen(PORT).await.expect("its port is free");
+        while let Ok((stream, _)) = listener.accept().await {
+            host.spawn(resource::serve(stream, register.clone(), Unobserved));
+        }
+    });
     let done = Rc::new(Cell::new(false));
     let (test, finished) = (Rc::new(test), done.clone());
     world.start(hosts[0], move |host| {
@@ -115,17 +126,36 @@ where
 {
     let servers: Vec<RealServer> = (0..nodes).map(|_| RealServer::start()).collect();
     let names = names(nodes);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let resource = listener.local_addr().expect("it is bound");
     let addresses: BTreeMap<Name, SocketAddr> = names
         .iter()
         .cloned()
         .zip(servers.iter().map(|server| server.address))
+        .chain([(resource::HOST.into(), resource)])
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime starts");
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, test(Machine::new(addresses, 1, "c1"), names));
+    local.block_on(&runtime, async {
+        tokio::task::spawn_local(serve_resource(listener));
+        test(Machine::new(addresses, 1, "c1"), names).await;
+    });
+}
+
+async fn serve_resource(listener: TcpListener) {
+    listener.set_nonblocking(true).expect("it is a socket");
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a runtime is there");
+    let register = register();
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::task::spawn_local(resource::serve(stream, register.clone(), Unobserved));
+    }
+}
+
+fn register() -> Rc<RefCell<Register>> {
+    Rc::new(RefCell::new(Register::new(Fencing::None)))
 }
 
 /// Runs one generic `async fn(impl Env, Vec<Name>)` on so many simulated nodes, and on as

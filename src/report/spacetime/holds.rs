@@ -9,7 +9,7 @@ pub(super) struct Hold<'a> {
     pub(super) from_ns: u64,
     /// When the client's own clock reached the deadline, if that was before it ended.
     pub(super) deadline_ns: Option<u64>,
-    /// When the client stopped believing of itself, or the run ended.
+    /// When the client stopped believing of itself, or died, or the run ended.
     pub(super) until_ns: u64,
     pub(super) token: Option<u64>,
 }
@@ -44,8 +44,10 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
             continue;
         };
         let later = &history.records[index..];
-        let ends = (later.iter())
-            .find(|end| end.host == record.host && end.event == Event::BeliefEnds { grant });
+        let ends = (later.iter()).find(|end| {
+            let is_over = end.event == Event::BeliefEnds { grant } || end.event.is_death();
+            end.host == record.host && is_over
+        });
         let until_ns = ends.map_or(history.end_ns.max(record.at_ns), |end| end.at_ns);
         holds.push(Hold {
             client: &record.host,
@@ -151,6 +153,37 @@ mod tests {
     #[test]
     fn a_client_does_not_overlap_with_itself() {
         check(&[hold("c1", 0, None, 9), hold("c1", 5, None, 30)], &[]);
+    }
+
+    #[test]
+    fn a_hold_ends_with_its_process_at_the_latest() {
+        let record = |at_ns, host: &str, event| Record {
+            at_ns,
+            host: host.into(),
+            wall_ns: at_ns,
+            mono_ns: at_ns,
+            event,
+        };
+        let begins = Event::BeliefBegins {
+            grant: 1,
+            deadline: None,
+            token: None,
+        };
+        let crash = || Event::Fault {
+            fault: "power".into(),
+            kind: "crash".into(),
+            phase: crate::history::Phase::Begins,
+        };
+        let history = History {
+            records: vec![
+                record(5, "c1", begins),
+                record(7, "c2", crash()),
+                record(9, "c1", crash()),
+            ],
+            end_ns: 30,
+            ..History::default()
+        };
+        assert_eq!(holds(&history), [hold("c1", 5, None, 9)]);
     }
 
     /// A suspension stops the monotonic clock: the deadline comes later in true time.
