@@ -89,6 +89,12 @@ catalogue! {
     redlock => Redlock,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
+    /// `redisson` with a fencing token.
+    redisson_fenced => RedissonFenced,
+    /// `redisson` that tells nobody of a release.
+    redisson_no_publish => RedissonNoPublish,
+    /// `redisson` that tries again instead of listening.
+    redisson_spin => RedissonSpin,
 }
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.
