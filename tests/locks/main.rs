@@ -4,6 +4,8 @@
 mod client;
 mod locker;
 mod redisson;
+mod redisson_relatives;
+mod redisson_runs;
 mod redlock;
 mod set_nx_px;
 mod stage;
