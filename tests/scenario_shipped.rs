@@ -33,6 +33,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) {
 fn every_shipped_scenario_loads_and_says_what_it_claims_and_expects() {
     for scenario in all() {
         let name = &scenario.name;
+        assert!(scenario.claim.is_some(), "{name} has no claim");
         assert!(scenario.source.is_some(), "{name} has no source");
         assert!(!scenario.about.is_empty(), "{name} is not explained");
         assert!(!scenario.expect.is_empty(), "{name} expects nothing");

@@ -46,6 +46,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redisson/no-publish-pause",
     "redisson/no-replica",
     "redisson/one-replica-of-two",
+    "redisson/reentrant",
     "redisson/resent-acquire",
     "redisson/resent-release",
     "redisson/resent-release-latched",

@@ -3,7 +3,7 @@
 use locklab::fault::expand;
 use locklab::history::{Event, History, Op, Outcome};
 use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::load;
+use locklab::scenario::{load, parse};
 
 const SEEDS: u64 = 20;
 
@@ -84,4 +84,35 @@ fn who_is_not_told_of_a_release_waits_out_the_lease() {
         let first = grants_ms(history, "c2")[0];
         assert!((30_000..30_050).contains(&first), "{first} ms");
     });
+}
+
+/// The master crashes while c2 listens to it; without a sound, so c2 keeps its connection
+/// until it tries it, 30 s later. From then on it listens to the new master.
+#[test]
+fn a_waiter_listens_to_the_new_master_after_a_failover() {
+    let text = r#"
+        title = "A waiter and a failover"
+        about = "The lock is replicated when the master crashes; the watchdog goes on."
+        source = "this test"
+        horizon_ms = 120_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "redisson", check_replicas = true }
+        sentinel = { down_after_ms = 1000, failover_timeout_ms = 6000 }
+        workload = { hold_ms = 70_000, start_ms = 4000, client = { c2 = { start_ms = 4500 } } }
+        fault.dies = { kind = "crash", on = "n1", at_ms = 6000 }
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    for seed in 0..SEEDS {
+        let schedule = expand(&scenario.fault, seed);
+        let history = simulate(&scenario, seed, &schedule, Keep::default()).history;
+        let released = history.records.iter().find(|record| {
+            *record.host == *"c1" && matches!(record.event, Event::Released { removed: 1, .. })
+        });
+        let released_ms = released.expect("its own lock").at_ns / 1_000_000;
+        let granted_ms = grants_ms(&history, "c2")[0];
+        // The message and the attempt: three ways of 1 to 5 ms, and three more if the
+        // script is not known.
+        let after_ms = granted_ms as i64 - released_ms as i64;
+        assert!((-5..30).contains(&after_ms), "seed {seed}: {after_ms} ms");
+    }
 }
