@@ -119,6 +119,12 @@ catalogue! {
     redlock_fenced => RedlockFenced,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
+    /// `redisson` with a fencing token.
+    redisson_fenced => RedissonFenced,
+    /// `redisson` that tells nobody of a release.
+    redisson_no_publish => RedissonNoPublish,
+    /// `redisson` that tries again instead of listening.
+    redisson_spin => RedissonSpin,
     /// A row under a unique index.
     database_unique => DatabaseUnique,
     /// Compare-and-set on a version column.

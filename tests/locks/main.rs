@@ -6,6 +6,8 @@ mod client;
 mod getset;
 mod locker;
 mod redisson;
+mod redisson_relatives;
+mod redisson_runs;
 mod redlock;
 mod redlock_fenced;
 mod set_nx_px;

@@ -34,6 +34,9 @@ macro_rules! params {
             /// How long to wait then before the command is sent again, in milliseconds.
             #[serde(default = "crate::locks::redisson::params::default_resend_interval_ms")]
             pub resend_interval_ms: u64,
+            /// Whether a replica must have the lock, if the node has any.
+            #[serde(default)]
+            pub check_replicas: bool,
             $($(#[$field_doc])* pub $field: $type,)*
         }
 
@@ -51,6 +54,7 @@ macro_rules! params {
                         reply_timeout_ms: self.reply_timeout_ms,
                         interval_ms: self.resend_interval_ms,
                     },
+                    check_replicas: self.check_replicas,
                 }
             }
         }
@@ -87,6 +91,11 @@ macro_rules! parameters {
                 "1500",
                 "how long to wait then before sending again",
             ),
+            (
+                "check_replicas",
+                "false",
+                "a replica must have the lock, if there is any (WAIT); Redisson's default is true",
+            ),
             $($own,)*
         ]
     };
@@ -103,6 +112,8 @@ pub(in crate::locks) struct Shared {
     pub on_error: OnError,
     /// What is sent again.
     pub resend: Resend,
+    /// Whether a replica must have the lock, if the node has any.
+    pub check_replicas: bool,
 }
 
 impl Shared {

@@ -101,3 +101,76 @@ impl<E: Env> Resending<E> {
 pub(in crate::locks) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
     words.iter().map(|word| word.as_bytes()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+
+    use locklab_sim::world::{Config, HostConfig, World};
+
+    use super::*;
+    use crate::env::world::{Directory, Simulated};
+
+    const RESEND: Resend = Resend {
+        times: 2,
+        reply_timeout_ms: 3_000,
+        interval_ms: 1_500,
+    };
+
+    /// What becomes of a command that is answered so, one answer for each sending; and
+    /// after how many milliseconds.
+    fn check(answers: &[&str], expected: &str, expected_ms: u64) {
+        let mut world = World::new(Config::default(), &[HostConfig::default()]);
+        let answers: Rc<Vec<String>> = Rc::new(answers.iter().map(|&a| a.into()).collect());
+        let outcome = Rc::new(RefCell::new(String::new()));
+        let (all, seen) = (answers.clone(), outcome.clone());
+        world.start(world.hosts()[0], move |host| {
+            let env = Simulated::new(host.clone(), Directory::default(), "c1");
+            let client = Resending::new(env, "n1".into(), RESEND);
+            let (answers, seen) = (all.clone(), seen.clone());
+            async move {
+                let sent = Cell::new(0);
+                let send = async || {
+                    let answer = &answers[sent.replace(sent.get() + 1)];
+                    let (node, why) = (client.once().node().clone(), String::new());
+                    match answer.as_str() {
+                        "done" => Ok(()),
+                        "refused" => Err(Error::Refused { node, text: why }),
+                        "not sent" => Err(Error::NotSent { node, why }),
+                        _ => Err(Error::Unanswered { node, why }),
+                    }
+                };
+                let result = client.again(send).await;
+                assert_eq!(sent.get(), answers.len());
+                *seen.borrow_mut() = match result {
+                    Ok(()) => "done",
+                    Err(Error::Refused { .. }) => "refused",
+                    Err(Error::NotSent { .. }) => "not sent",
+                    Err(Error::Unanswered { .. }) => "unknown",
+                }
+                .into();
+                host.stop_world();
+            }
+        });
+        world.run(60_000_000_000);
+        assert_eq!(*outcome.borrow(), expected, "{answers:?}");
+        assert_eq!(world.now_ns() / 1_000_000, expected_ms, "{answers:?}");
+    }
+
+    #[test]
+    fn what_is_not_known_of_one_sending_is_not_known_of_all() {
+        check(&["done"], "done", 0);
+        check(&["unknown", "done"], "done", 1_500);
+        check(&["not sent", "not sent", "not sent"], "not sent", 3_000);
+        check(&["unknown", "not sent", "not sent"], "unknown", 3_000);
+        check(&["not sent", "unknown", "not sent"], "unknown", 3_000);
+    }
+
+    #[test]
+    fn what_is_refused_is_not_sent_again() {
+        check(&["refused"], "refused", 0);
+        check(&["not sent", "refused"], "refused", 1_500);
+        check(&["unknown", "refused"], "unknown", 1_500);
+    }
+}

@@ -137,9 +137,10 @@ fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), 
         "a client reaches \"checked\" only with \"check = \\\"deadline\\\"\" in [workload]",
     )?;
     let rounds = scenario.workload.of(&moment.client).rounds;
-    // An attempt to acquire may be repeated within one round, the rest may not.
+    // Attempts, waits and renewals may be repeated within one round, the rest may not.
+    let is_repeated = ["acquiring", "waiting", "renewing"].contains(&&*moment.point);
     require(
-        moment.nth <= rounds || &*moment.point == "acquiring",
+        moment.nth <= rounds || is_repeated,
         path,
         format!(
             "\"{moment}\" never comes: {} takes the lock {}",
