@@ -118,7 +118,7 @@ fn impossible_values_everywhere() {
     assert_snapshot!(told_set("topology.clients=0"), @"--set topology.clients=0: there can be 1 to 99 clients, not 0");
     assert_snapshot!(told_set("horizon_ms=0"), @r#"--set horizon_ms=0: the run would be over before it begins: "horizon_ms" is 0"#);
     assert_snapshot!(told_set("workload.rounds=0"), @"--set workload.rounds=0: with 0 rounds nobody ever takes the lock");
-    assert_snapshot!(told_set("workload.give_up_ms=0"), @r#"--set workload.give_up_ms=0: a client that gives up after 0 ms never tries; leave "give_up_ms" out to try for ever"#);
+    assert_snapshot!(told_set("workload.extend_every_ms=0"), @"--set workload.extend_every_ms=0: a client that extends its lease every 0 ms never gets to its work");
     assert_snapshot!(told_set("workload.client.c3.rounds=1"), @r#"--set workload.client.c3.rounds=1: unknown client "c3"; the clients are "c1" to "c2""#);
     assert_snapshot!(told_set("clocks.host.n6.drift_ppm=5"), @r#"--set clocks.host.n6.drift_ppm=5: unknown host "n6"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told_set("clocks.host.n1.drift_ppm=-1000000"), @"--set clocks.host.n1.drift_ppm=-1000000: a clock that is -1000000 ppm off would stand still or run backwards");

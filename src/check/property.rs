@@ -94,7 +94,7 @@ impl Property {
                  but other clients stands in the way."
             }
             Property::Availability => {
-                "The same, but a fault of nodes or of the network between them is no excuse."
+                "As deadlock, but a fault of nodes or of the network between them is no excuse."
             }
             Property::AcknowledgedLost => {
                 "No acknowledged add is missing from the set at the end; for the workload `adds`."

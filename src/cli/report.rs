@@ -30,11 +30,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     )];
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
     for comparison in comparisons.iter().filter(told) {
-        let predicted = match comparison.predicted {
-            Some(Expected::Holds) => "holds",
-            Some(Expected::Violated) => "violated",
-            None => "–",
-        };
+        let predicted = comparison.predicted.map_or("–", Expected::name);
         lines.push(format!(
             "  {:<18}{:<11}{}  {}",
             comparison.property.name(),
@@ -63,11 +59,7 @@ pub(super) fn rate(tally: Tally) -> String {
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
 fn observed(comparison: &Comparison) -> StyledObject<String> {
-    let word = match comparison.observed {
-        Finding::Holds => "holds",
-        Finding::Violated => "violated",
-        Finding::Inconclusive => "inconclusive",
-    };
+    let word = comparison.observed.name();
     let text = |mark| style(format!("{:<14}", format!("{word} {mark}"))).for_stderr();
     match comparison.judgement {
         Judgement::AsPredicted => text("✓").green(),

@@ -183,6 +183,11 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    /// As Redlock.
+    fn nodes(&self) -> u32 {
+        5
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(RedlockFenced::new(env, nodes, self))
     }

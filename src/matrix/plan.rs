@@ -1,4 +1,4 @@
-//! The problems, the gauges, and what is predicted: `scenarios/matrix.toml`, read.
+//! The problems, the gauges, and what is predicted: `plan.toml`, read.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +120,7 @@ pub enum Prediction<'p> {
 impl Plan {
     /// The plan that ships.
     pub fn shipped() -> Plan {
-        toml::from_str(include_str!("../../scenarios/matrix.toml"))
-            .expect("a test reads the plan that ships")
+        toml::from_str(include_str!("plan.toml")).expect("a test reads the plan that ships")
     }
 }
 

@@ -71,6 +71,17 @@ pub enum Finding {
     Inconclusive,
 }
 
+impl Finding {
+    /// As files and tables spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Holds => "holds",
+            Finding::Violated => "violated",
+            Finding::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// The violating run with the smallest true time at its violation; ties by seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shortest {

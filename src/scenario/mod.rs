@@ -151,6 +151,16 @@ pub enum Expected {
     Violated,
 }
 
+impl Expected {
+    /// As scenarios and tables spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Expected::Holds => "holds",
+            Expected::Violated => "violated",
+        }
+    }
+}
+
 /// The default grid of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
