@@ -78,6 +78,13 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
     assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
 
+    // As the watchdog does, but by hand.
+    call(&env, n1, &["PEXPIRE", "lock", "10000"]).await;
+    let extended = one.extend(&first).await.expect("its own");
+    assert!(extended.deadline.map(|d| d.at_ns) > first.deadline.map(|d| d.at_ns));
+    let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
+    assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
+
     // Nobody else's release does anything.
     let foreign = attempt_of(&other, Owner(7)).await;
     assert!(foreign.is_err());
@@ -85,6 +92,10 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     not_its.token = "somebody:1".into();
     assert!(matches!(
         other.release(&not_its).await,
+        Err(LockError::Lost(_))
+    ));
+    assert!(matches!(
+        other.extend(&not_its).await,
         Err(LockError::Lost(_))
     ));
     assert!(one.is_held(&first).await.expect("the node answers"));
@@ -278,6 +289,23 @@ fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed(
         attempt(&lock).await.expect("the lock is free");
         env.sleep(Duration::from_secs(21)).await;
         assert_eq!(integer(&env, &nodes[0], &["EXISTS", "lock"]).await, 0);
+    });
+}
+
+/// A lease of one's own is counted from before the request, on the client's clock.
+#[test]
+fn the_deadline_comes_before_the_lease_is_over() {
+    on_nodes(1, 0, async |env, nodes| {
+        let before_ns = env.now_ns(ClockKind::Monotonic);
+        let lock = redisson(&env, &nodes, "lease_ms = 20_000");
+        let grant = attempt(&lock).await.expect("the lock is free");
+        let deadline = grant.deadline.expect("a lease of its own");
+        assert_eq!(deadline.at_ns - before_ns, 20_000_000_000);
+        let over = Duration::from_nanos(deadline.at_ns - env.now_ns(deadline.clock));
+        env.sleep(over).await;
+        // It was set one way later than it was asked for, and asked for one way ago.
+        env.sleep(Duration::from_millis(100)).await;
+        assert!(!lock.is_held(&grant).await.expect("the node answers"));
     });
 }
 
