@@ -292,6 +292,22 @@ fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed(
     });
 }
 
+/// *False: stop.* What comes after is not the watchdog's any more.
+#[test]
+fn a_watchdog_that_finds_the_lock_gone_stops() {
+    on_nodes(1, 0, async |env, nodes| {
+        let n1 = &nodes[0];
+        let grant = attempt(&redisson(&env, &nodes, "")).await.expect("free");
+        call(&env, n1, &["DEL", "lock"]).await;
+        env.sleep(Duration::from_secs(11)).await;
+        call(&env, n1, &["HSET", "lock", &grant.token, "1"]).await;
+        call(&env, n1, &["PEXPIRE", "lock", "25000"]).await;
+        env.sleep(Duration::from_secs(22)).await;
+        let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
+        assert!((2_900..=3_000).contains(&left_ms), "{left_ms} ms");
+    });
+}
+
 /// A lease of one's own is counted from before the request, on the client's clock.
 #[test]
 fn the_deadline_comes_before_the_lease_is_over() {
