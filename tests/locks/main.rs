@@ -6,6 +6,7 @@ mod locker;
 mod redisson;
 mod redisson_relatives;
 mod redisson_runs;
+mod redisson_waiting;
 mod redlock;
 mod set_nx_px;
 mod stage;
