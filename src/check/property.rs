@@ -189,7 +189,7 @@ mod tests {
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
              stale-write, lost-update, token-regression, foreign-release, deadlock, \
-             acknowledged-lost"
+             availability, acknowledged-lost"
         );
     }
 

@@ -8,6 +8,7 @@ mod locker;
 mod redisson;
 mod redisson_relatives;
 mod redisson_runs;
+mod redisson_waiting;
 mod redlock;
 mod redlock_fenced;
 mod set_nx_px;

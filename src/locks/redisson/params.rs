@@ -1,5 +1,6 @@
 //! The parameters that all locks of the family have.
 
+use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
 use crate::env::Env;
@@ -34,7 +35,8 @@ macro_rules! params {
             /// How long to wait then before the command is sent again, in milliseconds.
             #[serde(default = "crate::locks::redisson::params::default_resend_interval_ms")]
             pub resend_interval_ms: u64,
-            /// Whether a replica must have the lock, if the node has any.
+            /// Whether a replica must have the lock, if the node has any. In Redisson that
+            /// is the default unless it is told of a single server.
             #[serde(default)]
             pub check_replicas: bool,
             $($(#[$field_doc])* pub $field: $type,)*
@@ -94,7 +96,7 @@ macro_rules! parameters {
             (
                 "check_replicas",
                 "false",
-                "a replica must have the lock, if there is any (WAIT); Redisson's default is true",
+                "a replica must have the lock, if there is any (WAIT)",
             ),
             $($own,)*
         ]
@@ -138,10 +140,19 @@ impl Shared {
                 "a watchdog renews every third of the lease, so it needs 3 ms at least",
             )?,
         }
+        let timeout_ms = self.resend.reply_timeout_ms;
         require(
-            self.resend.reply_timeout_ms > 0,
+            timeout_ms > 0,
             ["lock", "reply_timeout_ms"],
             "a client that waits 0 ms never gets a reply",
+        )?;
+        require(
+            !self.check_replicas || timeout_ms > SYNC_TIMEOUT_MS,
+            ["lock", "reply_timeout_ms"],
+            format!(
+                "with \"check_replicas\" the node may answer after {SYNC_TIMEOUT_MS} ms, \
+                 and the client waits for {timeout_ms} ms"
+            ),
         )
     }
 }

@@ -9,7 +9,7 @@ use crate::env::Env;
 use crate::redis::{Error, Reply};
 
 /// For how long it waits (`slavesSyncTimeout`), in milliseconds.
-const SYNC_TIMEOUT_MS: &str = "1000";
+pub(in crate::locks) const SYNC_TIMEOUT_MS: u64 = 1_000;
 
 /// How many replicas the master has now.
 ///
@@ -37,8 +37,8 @@ pub(in crate::locks) async fn confirm<E: Env>(
     node: &Resending<E>,
     connected: i64,
 ) -> Result<bool, Error> {
-    let wanted = connected.to_string();
-    let command = [b"WAIT", wanted.as_bytes(), SYNC_TIMEOUT_MS.as_bytes()];
+    let (wanted, timeout_ms) = (connected.to_string(), SYNC_TIMEOUT_MS.to_string());
+    let command = [b"WAIT", wanted.as_bytes(), timeout_ms.as_bytes()];
     let confirmed = node.once().call(&command).await?.integer().unwrap_or(0);
     Ok(confirmed > 0 || connected == 0)
 }

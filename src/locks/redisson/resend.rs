@@ -104,58 +104,81 @@ pub(in crate::locks) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::{Cell, RefCell};
+    use std::cell::Cell;
+    use std::future::{Future, pending, ready};
+    use std::io;
     use std::rc::Rc;
 
-    use locklab_sim::world::{Config, HostConfig, World};
+    use futures_util::FutureExt;
+    use tokio::io::DuplexStream;
 
     use super::*;
-    use crate::env::world::{Directory, Simulated};
+    use crate::history::ClockKind;
 
-    const RESEND: Resend = Resend {
-        times: 2,
-        reply_timeout_ms: 3_000,
-        interval_ms: 1_500,
-    };
+    /// A world in which nothing happens but sleep, and that takes no time.
+    #[derive(Clone, Default)]
+    struct Sleeper {
+        slept: Rc<Cell<Duration>>,
+    }
+
+    impl Env for Sleeper {
+        type Stream = DuplexStream;
+
+        fn now_ns(&self, _: ClockKind) -> u64 {
+            0
+        }
+
+        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+            self.slept.set(self.slept.get() + duration);
+            ready(())
+        }
+
+        fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
+            pending()
+        }
+
+        fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
+
+        fn random(&self) -> u64 {
+            0
+        }
+
+        fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
+            ready(())
+        }
+    }
 
     /// What becomes of a command that is answered so, one answer for each sending; and
-    /// after how many milliseconds.
-    fn check(answers: &[&str], expected: &str, expected_ms: u64) {
-        let mut world = World::new(Config::default(), &[HostConfig::default()]);
-        let answers: Rc<Vec<String>> = Rc::new(answers.iter().map(|&a| a.into()).collect());
-        let outcome = Rc::new(RefCell::new(String::new()));
-        let (all, seen) = (answers.clone(), outcome.clone());
-        world.start(world.hosts()[0], move |host| {
-            let env = Simulated::new(host.clone(), Directory::default(), "c1");
-            let client = Resending::new(env, "n1".into(), RESEND);
-            let (answers, seen) = (all.clone(), seen.clone());
-            async move {
-                let sent = Cell::new(0);
-                let send = async || {
-                    let answer = &answers[sent.replace(sent.get() + 1)];
-                    let (node, why) = (client.once().node().clone(), String::new());
-                    match answer.as_str() {
-                        "done" => Ok(()),
-                        "refused" => Err(Error::Refused { node, text: why }),
-                        "not sent" => Err(Error::NotSent { node, why }),
-                        _ => Err(Error::Unanswered { node, why }),
-                    }
-                };
-                let result = client.again(send).await;
-                assert_eq!(sent.get(), answers.len());
-                *seen.borrow_mut() = match result {
-                    Ok(()) => "done",
-                    Err(Error::Refused { .. }) => "refused",
-                    Err(Error::NotSent { .. }) => "not sent",
-                    Err(Error::Unanswered { .. }) => "unknown",
-                }
-                .into();
-                host.stop_world();
+    /// for how many milliseconds it waits between them.
+    fn check(answers: &[&str], expected: &str, expected_ms: u128) {
+        let env = Sleeper::default();
+        let resend = Resend {
+            times: 2,
+            reply_timeout_ms: 3_000,
+            interval_ms: 1_500,
+        };
+        let client = Resending::new(env.clone(), "n1".into(), resend);
+        let sent = Cell::new(0);
+        let send = async || {
+            let answer = answers[sent.replace(sent.get() + 1)];
+            let (node, why) = (Name::from("n1"), String::new());
+            match answer {
+                "done" => Ok(()),
+                "refused" => Err(Error::Refused { node, text: why }),
+                "not sent" => Err(Error::NotSent { node, why }),
+                _ => Err(Error::Unanswered { node, why }),
             }
-        });
-        world.run(60_000_000_000);
-        assert_eq!(*outcome.borrow(), expected, "{answers:?}");
-        assert_eq!(world.now_ns() / 1_000_000, expected_ms, "{answers:?}");
+        };
+        let result = client.again(send).now_or_never();
+        let outcome = match result.expect("nothing to wait for") {
+            Ok(()) => "done",
+            Err(Error::Refused { .. }) => "refused",
+            Err(Error::NotSent { .. }) => "not sent",
+            Err(Error::Unanswered { .. }) => "unknown",
+        };
+        assert_eq!(outcome, expected, "{answers:?}");
+        assert_eq!(sent.get(), answers.len(), "{answers:?}");
+        assert_eq!(env.slept.get().as_millis(), expected_ms, "{answers:?}");
     }
 
     #[test]

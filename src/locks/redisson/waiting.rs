@@ -57,7 +57,8 @@ impl<E: Env> Waiting<E> {
             Waiting::Lease => pass(env, free_in.unwrap_or(interval), request).await,
             Waiting::Sleep(time) => pass(env, *time, request).await,
             Waiting::BackOff(back_off) => {
-                pass(env, back_off.next(env, request.owner), request).await;
+                let time = back_off.next(request.owner, env.random());
+                pass(env, time, request).await;
             }
         }
     }
@@ -91,10 +92,11 @@ impl BackOff {
     /// The longest wait, in milliseconds.
     pub(in crate::locks) const LONGEST_MS: u64 = 128;
 
-    fn next(&self, env: &impl Env, owner: Owner) -> Duration {
+    /// The owner's next wait; `random` are 64 random bits.
+    fn next(&self, owner: Owner, random: u64) -> Duration {
         let mut failures = self.failures.borrow_mut();
         let failures = failures.entry(owner).or_default();
-        let jitter_ms = (u128::from(env.random()) * u128::from(*failures + 1)) >> 64;
+        let jitter_ms = (u128::from(random) * u128::from(failures.saturating_add(1))) >> 64;
         // 2^7 ms is the longest.
         let wait_ms = (1 << (*failures).min(7)) + jitter_ms as u64;
         *failures = failures.saturating_add(1);
@@ -103,5 +105,28 @@ impl BackOff {
 
     fn reset(&self, owner: Owner) {
         self.failures.borrow_mut().remove(&owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits_ms(back_off: &BackOff, owner: Owner, random: u64) -> Vec<u128> {
+        let next = |_| back_off.next(owner, random).as_millis();
+        (0..10).map(next).collect()
+    }
+
+    #[test]
+    fn waits_double_up_to_the_longest_with_jitter_and_begin_anew() {
+        let back_off = BackOff::default();
+        let (one, other) = (Owner(1), Owner(2));
+        let least = [1, 2, 4, 8, 16, 32, 64, 128, 128, 128];
+        assert_eq!(waits_ms(&back_off, one, 0), least);
+        let most = [1, 3, 6, 11, 20, 37, 70, 128, 128, 128];
+        assert_eq!(waits_ms(&back_off, other, u64::MAX), most);
+        back_off.reset(one);
+        assert_eq!(waits_ms(&back_off, one, 0), least);
+        assert_eq!(back_off.next(other, 0).as_millis(), 128);
     }
 }
