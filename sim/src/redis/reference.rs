@@ -78,7 +78,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients ask for little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions, of streams and of functions are not: a node that follows a server with any of these asks it again and again. `WAITAOF` and `BGSAVE` are unknown.",
+        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions and of streams are not: a node that follows a server with any of these asks it again and again. `WAITAOF` and `BGSAVE` are unknown.",
         "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
     ),
     (
