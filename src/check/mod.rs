@@ -14,6 +14,7 @@ use crate::history::{History, Name};
 mod belief;
 mod conclusive;
 mod deadlock;
+mod fifo;
 mod foreign_release;
 mod lease;
 mod lost_update;
@@ -65,6 +66,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
             Property::Availability,
             deadlock::check(&timeline, bounds.deadlock_ns, Excuse::OwnHost),
         ),
+        (Property::Fifo, fifo::check(&timeline)),
     ];
     verdicts
         .into_iter()

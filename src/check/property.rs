@@ -29,11 +29,13 @@ pub enum Property {
     Deadlock,
     /// The same, but a fault of nodes or of the network between them is no excuse.
     Availability,
+    /// Nobody is granted the lock past a client that asked earlier and still waits.
+    Fifo,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 9] = [
+    pub const ALL: [Property; 10] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -43,6 +45,7 @@ impl Property {
         Property::ForeignRelease,
         Property::Deadlock,
         Property::Availability,
+        Property::Fifo,
     ];
 
     /// Its name as scenarios, options and files spell it.
@@ -57,6 +60,7 @@ impl Property {
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
             Property::Availability => "availability",
+            Property::Fifo => "fifo",
         }
     }
 
@@ -91,6 +95,9 @@ impl Property {
             }
             Property::Availability => {
                 "The same, but a fault of nodes or of the network between them is no excuse."
+            }
+            Property::Fifo => {
+                "Nobody is granted the lock past a client that asked earlier and still waits."
             }
         }
     }
@@ -129,6 +136,9 @@ impl Property {
             Property::Availability => {
                 "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance"
+            }
+            Property::Fifo => {
+                "Redisson, RFairLock: threads get the lock in the order in which they asked for it"
             }
         }
     }
@@ -180,7 +190,8 @@ mod tests {
         assert_eq!(
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
-             stale-write, lost-update, token-regression, foreign-release, deadlock"
+             stale-write, lost-update, token-regression, foreign-release, deadlock, \
+             availability, fifo"
         );
     }
 

@@ -18,7 +18,16 @@ pub const POINTS: &[(&str, &str)] = &[
         "waiting",
         "listens for its turn after an attempt that failed; only locks that are told of it",
     ),
+    (
+        "prolonging",
+        "has been granted the lock by enough nodes and is about to set the lease on all; only \
+         redisson-multi and redisson-redlock",
+    ),
     ("acquired", "acquire returned a grant"),
+    (
+        "giving-up",
+        "its patience is over, and it is about to take back what waiting has left behind",
+    ),
     ("read", "has read the resource"),
     (
         "checked",

@@ -68,6 +68,9 @@ pub enum Event {
         /// The fencing token that came with the grant, if the lock gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
+        /// Whether it was taken to read only, beside others who do.
+        #[serde(default, skip_serializing_if = "is_false")]
+        shared: bool,
     },
     /// The client stops believing: it calls `release`, or its process ends.
     BeliefEnds {
@@ -116,6 +119,10 @@ pub enum Event {
     },
     /// The run is over. Each client's host says so, with what its clocks say.
     RunEnds,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What a client of the lab does.

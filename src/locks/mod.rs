@@ -16,7 +16,7 @@ pub mod lock;
 mod locker;
 
 pub use algorithm::{Algorithm, CatalogueEntry, Impossible};
-pub use lock::{DynLock, Grant, Lock, LockError, Owner, Request, Retry};
+pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub(crate) use locker::Call;
 pub use locker::{Guard, Locker};
 
@@ -96,6 +96,12 @@ catalogue! {
     redlock => Redlock,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
+    /// `redisson` with a queue.
+    redisson_fair => RedissonFair,
+    /// N independent nodes, Redisson's lock on all of them.
+    redisson_multi => RedissonMulti,
+    /// N independent nodes, Redisson's lock on a majority of them.
+    redisson_redlock => RedissonRedlock,
 }
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.

@@ -36,6 +36,8 @@ use names::Identity;
 
 pub(super) mod base;
 pub(super) mod listening;
+pub(super) mod many;
+pub(super) mod member;
 pub(super) mod names;
 pub(super) mod params;
 pub(super) mod resend;

@@ -197,6 +197,7 @@ mod tests {
             grant: 1,
             deadline: None,
             token: None,
+            shared: false,
         };
         at(at_ms, host, event)
     }

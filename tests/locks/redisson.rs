@@ -7,7 +7,7 @@ use std::time::Duration;
 use locklab::env::Env;
 use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Name};
-use locklab::locks::{DynLock, LockError, Locker, Owner, Request};
+use locklab::locks::{DynLock, LockError, Locker, Mode, Owner, Request};
 use locklab::observe::Unobserved;
 use locklab::redis::{Reply, Subscription};
 
@@ -297,6 +297,7 @@ fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
         let request = Request {
             owner: Owner::ONLY,
             wait: Some(Duration::from_secs(300)),
+            mode: Mode::Exclusive,
         };
         let failed = attempt(&waiter).await.expect_err("somebody has it");
         waiter.wait(request, &failed).await;

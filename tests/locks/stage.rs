@@ -12,7 +12,7 @@ use locklab::env::Env;
 use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
-use locklab::locks::{DynLock, Grant, LockError, LockSpec, Owner, Request};
+use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request};
 use locklab::redis::{Client, Reply};
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
@@ -107,7 +107,12 @@ pub async fn attempt(lock: &Rc<dyn DynLock>) -> Result<Grant, LockError> {
 
 /// One attempt of this owner.
 pub async fn attempt_of(lock: &Rc<dyn DynLock>, owner: Owner) -> Result<Grant, LockError> {
-    lock.attempt(Request { owner, wait: None }).await
+    lock.attempt(Request {
+        owner,
+        wait: None,
+        mode: Mode::Exclusive,
+    })
+    .await
 }
 
 /// What a node answers to a command.

@@ -258,6 +258,7 @@ fn name(property: Property) -> &'static str {
         Property::ForeignRelease => "no foreign release",
         Property::Deadlock => "no deadlock",
         Property::Availability => "available",
+        Property::Fifo => "first in, first out",
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
             grant,
             deadline,
             token,
+            ..
         } = record.event
         else {
             continue;
