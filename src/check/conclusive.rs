@@ -75,9 +75,11 @@ mod tests {
 
     const UNCONTENDED: &str = "the lock was never contended";
 
-    /// Judges the story alone; [`Story::expect_holds`] would add contention.
+    /// Judges the story alone; [`Story::expect_holds`] would add contention. The order of
+    /// grants asks for more than contention, and says so itself.
     fn check(story: Story, expected: Option<&str>) {
-        for property in Property::ALL {
+        let properties = Property::ALL.into_iter();
+        for property in properties.filter(|property| *property != Property::Fifo) {
             match expected {
                 Some(why) => story.expect_inconclusive(property, why),
                 None => story.expect_holds_as_it_is(property),

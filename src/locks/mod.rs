@@ -100,6 +100,8 @@ catalogue! {
     redisson_fair => RedissonFair,
     /// N independent nodes, Redisson's lock on all of them.
     redisson_multi => RedissonMulti,
+    /// One node, readers together or one writer: Redisson's.
+    redisson_read_write => RedissonReadWrite,
     /// N independent nodes, Redisson's lock on a majority of them.
     redisson_redlock => RedissonRedlock,
 }

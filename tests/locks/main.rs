@@ -4,6 +4,9 @@
 mod client;
 mod locker;
 mod redisson;
+mod redisson_fair;
+mod redisson_many;
+mod redisson_read_write;
 mod redlock;
 mod set_nx_px;
 mod stage;

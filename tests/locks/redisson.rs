@@ -9,9 +9,9 @@ use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Name};
 use locklab::locks::{DynLock, LockError, Locker, Mode, Owner, Request};
 use locklab::observe::Unobserved;
-use locklab::redis::{Reply, Subscription};
+use locklab::redis::Reply;
 
-use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
+use crate::stage::{attempt, attempt_of, call, integer, listen, lock, on_both, on_nodes};
 
 const CHANNEL: &str = "redisson_lock__channel:{lock}";
 
@@ -21,19 +21,6 @@ fn redisson<E: Env>(env: &E, nodes: &[Name], more: &str) -> Rc<dyn DynLock> {
 
 fn locker(env: &Simulated, nodes: &[Name], more: &str) -> Locker<Simulated, Unobserved> {
     Locker::new(env.clone(), redisson(env, nodes, more), Unobserved)
-}
-
-async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i64 {
-    let reply = call(env, node, command).await;
-    reply
-        .integer()
-        .unwrap_or_else(|| panic!("{command:?}: {reply:?}"))
-}
-
-async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
-    let limit = Some(Duration::from_secs(5));
-    let opening = Subscription::open(env, node, channel, limit);
-    opening.await.expect("the node lets anybody subscribe")
 }
 
 async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {

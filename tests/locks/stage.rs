@@ -13,7 +13,7 @@ use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
 use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request};
-use locklab::redis::{Client, Reply};
+use locklab::redis::{Client, Reply, Subscription};
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
 use locklab_sim::world::{Config, HostConfig, World};
@@ -113,6 +113,43 @@ pub async fn attempt_of(lock: &Rc<dyn DynLock>, owner: Owner) -> Result<Grant, L
         mode: Mode::Exclusive,
     })
     .await
+}
+
+/// One attempt of this owner, which has so much patience, in this mode.
+pub async fn attempt_in(
+    lock: &Rc<dyn DynLock>,
+    owner: Owner,
+    wait: Option<Duration>,
+    mode: Mode,
+) -> Result<Grant, LockError> {
+    lock.attempt(Request { owner, wait, mode }).await
+}
+
+/// How a node answers to a command with a number.
+pub async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i64 {
+    let reply = call(env, node, command).await;
+    reply
+        .integer()
+        .unwrap_or_else(|| panic!("{command:?}: {reply:?}"))
+}
+
+/// The words of a node's answer.
+pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String> {
+    let text = |reply: Reply| match reply {
+        Reply::Bulk(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        reply => panic!("{command:?}: {reply:?}"),
+    };
+    match call(env, node, command).await {
+        Reply::Array(items) => items.into_iter().map(text).collect(),
+        reply => vec![text(reply)],
+    }
+}
+
+/// The messages of a channel.
+pub async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
+    let limit = Some(Duration::from_secs(5));
+    let opening = Subscription::open(env, node, channel, limit);
+    opening.await.expect("the node lets anybody subscribe")
 }
 
 /// What a node answers to a command.
