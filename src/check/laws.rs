@@ -52,6 +52,7 @@ fn tell(steps: &[Step]) -> Story {
             16 => story.resumes(now_ms, client),
             17 => story.fault_begins(now_ms, client, "kill"),
             18 => story.fault_begins(now_ms, client, "pause"),
+            19 => story.granted_to_read(now_ms, client),
             _ => story.fault_ends(now_ms, client, "pause"),
         };
     }
@@ -59,7 +60,7 @@ fn tell(steps: &[Step]) -> Story {
 }
 
 fn histories() -> impl Strategy<Value = History> {
-    vec((0..20_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
+    vec((0..21_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
 }
 
 /// The times of each violation, without the words, in which times are rounded.
@@ -79,19 +80,21 @@ fn outline(verdicts: BTreeMap<Property, Verdict>) -> Vec<(Property, Option<Viola
 }
 
 /// B∞ or Bd by the definition: the first beginning of a belief at which two clients
-/// believe.
+/// believe, and not all of them to read.
 fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u64> {
     let grants = Timeline::of(history).grants;
     let held = |grant: &Grant, at_ns| grant.begins_ns <= at_ns && at_ns < end_ns(grant);
-    let believers = |at_ns| {
-        let holding = grants.iter().filter(move |grant| held(grant, at_ns));
-        holding
-            .map(|grant| grant.host)
-            .collect::<BTreeSet<_>>()
-            .len()
+    let conflict = |at_ns| {
+        let holding: Vec<&Grant> = grants.iter().filter(|grant| held(grant, at_ns)).collect();
+        let conflicts =
+            |one: &Grant, other: &Grant| one.host != other.host && !(one.shared && other.shared);
+        let pairs = holding
+            .iter()
+            .flat_map(|one| holding.iter().map(move |other| (one, other)));
+        pairs.into_iter().any(|(one, other)| conflicts(one, other))
     };
     let beginnings = grants.iter().map(|grant| grant.begins_ns);
-    beginnings.filter(|&at_ns| believers(at_ns) > 1).min()
+    beginnings.filter(|&at_ns| conflict(at_ns)).min()
 }
 
 fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Option<u64> {

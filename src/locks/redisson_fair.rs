@@ -72,9 +72,8 @@ impl<E: Env> RedissonFair<E> {
     /// For how long a place in the queue is kept, in milliseconds: for as long as the
     /// caller's patience was at first, if it has any. `None`: it wants no place.
     fn wait_ms(&self, request: Request) -> Option<u64> {
-        let mut waiters = self.waiters.borrow_mut();
-        if let Some(waiter) = waiters.get(&request.owner) {
-            return Some(waiter.wait_ms);
+        if let Some(wait_ms) = self.place_kept_ms(request.owner) {
+            return Some(wait_ms);
         }
         let wait_ms = match request.wait {
             None => self.fair_wait_ms,
@@ -88,8 +87,21 @@ impl<E: Env> RedissonFair<E> {
         );
         let (env, node) = (self.base.env.clone(), self.base.node.once().node().clone());
         let listening = Rc::new(Listening::new(env, node, channel, &[UNLOCKED]));
-        waiters.insert(request.owner, Waiter { wait_ms, listening });
+        let waiter = Waiter { wait_ms, listening };
+        self.waiters.borrow_mut().insert(request.owner, waiter);
         Some(wait_ms)
+    }
+
+    /// For how long this owner's place is kept, in milliseconds, if it waits.
+    fn place_kept_ms(&self, owner: Owner) -> Option<u64> {
+        let waiters = self.waiters.borrow();
+        waiters.get(&owner).map(|waiter| waiter.wait_ms)
+    }
+
+    /// Where this owner listens, if it waits.
+    fn listening(&self, owner: Owner) -> Option<Rc<Listening<E>>> {
+        let waiters = self.waiters.borrow();
+        waiters.get(&owner).map(|waiter| waiter.listening.clone())
     }
 
     /// The owner has the lock, or has given up.
@@ -160,10 +172,7 @@ impl<E: Env> Lock for RedissonFair<E> {
     async fn wait(&self, request: Request, failed: &LockError) {
         // As `redisson`.
         let interval = Duration::from_millis(self.base.shared.resend.interval_ms);
-        let waiters = self.waiters.borrow();
-        let listening = waiters.get(&request.owner).map(|it| it.listening.clone());
-        drop(waiters);
-        match (failed, listening) {
+        match (failed, self.listening(request.owner)) {
             (LockError::NotAcquired { free_in, .. }, Some(listening)) => {
                 if listening.wait(request, *free_in).await.is_err() {
                     self.pass(interval, request).await;
@@ -174,26 +183,15 @@ impl<E: Env> Lock for RedissonFair<E> {
     }
 
     async fn give_up(&self, request: Request) {
-        let Some(wait_ms) = self
-            .waiters
-            .borrow()
-            .get(&request.owner)
-            .map(|waiter| waiter.wait_ms)
-        else {
-            return;
-        };
-        let [_, queue, times] = self.keys();
-        let arguments = [
-            &*self.base.holder(request.owner),
-            &wait_ms.to_string(),
-        ];
-        // If this fails, the place is kept until its time is over.
-        let _ = self
-            .base
-            .node
-            .run(&self.give_up, &[&queue, &times], &arguments)
-            .await;
-        self.forget(request.owner).await;
+        let owner = request.owner;
+        if let Some(wait_ms) = self.place_kept_ms(owner) {
+            let [_, queue, times] = self.keys();
+            let arguments = [&*self.base.holder(owner), &wait_ms.to_string()];
+            let node = &self.base.node;
+            // If this fails, the place is kept until its time is over.
+            let _ = node.run(&self.give_up, &[&queue, &times], &arguments).await;
+            self.forget(owner).await;
+        }
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {

@@ -56,6 +56,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redisson/fair-crashed-waiter-5s",
     "redisson/fair-expiry",
     "redisson/fair-expiry-newer",
+    "redisson/fair-long-wait",
     "redisson/fair-skew",
     "redisson/multi",
     "redisson/multi-node-down",
