@@ -30,7 +30,6 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 let is_new = clients[host].asked.is_none();
                 has_met |= is_new && clients.iter().any(|other| other.refused.is_some());
                 let client = &mut clients[host];
-                client.name = Some(&record.host);
                 client.asked.get_or_insert(index);
                 client.in_call = true;
             }
@@ -43,8 +42,8 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 client.in_call = false;
                 let suspicion = client.suspicion.take();
                 if *outcome == Outcome::Failed {
-                    let refused = (index, record.at_ns);
-                    client.refused.get_or_insert(refused);
+                    client.name = Some(&record.host);
+                    client.refused.get_or_insert((index, record.at_ns));
                     keep_earlier(&mut first, suspicion);
                 }
             }
@@ -88,6 +87,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 
 #[derive(Default)]
 struct Client<'h> {
+    /// Its name, once it was refused.
     name: Option<&'h Name>,
     /// Where in the history its first attempt begins, if it wants the lock.
     asked: Option<usize>,
