@@ -108,8 +108,8 @@ async fn prolongs(env: impl Env, watched: impl Fn(Points) -> Rc<dyn DynLock>, no
             let (env, nodes, seen) = (env.clone(), nodes.clone(), seen.clone());
             Box::pin(async move {
                 if point == "prolonging" {
-                    seen.borrow_mut()
-                        .push(held(&env, &nodes, (3_000, 4_000)).await);
+                    let own = held(&env, &nodes, (3_000, 4_000)).await;
+                    seen.borrow_mut().push(own);
                     for node in &nodes {
                         call(&env, node, &["DEL", "lock"]).await;
                         call(&env, node, &["HSET", "lock", "somebody:1", "1"]).await;
