@@ -1,21 +1,26 @@
-//! Nodes over real TCP, for `locklab serve`: a Redis for tests.
+//! Nodes, replicas and sentinels over real TCP, for `locklab serve`: a Redis for tests.
 //!
-//! Each node has a thread of its own, as each `redis-server` is a process of its own.
-//! What a node answers is [`locklab_sim::redis`]'s; `node` carries its bytes, `client`
-//! is one connection's sending side, and here the threads are started and watched.
+//! Each server has a thread of its own, as each `redis-server` is a process of its own.
+//! What a node answers is [`locklab_sim::redis`]'s, what a sentinel does is
+//! [`locklab_sim::sentinel`]'s; `node` and `sentinel` carry their bytes, `client` is one
+//! connection's sending side, `topology` says who is where, and here the threads are
+//! started and watched.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context;
-use locklab_sim::redis::NodeConfig;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 mod client;
 mod node;
+mod sentinel;
+mod topology;
+
+pub use topology::{Place, Role, Topology, listen};
 
 use crate::env::machine::read_clock;
 use crate::history::ClockKind;
@@ -32,6 +37,9 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Bytes of both kinds for all clients together: `maxmemory-clients`.
     pub total_bytes: usize,
+    /// Bytes of either kind for a connection to a master or to a replica, which a whole
+    /// data set passes: `client-output-buffer-limit replica 256mb`.
+    pub replication_bytes: usize,
 }
 
 impl Default for Limits {
@@ -43,6 +51,7 @@ impl Default for Limits {
             query_bytes: 64 << 20,
             output_bytes: 64 << 20,
             total_bytes: 512 << 20,
+            replication_bytes: 256 << 20,
         }
     }
 }
@@ -64,27 +73,8 @@ pub enum Event {
     Ended(thread::Result<io::Result<()>>),
 }
 
-/// Listens on `nodes` ports from `port` on, or on any free ones if that is 0.
-///
-/// # Errors
-///
-/// If a port is in use, or there is none of that number.
-pub fn listen(ip: IpAddr, port: u16, nodes: u16) -> anyhow::Result<Vec<TcpListener>> {
-    let ports = (0..nodes).map(|index| match port {
-        0 => Some(0),
-        _ => port.checked_add(index),
-    });
-    let listener = |its_port: Option<u16>| {
-        let its_port = its_port
-            .with_context(|| format!("{nodes} nodes from port {port} on need ports above 65535"))?;
-        let address = SocketAddr::from((ip, its_port));
-        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
-    };
-    ports.map(listener).collect()
-}
-
-/// Serves a node on each listener until a signal's [`Event`] arrives, or every node was
-/// shut down.
+/// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
+/// shut down. A master is down for a sentinel when it has not answered for `down_after`.
 ///
 /// # Errors
 ///
@@ -92,48 +82,72 @@ pub fn listen(ip: IpAddr, port: u16, nodes: u16) -> anyhow::Result<Vec<TcpListen
 ///
 /// # Panics
 ///
-/// If a node does: the panic goes on in the caller.
+/// If a server does: the panic goes on in the caller.
 pub fn serve(
-    listeners: Vec<TcpListener>,
+    places: Vec<Place>,
     limits: Limits,
+    down_after: Duration,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
-    allow_descriptors(limits.clients.saturating_mul(listeners.len()));
+    allow_descriptors(limits.clients.saturating_mul(places.len()));
+    // Every start of a server has its own run id.
     let start_ns = read_clock(ClockKind::Wall) ^ u64::from(std::process::id());
-    let nodes = listeners.into_iter().zip(0..).map(|(listener, index)| {
-        // Every start of a node has its own run id.
-        let config = NodeConfig {
-            run_id_seed: start_ns.wrapping_add(index),
-        };
-        move || node::run(listener, config, limits)
+    let monitors = sentinel::monitors(&places, down_after);
+    let replicated = places
+        .iter()
+        .any(|place| matches!(place.role, Role::Replica { .. }));
+    let is_node = |place: &&Place| place.role != Role::Sentinel;
+    let nodes = places.iter().filter(is_node).count();
+    let servers = places.into_iter().zip(0..).map(|(place, index)| -> Run {
+        let seed = start_ns.wrapping_add(index);
+        match place.role {
+            Role::Sentinel => {
+                let setup = sentinel::Setup {
+                    monitors: monitors.clone(),
+                    seed,
+                };
+                Box::new(move || sentinel::run(place, setup))
+            }
+            Role::Master { .. } | Role::Replica { .. } => {
+                let setup = node::Setup {
+                    seed,
+                    replicated,
+                    limits,
+                };
+                Box::new(move || node::run(place, setup))
+            }
+        }
     });
-    watch(nodes.collect(), &sender, &events)
+    watch(servers.collect(), nodes, &sender, &events)
 }
 
-/// Runs each function on a thread until all have returned, one has failed, or a signal
-/// came. Threads that are still running end with the program.
-fn watch<F>(nodes: Vec<F>, sender: &Sender<Event>, events: &Receiver<Event>) -> anyhow::Result<End>
-where
-    F: FnOnce() -> io::Result<()> + Send + 'static,
-{
-    let mut running = nodes.len();
-    for (node, number) in nodes.into_iter().zip(1..) {
+/// What a server's thread does. A node's returns when it was shut down.
+type Run = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Runs each server on a thread until `nodes` of them have returned, one has failed, or a
+/// signal came. Threads that are still running end with the program.
+fn watch(
+    servers: Vec<Run>,
+    nodes: usize,
+    sender: &Sender<Event>,
+    events: &Receiver<Event>,
+) -> anyhow::Result<End> {
+    for (server, number) in servers.into_iter().zip(1..) {
         let sender = sender.clone();
         let body = move || {
-            let ended = panic::catch_unwind(AssertUnwindSafe(node));
+            let ended = panic::catch_unwind(AssertUnwindSafe(server));
             // If nobody watches, the program is about to end.
             let _ = sender.send(Event::Ended(ended));
         };
         let thread = thread::Builder::new().name(format!("n{number}"));
         thread.spawn(body).context("cannot start a thread")?;
     }
-    while running > 0 {
+    for _ in 0..nodes {
         match events.recv().context("nobody is left to tell of an end")? {
             Event::Interrupted => return Ok(End::Interrupted),
             Event::Ended(Ok(served)) => served.context("cannot serve")?,
             Event::Ended(Err(panicked)) => panic::resume_unwind(panicked),
         }
-        running -= 1;
     }
     Ok(End::ShutDown)
 }
@@ -155,49 +169,45 @@ fn allow_descriptors(clients: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
     use std::sync::mpsc;
 
     use super::*;
 
-    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-    fn watched(nodes: Vec<fn() -> io::Result<()>>) -> anyhow::Result<End> {
+    fn watched(servers: Vec<Run>, nodes: usize) -> anyhow::Result<End> {
         let (sender, events) = mpsc::channel();
-        watch(nodes, &sender, &events)
+        watch(servers, nodes, &sender, &events)
+    }
+
+    fn run(body: fn() -> io::Result<()>) -> Run {
+        Box::new(body)
+    }
+
+    fn goes_on() -> Run {
+        run(|| {
+            loop {
+                thread::park();
+            }
+        })
     }
 
     #[test]
     fn it_ends_with_the_last_node() {
-        assert_eq!(watched(vec![|| Ok(()), || Ok(())]).unwrap(), End::ShutDown);
+        let servers = vec![run(|| Ok(())), run(|| Ok(())), goes_on()];
+        assert_eq!(watched(servers, 2).unwrap(), End::ShutDown);
     }
 
     #[test]
-    fn a_node_that_cannot_serve_ends_all() {
-        let fails = || Err(io::ErrorKind::OutOfMemory.into());
-        let goes_on = || loop {
-            thread::park();
-        };
-        let error = watched(vec![goes_on, fails]).unwrap_err();
+    fn a_server_that_cannot_serve_ends_all() {
+        let fails = run(|| Err(io::ErrorKind::OutOfMemory.into()));
+        let error = watched(vec![goes_on(), fails], 2).unwrap_err();
         assert_eq!(error.to_string(), "cannot serve");
     }
 
     #[test]
-    fn a_panic_of_one_node_is_a_panic_of_all() {
-        let goes_on = || loop {
-            thread::park();
-        };
-        let panicked = panic::catch_unwind(|| watched(vec![goes_on, || panic!("a bug")]));
+    fn a_panic_of_one_server_is_a_panic_of_all() {
+        let servers = || vec![goes_on(), run(|| panic!("a bug"))];
+        let panicked = panic::catch_unwind(|| watched(servers(), 2));
         let message = panicked.unwrap_err();
         assert_eq!(message.downcast_ref(), Some(&"a bug"));
-    }
-
-    #[test]
-    fn ports_follow_each_other_and_end_at_65535() {
-        let error = listen(LOOPBACK, 65_535, 2).unwrap_err();
-        let expected = "2 nodes from port 65535 on need ports above 65535";
-        // The first of the two may be in use on this machine.
-        assert!([expected, "cannot listen on 127.0.0.1:65535"].contains(&&*error.to_string()));
-        assert_eq!(listen(LOOPBACK, 0, 3).unwrap().len(), 3);
     }
 }

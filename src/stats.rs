@@ -50,6 +50,24 @@ pub fn wilson(successes: u64, trials: u64) -> Interval {
     }
 }
 
+/// Where the mean of a quantity between 0 and 1 lies, from so many measurements of which
+/// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is
+/// good for some tens of measurements. With fewer than two nothing is known: 0 to 1.
+pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
+    if count < 2 {
+        return wilson(0, 0);
+    }
+    let n = count as f64;
+    let mean = sum / n;
+    // Rounding may put it below 0.
+    let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
+    let margin = Z * (variance / n).sqrt();
+    Interval {
+        low: (mean - margin).max(0.0),
+        high: (mean + margin).min(1.0),
+    }
+}
+
 /// A rate for a person to read: `37.2 % (34.3–40.2 %), 372 of 1,000`, or at the ends
 /// `0 of 1,000 (at most 0.38 %)` and `1,000 of 1,000 (at least 99.62 %)`.
 ///

@@ -1,7 +1,7 @@
 //! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
 
 use locklab::fault::expand;
-use locklab::history::{Event, History};
+use locklab::history::{Event, History, Op, Outcome, Phase};
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::parse;
 
@@ -114,4 +114,160 @@ fn an_old_master_that_comes_back_is_demoted_after_eight_seconds() {
         "{back} {demoted}"
     );
     assert!(!times(&history, "+role-change").is_empty());
+}
+
+/// An operator asks a sentinel: nobody is down, nobody votes, and the old master goes on
+/// until the sentinels that had no part in it find it to be one too many.
+#[test]
+fn a_failover_can_be_asked_for() {
+    let history = history("kind = \"failover\"\non = \"s2\"\nat_ms = 8000");
+    let firsts = OF_A_FAILOVER.map(|point| first(&history, point));
+    assert!(firsts.is_sorted(), "{firsts:?}");
+    assert!((8.0..8.2).contains(&firsts[0]), "{firsts:?}");
+    assert!(times(&history, "+sdown").is_empty());
+    assert!(times(&history, "+vote-for-leader").len() <= 1);
+    let switched = times(&history, "+switch-master");
+    assert_eq!(switched.len(), 3, "{switched:?}");
+    let demoted = first(&history, "+convert-to-slave");
+    assert!(demoted > switched[0] + 8.0, "{demoted} {switched:?}");
+}
+
+/// The only replica is gone.
+#[test]
+fn a_failover_that_a_sentinel_refuses_is_missed() {
+    let text = r#"
+        title = "Nobody to promote"
+        source = "this test"
+        horizon_ms = 20_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000, timeout_ms = 500 }
+        workload = { rounds = 60, hold_ms = 100, think_ms = 100 }
+        sentinel = { down_after_ms = 1000 }
+        fault.gone = { kind = "crash", on = "n1r1", at_ms = 3000 }
+        fault.asked = { kind = "failover", on = "s1", at_ms = 8000 }
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let asked = run
+        .history
+        .records
+        .iter()
+        .find_map(|record| match &record.event {
+            Event::Fault { fault, phase, .. } if &**fault == "asked" => Some(*phase),
+            _ => None,
+        });
+    assert_eq!(asked, Some(Phase::Missed));
+}
+
+/// Sentinel had the promoted replica write down that it is a master now, and the sentinels
+/// have written down who is: a restart of all of them undoes no failover.
+#[test]
+fn a_failover_survives_the_restart_of_everybody() {
+    let text = r#"
+        title = "Power is lost after a failover"
+        source = "this test"
+        horizon_ms = 40_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000, timeout_ms = 500 }
+        workload = { rounds = 200, hold_ms = 50, think_ms = 50, give_up_ms = 3000 }
+        sentinel = { down_after_ms = 3000 }
+        fault.master = { kind = "crash", on = "n1", at_ms = 3000 }
+        fault.power = { kind = "crash", on = ["n1r1", "s1", "s2", "s3"], at_ms = 12_000, duration_ms = 500 }
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let switched = times(&run.history, "+switch-master");
+    assert_eq!(switched.len(), 3, "{switched:?}");
+    assert!(switched.iter().all(|at_s| *at_s < 12.0), "{switched:?}");
+    let granted = granted_after(&run.history, 12.5);
+    assert!(granted < 15.0, "{granted}");
+}
+
+/// The old master is cut off with c1 and its sentinel, and goes on to acknowledge. What it
+/// alone knew is gone when it comes back: not even itself has it, as is seen when it is made
+/// the master again.
+#[test]
+fn what_an_old_master_acknowledged_alone_is_lost_when_it_comes_back() {
+    let text = r#"
+        title = "An old master comes back"
+        source = "this test"
+        horizon_ms = 90_000
+        topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000 }
+        workload = { kind = "adds", rounds = 400, think_ms = 50, give_up_ms = 500, read_ms = 80_000 }
+        sentinel = { down_after_ms = 1500, failover_timeout_ms = 6000 }
+
+        [fault.gone]
+        kind = "partition"
+        from = ["n1", "c1"]
+        to = ["n1r1", "s1", "s2", "s3"]
+        at_ms = 8000
+        duration_ms = 10_000
+
+        [fault.back]
+        kind = "failover"
+        on = "s1"
+        at_ms = 60_000
+    "#;
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let history = &run.history;
+    let switched = times(history, "+switch-master");
+    assert_eq!(switched.len(), 6, "there and back: {switched:?}");
+    let demoted = first(history, "+convert-to-slave");
+    let adds = adds(history);
+    let lost_of = |client: &str, from_s: f64, to_s: f64| {
+        let of_it = adds
+            .iter()
+            .filter(|add| add.client == client && (from_s..to_s).contains(&add.acknowledged_s));
+        let (kept, lost): (Vec<_>, Vec<_>) = of_it.partition(|add| add.is_member);
+        (kept.len(), lost.len())
+    };
+    // An element has to get from the master to its replica.
+    assert_eq!(lost_of("c1", 0.0, 7.98).1 + lost_of("c2", 0.0, 7.98).1, 0);
+    let (kept, lost) = lost_of("c1", 8.0, demoted);
+    assert_eq!(kept, 0);
+    assert!(lost > 100, "{lost}");
+    // c2 has gone over to the new master, and n1 has what that one acknowledged.
+    let (kept, lost) = lost_of("c2", switched[0] + 0.1, 60.0);
+    assert_eq!(lost, 0);
+    assert!(kept > 50, "{kept}");
+}
+
+/// An add that was acknowledged.
+struct Add {
+    client: String,
+    acknowledged_s: f64,
+    /// Whether it was in the set when that was read.
+    is_member: bool,
+}
+
+fn adds(history: &History) -> Vec<Add> {
+    let members = history
+        .records
+        .iter()
+        .find_map(|record| match &record.event {
+            Event::Members { members } => Some(members),
+            _ => None,
+        });
+    let members = members.expect("the set was read");
+    let adds = history
+        .records
+        .iter()
+        .filter_map(|record| match record.event {
+            Event::Complete {
+                call,
+                op: Op::Add,
+                outcome: Outcome::Ok,
+                ..
+            } => Some(Add {
+                client: record.host.to_string(),
+                acknowledged_s: record.at_ns as f64 / 1e9,
+                is_member: members
+                    .get(&record.host)
+                    .is_some_and(|calls| calls.contains(&call)),
+            }),
+            _ => None,
+        });
+    adds.collect()
 }

@@ -69,7 +69,7 @@ fn unknown_names() {
     assert_snapshot!(told("name = \"redlock\"", "name = \"redlok\""), @r#"scenarios/x.toml:8:8: unknown lock "redlok"; did you mean "redlock"?"#);
     assert_snapshot!(told("quorum = 3", "clock = \"monotonous\""), @r#"scenarios/x.toml:10:9: unknown value "monotonous" for lock.clock; did you mean "monotonic"?"#);
     assert_snapshot!(told("kind = \"pause\"", "kind = \"pauze\""), @r#"scenarios/x.toml:19:8: unknown fault kind "pauze"; did you mean "pause"?"#);
-    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "clock-step" or "clock-rate""#);
+    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "clock-step", "clock-rate" or "failover""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reed\""), @r#"scenarios/x.toml:21:9: unknown point "reed"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c3 read\""), @r#"scenarios/x.toml:21:9: unknown client "c3"; the clients are "c1" to "c2""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read twice\""), @r#"scenarios/x.toml:21:9: "c1 read twice" is no moment of a client; write "c1 acquired" or "c1 acquired #2""#);
@@ -118,7 +118,7 @@ fn impossible_values_everywhere() {
     assert_snapshot!(told_set("topology.clients=0"), @"--set topology.clients=0: there can be 1 to 99 clients, not 0");
     assert_snapshot!(told_set("horizon_ms=0"), @r#"--set horizon_ms=0: the run would be over before it begins: "horizon_ms" is 0"#);
     assert_snapshot!(told_set("workload.rounds=0"), @"--set workload.rounds=0: with 0 rounds nobody ever takes the lock");
-    assert_snapshot!(told_set("workload.give_up_ms=0"), @r#"--set workload.give_up_ms=0: a client that gives up after 0 ms never tries; leave "give_up_ms" out to try for ever"#);
+    assert_snapshot!(told_set("workload.extend_every_ms=0"), @"--set workload.extend_every_ms=0: a client that extends its lease every 0 ms never gets to its work");
     assert_snapshot!(told_set("workload.client.c3.rounds=1"), @r#"--set workload.client.c3.rounds=1: unknown client "c3"; the clients are "c1" to "c2""#);
     assert_snapshot!(told_set("clocks.host.n6.drift_ppm=5"), @r#"--set clocks.host.n6.drift_ppm=5: unknown host "n6"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told_set("clocks.host.n1.drift_ppm=-1000000"), @"--set clocks.host.n1.drift_ppm=-1000000: a clock that is -1000000 ppm off would stand still or run backwards");
@@ -220,4 +220,32 @@ fn no_slip_of_the_finger_is_worse_than_an_error() {
             );
         }
     }
+}
+
+/// Somebody must be there to be asked, and somebody to be promoted.
+#[test]
+fn impossible_failovers() {
+    let told = |on: &str, sets: &[&str]| {
+        let fault = format!("fault.a={{ kind = \"failover\", on = \"{on}\", at_ms = 0 }}");
+        let told = told_of(GOOD, &[sets, &[&*fault]].concat());
+        let (_, what) = told.split_once("}: ").unwrap_or(("", &told));
+        what.to_owned()
+    };
+    let one = "topology={ nodes = 5, replicas = 1, clients = 2 }";
+    assert_snapshot!(told("n1r1", &[one]), @"nothing wrong");
+    assert_snapshot!(told("n1", &[one]), @r#""n1" cannot be asked for a failover: name a sentinel ("s1"), or the replica that is to be the master ("n1r1")"#);
+    assert_snapshot!(told("n1", &[]), @r#"a failover needs a replica to promote, and "topology.replicas" is 0"#);
+    assert_snapshot!(told("s1", &[one]), @r#"unknown host "s1"; the hosts are "c1" to "c2", "n1" to "n5", their replicas ("n1r1") and "resource""#);
+    assert_snapshot!(told_set("fault.a={ kind = \"failover\", on = \"n1r1\", at_ms = 0, duration_ms = 1 }"), @r#"--set fault.a={ kind = "failover", on = "n1r1", at_ms = 0, duration_ms = 1 }: a fault of kind "failover" takes no "duration_ms""#);
+}
+
+/// Clients that add to a set hold nothing and come to no point of a lock's program.
+#[test]
+fn impossible_adds() {
+    let told = |workload: &str| told_of(GOOD, &[&format!("workload={{ {workload} }}")]);
+    assert_snapshot!(told("read_ms = 5"), @r#"--set workload={ read_ms = 5 }: "read_ms" goes with kind = "adds" alone"#);
+    assert_snapshot!(told("kind = \"adds\""), @r#"--set workload={ kind = "adds" }: to say what was lost the set must be read before the run is over at 60000 ms: give a "read_ms" below"#);
+    assert_snapshot!(told("kind = \"adds\", read_ms = 60000"), @r#"--set workload={ kind = "adds", read_ms = 60000 }: to say what was lost the set must be read before the run is over at 60000 ms: give a "read_ms" below"#);
+    assert_snapshot!(told("kind = \"adds\", read_ms = 5, hold_ms = 1"), @r#"--set workload={ kind = "adds", read_ms = 5, hold_ms = 1 }: a client that adds holds no lock: leave "hold_ms" and "check" out"#);
+    assert_snapshot!(told("kind = \"adds\", read_ms = 5"), @r#"scenarios/x.toml:21:9: a client that adds to a set comes to no point of a lock's; place the fault by "at_ms" or "every_ms" (with --set workload={ kind = "adds", read_ms = 5 })"#);
 }

@@ -59,6 +59,7 @@ impl Disk {
                 self.sync();
             }
             DiskWrite::Snapshot(bytes) => self.files.snapshot = bytes.to_vec(),
+            DiskWrite::Config(lines) => self.files.config = Some(lines),
         }
     }
 

@@ -5,6 +5,9 @@
 //! limit, and sent by a task of its own. And a node that nothing is due for gets no
 //! timer, so a run that uses none of this pays nothing for it.
 
+pub mod consensus;
+pub mod database;
+mod line;
 pub mod sentinel;
 
 use std::cell::{Cell, RefCell};
@@ -40,8 +43,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 pub struct Setup {
     /// What distinguishes it.
     pub config: NodeConfig,
-    /// Parameters, as a configuration file has them; see [`Node::configure`]. One that
-    /// Redis would refuse is left out.
+    /// Parameters, as a configuration file has them at first; see [`Node::configure`].
+    /// One that Redis would refuse is left out.
     pub parameters: Vec<(String, String)>,
     /// The hosts that the node may name, to connect to them.
     pub hosts: Rc<BTreeMap<String, HostId>>,
@@ -94,7 +97,9 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         wait_by_wall_clock(&host, setup.restart_delay).await;
     }
     let mut node = Node::new(setup.config);
-    for (name, value) in &setup.parameters {
+    // A node that has written its configuration file starts with that.
+    let written = setup.disk.borrow().files().config.clone();
+    for (name, value) in &written.unwrap_or(setup.parameters) {
         let _ = node.configure(name, value);
     }
     node.load(setup.disk.borrow().files(), setup.clock.us(&host));

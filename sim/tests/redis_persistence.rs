@@ -26,8 +26,11 @@ impl Machine {
     /// The process ends, whatever the reason, and another one starts.
     fn restart(&mut self, now_ms: u64) {
         self.node = Node::new(NodeConfig::default());
-        for (parameter, value) in &self.parameters {
-            let done = self.node.configure(parameter, value);
+        let first = self.parameters.iter();
+        let first = first.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let written = self.disk.files().config.clone();
+        for (parameter, value) in written.unwrap_or_else(|| first.collect()) {
+            let done = self.node.configure(&parameter, &value);
             done.expect("the parameter exists");
         }
         self.node.load(self.disk.files(), now_ms * 1000);
@@ -188,4 +191,93 @@ fn a_torn_tail_is_left_out() {
     machine.client = machine.node.accept();
     assert_eq!(machine.say(10_100, "EXISTS a"), ":1\r\n");
     assert_eq!(machine.say(10_100, "EXISTS b"), ":0\r\n");
+}
+
+/// Sentinel has CONFIG REWRITE follow each SLAVEOF, so that a restart undoes no failover.
+#[test]
+fn a_role_survives_if_the_configuration_file_was_written() {
+    let mut machine = Machine::start(&[("replicaof", "n1 6379"), ("hz", "20")], 1_000);
+    let role = |machine: &mut Machine| machine.say(1_000, "ROLE").contains("master");
+    assert_eq!(machine.say(1_000, "REPLICAOF NO ONE"), "+OK\r\n");
+    machine.restart(1_000);
+    assert!(!role(&mut machine), "nothing was written");
+    machine.say(1_000, "REPLICAOF NO ONE");
+    machine.say(1_000, "CONFIG SET requirepass \"\" appendonly yes");
+    assert_eq!(machine.say(1_000, "CONFIG REWRITE"), "+OK\r\n");
+    machine.restart(1_000);
+    assert!(role(&mut machine));
+    for (name, value) in [("hz", "20"), ("appendonly", "yes")] {
+        let shown = machine.say(1_000, &format!("CONFIG GET {name}"));
+        assert!(shown.contains(&format!("{value}\r\n")), "{shown}");
+    }
+    machine.say(1_000, "REPLICAOF n9 6379");
+    machine.say(1_000, "CONFIG REWRITE");
+    machine.disk.lose_power(1_000_000_000);
+    machine.restart(1_000);
+    assert!(machine.say(1_000, "ROLE").contains("n9"));
+}
+
+#[test]
+fn a_server_without_a_configuration_file_has_none_to_rewrite() {
+    let mut machine = Machine::start(&[], 1_000);
+    let refused = machine.say(1_000, "CONFIG REWRITE");
+    assert!(
+        refused.starts_with("-ERR The server is running without"),
+        "{refused}"
+    );
+}
+
+const LIBRARY: &str = "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function(keys) return redis.call('incr', keys[1]) end)\"";
+
+#[test]
+fn functions_are_there_after_a_restart() {
+    for parameters in [ALWAYS, &[("save", "3600 1")]] {
+        let mut machine = Machine::start(parameters, 10_000);
+        assert_eq!(machine.say(10_000, LIBRARY), "$3\r\nlib\r\n");
+        assert_eq!(machine.say(10_000, "FCALL f 1 a"), ":1\r\n");
+        machine.say(10_000, "SHUTDOWN");
+        machine.restart(11_000);
+        assert_eq!(machine.say(11_000, "FCALL f 1 a"), ":2\r\n");
+        machine.say(11_000, "FUNCTION DELETE lib");
+        machine.say(11_000, "SHUTDOWN");
+        machine.restart(12_000);
+        assert_eq!(
+            machine.say(12_000, "FCALL f 1 a"),
+            "-ERR Function not found\r\n"
+        );
+    }
+}
+
+#[test]
+fn shutdown_saves_as_it_is_told() {
+    for (parameters, command, kept) in [
+        (&[("save", "3600 1")][..], "SHUTDOWN", true),
+        (&[("save", "3600 1")], "SHUTDOWN NOSAVE", false),
+        (&[], "SHUTDOWN", false),
+        (&[], "SHUTDOWN SAVE", true),
+    ] {
+        let mut machine = Machine::start(parameters, 10_000);
+        machine.say(10_000, "SET k v");
+        machine.say(10_000, command);
+        machine.restart(11_000);
+        let there = machine.say(11_000, "GET k") != NIL;
+        assert_eq!(there, kept, "{parameters:?} {command}");
+    }
+}
+
+#[test]
+fn what_a_script_did_that_had_not_ended_is_on_no_disk() {
+    const ENDLESS: &str = "EVAL \"redis.call('set', 'k', 'v') while true do end\" 0";
+    for parameters in [ALWAYS, &[("save", "3600 1")]] {
+        let mut machine = Machine::start(parameters, 10_000);
+        assert_eq!(machine.say(10_000, ENDLESS), "");
+        let looker_on = machine.node.accept();
+        machine.client = looker_on;
+        let busy = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or \
+                    SHUTDOWN NOSAVE.\r\n";
+        assert_eq!(machine.say(20_000, "SHUTDOWN"), busy);
+        assert_eq!(machine.say(20_000, "SHUTDOWN NOSAVE"), "");
+        machine.restart(21_000);
+        assert_eq!(machine.say(21_000, "GET k"), NIL);
+    }
 }

@@ -192,21 +192,65 @@ fn expired_keys_are_not_counted_after_the_tick_that_would_have_found_them() {
 }
 
 #[test]
-fn a_cycle_goes_on_while_more_than_a_tenth_of_its_sample_is_expired() {
-    let mut server = Server::with_clients(1);
-    for index in 0..200 {
-        // One in ten expires, and samples follow the names.
-        let ttl_ms = if index % 10 == 0 { 50 } else { 1_000_000 };
-        server.say(1000, 0, &format!("SET {index:03} v PX {ttl_ms}"));
+fn a_cycle_deletes_all_that_is_over_its_time_and_the_earliest_first() {
+    let mut server = Server::with_clients(2);
+    server.say(1000, 0, "CONFIG SET notify-keyspace-events Ex");
+    server.say(1000, 1, "SUBSCRIBE __keyevent@0__:expired");
+    for index in 0..100 {
+        server.say(1000, 0, &format!("SET {index} v PX 1000000"));
     }
-    // Two of the twenty: not more than a tenth, so this tick does no more.
-    assert_eq!(server.say(1100, 0, "DBSIZE"), to(0, ":198"));
-    assert_eq!(server.say(1200, 0, "DBSIZE"), to(0, ":196"));
-    let mut server = Server::with_clients(1);
-    for index in 0..200 {
-        server.say(1000, 0, &format!("SET {index:03} v PX 50"));
+    // Times that were changed, taken away and given back count as they are now.
+    for request in [
+        "SET a v PX 80",
+        "SET b v PX 50",
+        "SET c v PX 60",
+        "SET d v PX 70",
+        "PEXPIRE a 90",
+        "PERSIST b",
+        "RENAME c e",
+        "SET d w KEEPTTL",
+        "SET 7 v PX 10",
+        "SET f v PX 20",
+        "GETEX f PERSIST",
+        "SADD s x",
+        "PEXPIRE s 30",
+        "SREM s x",
+        "SADD s y",
+    ] {
+        server.say(1000, 0, request);
     }
-    assert_eq!(server.say(1100, 0, "DBSIZE"), to(0, ":0"));
+    let heard: String = server
+        .wake(1100)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    let expired: Vec<&str> = heard
+        .split("__:expired\r\n")
+        .skip(1)
+        .filter_map(|message| message.split("\r\n").nth(1))
+        .collect();
+    assert_eq!(expired, ["7", "e", "d", "a"]);
+    assert_eq!(server.say(1100, 0, "DBSIZE"), to(0, ":102"));
+}
+
+#[test]
+fn a_driver_may_ask_for_the_memory_that_nobody_would_miss() {
+    let mut node = Node::new(NodeConfig::default());
+    let conn = node.accept();
+    let mut effects = Vec::new();
+    let mut say = |node: &mut Node, ms: u64, request: &str| {
+        let request = format!("{request}\r\n");
+        node.receive(conn, request.as_bytes(), ms * 1000, &mut effects);
+    };
+    say(&mut node, 1000, "SET k v PX 120");
+    assert_eq!(node.next_wake_us(), None);
+    assert_eq!(node.next_expiry_us(), Some(1_200_000));
+    node.wake(1_200_000, &mut Vec::new());
+    assert_eq!(node.next_expiry_us(), None);
+    // A replica waits for its master's DEL.
+    say(&mut node, 1200, "SET k v PX 120");
+    say(&mut node, 1200, "REPLICAOF 127.0.0.1 1");
+    assert_eq!(node.next_expiry_us(), None);
 }
 
 #[test]

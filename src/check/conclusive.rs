@@ -3,11 +3,17 @@
 //! Nothing contradicts mutual exclusion in a run whose fault never came, or whose
 //! clients never met. Such a run is evidence of nothing.
 
-use super::timeline::{Timeline, is_death};
+use super::timeline::Timeline;
 use crate::history::{Event, Op, Phase};
 
 /// Why what holds in this history proves nothing, if so.
 pub(super) fn doubt(timeline: &Timeline) -> Option<String> {
+    let uncontended = || (!is_contended(timeline)).then(|| "the lock was never contended".into());
+    missed(timeline).or_else(uncontended)
+}
+
+/// Says so, if a fault never took effect.
+pub(super) fn missed(timeline: &Timeline) -> Option<String> {
     let missed = timeline
         .records()
         .find_map(|(_, _, record)| match &record.event {
@@ -18,10 +24,7 @@ pub(super) fn doubt(timeline: &Timeline) -> Option<String> {
             } => Some(fault),
             _ => None,
         });
-    if let Some(fault) = missed {
-        return Some(format!("fault {fault} never took effect"));
-    }
-    (!is_contended(timeline)).then(|| "the lock was never contended".into())
+    missed.map(|fault| format!("fault {fault} never took effect"))
 }
 
 /// Whether some client called `acquire` while another believed that it held the lock
@@ -47,7 +50,7 @@ fn is_contended(timeline: &Timeline) -> bool {
             } => client.in_call = false,
             Event::BeliefBegins { grant, .. } => client.believes.push(*grant),
             Event::BeliefEnds { grant } => client.believes.retain(|open| open != grant),
-            event if is_death(event) => *client = Client::default(),
+            event if event.is_death() => *client = Client::default(),
             _ => {}
         }
         busy = busy + usize::from(client.is_busy()) - usize::from(was_busy);
@@ -78,8 +81,9 @@ mod tests {
     /// Judges the story alone; [`Story::expect_holds`] would add contention. The order of
     /// grants asks for more than contention, and says so itself.
     fn check(story: Story, expected: Option<&str>) {
-        let properties = Property::ALL.into_iter();
-        for property in properties.filter(|property| *property != Property::Fifo) {
+        let of_contention =
+            |property: &Property| !matches!(property, Property::AcknowledgedLost | Property::Fifo);
+        for property in Property::ALL.into_iter().filter(of_contention) {
             match expected {
                 Some(why) => story.expect_inconclusive(property, why),
                 None => story.expect_holds_as_it_is(property),

@@ -23,7 +23,7 @@
 //! each other from the lock for ever (live-lock) violate this as much as a key that
 //! nobody deletes.
 
-use super::timeline::{Timeline, is_death};
+use super::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Name, Op, Outcome, Phase, Record};
 
@@ -157,7 +157,7 @@ impl<'h> Watch<'h> {
                         self.close_all(now_ns);
                     }
                 }
-                if is_death(&record.event) {
+                if record.event.is_death() {
                     self.wanting[host].in_call = false;
                 }
             }

@@ -13,7 +13,7 @@
 //! because no node could be reached counts as a refusal; a history does not tell these
 //! apart. A run in which no client asked while another waited shows nothing.
 
-use super::timeline::{Timeline, is_death};
+use super::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Name, Op, Outcome};
 
@@ -73,7 +73,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 clients[host].asked = None;
                 clients[host].refused = None;
             }
-            event if is_death(event) => clients[host] = Client::default(),
+            event if event.is_death() => clients[host] = Client::default(),
             _ => {}
         }
     }

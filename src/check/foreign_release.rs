@@ -13,6 +13,9 @@
 //!   release may have deleted A's key first and so let B in.
 //! - Not both may be readers, who get the lock beside one another.
 //!
+//! A grant that a client gets while it has the lock already does not count as B's: it may
+//! come from a count of the client's own, and shows nothing of the key.
+//!
 //! With several servers none of this follows. A key of A's own can remain on a
 //! minority that B did not need, or on a deposed master, and deleting it there is
 //! right; and a history has the number of deleted keys summed over the servers. So
@@ -30,12 +33,18 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     }
 
     let mut granted = Granted::default();
+    // Per host: until when it believes in the grants that it has had.
+    let mut believes_until_ns = vec![0; timeline.hosts];
     let mut begun = timeline.grants.iter().peekable();
     // Per host: when it last called release, the other client's grant asked for last.
     let mut at_release: Vec<Conflicting> = vec![Conflicting::default(); timeline.hosts];
     for (index, host, record) in timeline.records() {
         while let Some(grant) = begun.next_if(|grant| grant.began <= index) {
-            granted.take(grant);
+            let believes_until_ns = &mut believes_until_ns[grant.host];
+            if grant.begins_ns >= *believes_until_ns {
+                granted.take(grant);
+            }
+            *believes_until_ns = grant.ends_ns.max(*believes_until_ns);
         }
         match record.event {
             Event::Invoke {
@@ -155,6 +164,21 @@ mod tests {
             .granted(10, "c1")
             .tries(500, "c2")
             .granted(510, "c2")
+    }
+
+    /// c1 takes the lock again, from a count of its own, after c2 has taken it over.
+    #[test]
+    fn a_grant_within_another_shows_nothing_of_the_key() {
+        Story::new()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .tries(500, "c2")
+            .granted(510, "c2")
+            .tries(600, "c1")
+            .granted(600, "c1")
+            .releases(700, "c2")
+            .released(710, "c2", 1)
+            .expect_holds(ForeignRelease);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use super::story::{MS, Story};
 use super::timeline::{Grant, Timeline};
 use super::{Bounds, Property, Verdict, Violation, judge};
-use crate::history::{ClockKind, History};
+use crate::history::{ClockKind, History, Outcome};
 
 const BOUNDS: Bounds = Bounds {
     deadlock_ns: 40 * MS,
@@ -18,6 +18,23 @@ const BOUNDS: Bounds = Bounds {
 };
 
 const CLIENTS: [&str; 3] = ["c1", "c2", "c3"];
+
+/// What a set may be found to have: the calls' numbers are whatever came before.
+const MEMBERS: [(&str, u32); 13] = [
+    ("c1", 1),
+    ("c2", 1),
+    ("c3", 1),
+    ("c1", 2),
+    ("c2", 2),
+    ("c3", 2),
+    ("c1", 3),
+    ("c2", 3),
+    ("c3", 3),
+    ("c1", 4),
+    ("c2", 4),
+    ("c3", 4),
+    ("c1", 5),
+];
 
 /// One event of a random story: which, of which client, how long after the last.
 type Step = (u8, usize, u64);
@@ -52,7 +69,9 @@ fn tell(steps: &[Step]) -> Story {
             16 => story.resumes(now_ms, client),
             17 => story.fault_begins(now_ms, client, "kill"),
             18 => story.fault_begins(now_ms, client, "pause"),
-            19 => story.granted_to_read(now_ms, client),
+            19 => story.adds(now_ms, client, Outcome::Ok),
+            20 => story.members(now_ms, client, &MEMBERS[..after_ms as usize]),
+            21 => story.granted_to_read(now_ms, client),
             _ => story.fault_ends(now_ms, client, "pause"),
         };
     }
@@ -60,7 +79,7 @@ fn tell(steps: &[Step]) -> Story {
 }
 
 fn histories() -> impl Strategy<Value = History> {
-    vec((0..21_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
+    vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
 }
 
 /// The times of each violation, without the words, in which times are rounded.
@@ -98,7 +117,7 @@ fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u6
 }
 
 fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Option<u64> {
-    match &verdicts[&property] {
+    match verdicts.get(&property)? {
         Verdict::Violated(violation) => Some(violation.at_ns),
         _ => None,
     }
@@ -110,7 +129,7 @@ fn among_the_histories_each_property_is_violated_and_holds() {
     let mut runner = TestRunner::deterministic();
     let mut violated = BTreeSet::new();
     let mut holds = BTreeSet::new();
-    for _ in 0..512 {
+    for _ in 0..1024 {
         let history = histories().new_tree(&mut runner).unwrap().current();
         for (property, verdict) in judge(&history, &BOUNDS) {
             match verdict {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::{History, Name};
 
+mod acknowledged_lost;
 mod belief;
 mod conclusive;
 mod deadlock;
@@ -30,11 +31,13 @@ mod laws;
 #[cfg(test)]
 mod story;
 
+pub use acknowledged_lost::{Loss, loss};
 use deadlock::Excuse;
 pub use property::{Property, UnknownProperty};
 use timeline::Timeline;
 
-/// Judges a history by every property.
+/// Judges a history by every property that it can speak of:
+/// [`Property::AcknowledgedLost`] where clients add to a set, the others always.
 ///
 /// A violation stands whatever else happened. What holds only because the run could
 /// not have shown otherwise (a fault never took effect, or nobody contended for the
@@ -47,7 +50,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
     let lost_update = lost_update::check(&timeline);
     let token_regression = token_regression::check(&timeline);
     let resource = resource::check([&stale_write, &lost_update, &token_regression]);
-    let verdicts = [
+    let of_the_lock = [
         (Property::Belief, belief::check(&timeline)),
         (Property::Lease, lease::check(&timeline)),
         (Property::Resource, resource),
@@ -68,13 +71,24 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
         ),
         (Property::Fifo, fifo::check(&timeline)),
     ];
-    verdicts
+    let mut verdicts: BTreeMap<Property, Verdict> = of_the_lock
         .into_iter()
-        .map(|(property, verdict)| match (&doubt, verdict) {
-            (Some(why), Verdict::Holds) => (property, Verdict::Inconclusive { why: why.clone() }),
-            (_, verdict) => (property, verdict),
-        })
-        .collect()
+        .map(|(property, verdict)| (property, doubted(verdict, doubt.as_ref())))
+        .collect();
+    if acknowledged_lost::concerns(&timeline) {
+        let missed = conclusive::missed(&timeline);
+        let verdict = doubted(acknowledged_lost::check(&timeline), missed.as_ref());
+        verdicts.insert(Property::AcknowledgedLost, verdict);
+    }
+    verdicts
+}
+
+/// What holds in a doubtful run proves nothing.
+fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
+    match (verdict, doubt) {
+        (Verdict::Holds, Some(why)) => Verdict::Inconclusive { why: why.clone() },
+        (verdict, _) => verdict,
+    }
 }
 
 /// What a check must be told, because no history says it.

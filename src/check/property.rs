@@ -29,13 +29,15 @@ pub enum Property {
     Deadlock,
     /// The same, but a fault of nodes or of the network between them is no excuse.
     Availability,
+    /// Whatever was added to a set and acknowledged is in it at the end.
+    AcknowledgedLost,
     /// Nobody is granted the lock past a client that asked earlier and still waits.
     Fifo,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 10] = [
+    pub const ALL: [Property; 11] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -45,6 +47,7 @@ impl Property {
         Property::ForeignRelease,
         Property::Deadlock,
         Property::Availability,
+        Property::AcknowledgedLost,
         Property::Fifo,
     ];
 
@@ -60,6 +63,7 @@ impl Property {
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
             Property::Availability => "availability",
+            Property::AcknowledgedLost => "acknowledged-lost",
             Property::Fifo => "fifo",
         }
     }
@@ -94,7 +98,10 @@ impl Property {
                  but other clients stands in the way."
             }
             Property::Availability => {
-                "The same, but a fault of nodes or of the network between them is no excuse."
+                "As deadlock, but a fault of nodes or of the network between them is no excuse."
+            }
+            Property::AcknowledgedLost => {
+                "No acknowledged add is missing from the set at the end; for the workload `adds`."
             }
             Property::Fifo => {
                 "Nobody is granted the lock past a client that asked earlier and still waits."
@@ -137,6 +144,7 @@ impl Property {
                 "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance"
             }
+            Property::AcknowledgedLost => "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
             Property::Fifo => {
                 "Redisson, RFairLock: threads get the lock in the order in which they asked for it"
             }
@@ -191,7 +199,7 @@ mod tests {
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
              stale-write, lost-update, token-regression, foreign-release, deadlock, \
-             availability, fifo"
+             availability, acknowledged-lost, fifo"
         );
     }
 

@@ -221,6 +221,21 @@ impl Story {
     }
 
     /// A fault of this kind, and of this name, takes effect.
+    /// Adds an element to the set, and hears at once what came of it.
+    pub(super) fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
+        self.invokes(ms, client, Op::Add)
+            .completes(ms, client, Op::Add, outcome)
+    }
+
+    /// Reads the set: these elements, by client and call, in that order.
+    pub(super) fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Story {
+        let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
+        for (client, call) in found {
+            members.entry((*client).into()).or_default().push(*call);
+        }
+        self.tell(ms, client, Event::Members { members })
+    }
+
     pub(super) fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Begins)
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{ClockKind, Deadline, Event, History, Name, Phase, Record};
+use crate::history::{ClockKind, Deadline, Event, History, Name, Record};
 
 /// A history with its hosts numbered and its grants gathered.
 pub(super) struct Timeline<'h> {
@@ -66,6 +66,11 @@ impl<'h> Timeline<'h> {
         numbered.map(|(index, (&host, record))| (index, host, record))
     }
 
+    /// All records in order.
+    pub(super) fn all_records(&self) -> &'h [Record] {
+        self.records
+    }
+
     /// The grant with this number of this client: its place in [`Timeline::grants`].
     /// Of several stretches it is the first.
     pub(super) fn grant(&self, host: usize, number: u32) -> Option<usize> {
@@ -92,14 +97,6 @@ impl<'h> Timeline<'h> {
 
 /// A grant as the resource names it: whose, and which of theirs.
 pub(super) type Holder<'h> = (&'h Name, u32);
-
-/// Whether this event ends the process on its host, and with it what it believes.
-pub(super) fn is_death(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
-    )
-}
 
 /// The pass over the records.
 struct Pass<'h> {
@@ -162,7 +159,7 @@ impl<'h> Pass<'h> {
                 self.begin(index, host, record, new, *deadline);
             }
             Event::BeliefEnds { grant } => self.end(host, record.at_ns, Some(*grant)),
-            event if is_death(event) => self.end(host, record.at_ns, None),
+            event if event.is_death() => self.end(host, record.at_ns, None),
             _ => {}
         }
     }

@@ -70,7 +70,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
         let part = numbers(&rows, &gauges, &values);
-        table::write(&store, stem, &table, &part)?;
+        table::write(&store, stem, &table, &table, &part)?;
         tell!();
         data.extend(part);
     }
@@ -160,11 +160,11 @@ fn as_table(title: String, rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option
         })
         .collect();
     let field = |value: &Option<f64>, largest: f64| match value {
-        None => Field::silent("–"),
-        Some(value) => Field {
-            text: format!("{value:.1}"),
-            look: Look::Bar(if largest > 0.0 { value / largest } else { 0.0 }),
-        },
+        None => Field::plain("–", Look::Silent),
+        Some(value) => {
+            let share = if largest > 0.0 { value / largest } else { 0.0 };
+            Field::plain(format!("{value:.1}"), Look::Bar(share))
+        }
     };
     let row = |(row, values): (&Row, &Vec<Option<f64>>)| TableRow {
         label: row.label.clone(),

@@ -51,7 +51,7 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
 fn locks() -> (String, Value) {
     let mut text = String::new();
     for lock in CATALOGUE {
-        text += &format!("{}: {}\n", lock.name, lock.summary);
+        text += &format!("{}: {}\n    ({})\n", lock.name, lock.summary, lock.source);
         for (name, default, meaning) in lock.parameters {
             text += &format!("    {name:<20} {default:<12} {meaning}\n");
         }

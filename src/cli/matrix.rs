@@ -105,7 +105,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
             explain(place, result, &store)?;
         }
     }
-    table::write(&store, "matrix", &table, &results)?;
+    table::write(&store, "matrix", &table, &as_list(&results), &results)?;
     if options.json {
         say::print_json(&results)?;
     }
@@ -215,9 +215,22 @@ impl CellResult {
         }
     }
 
+    /// Observation and prediction in words.
+    fn verdict(&self) -> String {
+        let predicted = self.predicted.map_or("nothing", Expected::name);
+        match self.judgement {
+            Some(Judgement::AsPredicted) => format!("{predicted}, as predicted"),
+            _ => format!("predicted: {predicted} (!)"),
+        }
+    }
+
     fn field(&self) -> Field {
         let Some(observed) = self.observed else {
-            return Field::silent("–");
+            return Field {
+                text: "–".into(),
+                detail: format!("–: {}", self.cannot.as_deref().unwrap_or_default()),
+                look: Look::Silent,
+            };
         };
         let share = self.tally.violated as f64 / self.tally.judged().max(1) as f64;
         let text = match observed {
@@ -231,7 +244,11 @@ impl CellResult {
             (_, Finding::Violated) => Look::Violated(share),
             (_, Finding::Inconclusive) => Look::Silent,
         };
-        Field { text, look }
+        Field {
+            text,
+            detail: format!("{}; {}", report::rate(self.tally), self.verdict()),
+            look,
+        }
     }
 }
 
@@ -250,6 +267,48 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
                 fields: results.iter().map(CellResult::field).collect(),
             })
             .collect(),
+    }
+}
+
+/// One line for each cell, for programs that read tables.
+fn as_list(results: &[CellResult]) -> Table {
+    let columns = [
+        "problem",
+        "property",
+        "predicted",
+        "observed",
+        "violated",
+        "judged",
+        "inconclusive",
+        "rate_low",
+        "rate_high",
+        "note",
+    ];
+    let row = |result: &CellResult| {
+        let tally = result.tally;
+        let [low, high] = result.interval;
+        let texts = [
+            result.problem.clone(),
+            result.property.to_string(),
+            result.predicted.map_or("", Expected::name).into(),
+            result.observed.map_or("", Finding::name).into(),
+            tally.violated.to_string(),
+            tally.judged().to_string(),
+            tally.inconclusive.to_string(),
+            format!("{low:.4}"),
+            format!("{high:.4}"),
+            result.cannot.clone().unwrap_or_default(),
+        ];
+        let field = |text| Field::plain(text, Look::Silent);
+        TableRow {
+            label: result.row.clone(),
+            fields: texts.into_iter().map(field).collect(),
+        }
+    };
+    Table {
+        title: String::new(),
+        columns: columns.map(String::from).to_vec(),
+        rows: results.iter().map(row).collect(),
     }
 }
 

@@ -30,11 +30,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     )];
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
     for comparison in comparisons.iter().filter(told) {
-        let predicted = match comparison.predicted {
-            Some(Expected::Holds) => "holds",
-            Some(Expected::Violated) => "violated",
-            None => "–",
-        };
+        let predicted = comparison.predicted.map_or("–", Expected::name);
         lines.push(format!(
             "  {:<18}{:<11}{}  {}",
             comparison.property.name(),
@@ -44,6 +40,12 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// A line on how much was lost, where that is measured.
+pub(super) fn loss(cell: &Cell) -> Option<String> {
+    let loss = cell.loss.as_ref()?;
+    Some(format!("  loss rate {}", loss.describe()))
 }
 
 /// How often a property was violated, and what could not be judged.
@@ -57,11 +59,7 @@ pub(super) fn rate(tally: Tally) -> String {
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
 fn observed(comparison: &Comparison) -> StyledObject<String> {
-    let word = match comparison.observed {
-        Finding::Holds => "holds",
-        Finding::Violated => "violated",
-        Finding::Inconclusive => "inconclusive",
-    };
+    let word = comparison.observed.name();
     let text = |mark| style(format!("{:<14}", format!("{word} {mark}"))).for_stderr();
     match comparison.judgement {
         Judgement::AsPredicted => text("✓").green(),
@@ -135,7 +133,7 @@ pub(super) fn json(
             "shortest": cell.shortest.get(&comparison.property),
         })
     };
-    json!({
+    let mut value = json!({
         "scenario": scenario.name,
         "claim": scenario.claim,
         "title": scenario.title,
@@ -144,7 +142,18 @@ pub(super) fn json(
         "fingerprint": format!("{:016x}", cell.fingerprint),
         "judgement": worst(comparisons),
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(loss) = &cell.loss {
+        let interval = loss.interval();
+        value["loss"] = json!({
+            "acknowledged": loss.acknowledged,
+            "lost": loss.lost,
+            "rate": loss.rate(),
+            "rate_low": interval.low,
+            "rate_high": interval.high,
+        });
+    }
+    value
 }
 
 #[cfg(test)]

@@ -131,6 +131,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
         tell!("{}", report::table(&comparisons));
+        if let Some(loss) = report::loss(&cell) {
+            tell!("{loss}");
+        }
         let evidence = gather(
             scenario,
             &seeds,

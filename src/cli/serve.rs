@@ -2,24 +2,34 @@
 
 use std::net::IpAddr;
 use std::sync::mpsc;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
 use super::say::{self, tell};
-use crate::serve::{self, Event, Limits};
+use crate::serve::{self, Event, Limits, Place, Topology};
 
 const EXAMPLES: &str = "\
 Examples:
   locklab serve                      a Redis on 127.0.0.1:6379
   locklab serve --nodes 5            five independent ones, for Redlock: 6379 to 6383
+  locklab serve --replicas 2 --sentinels 3
+                                     a master on 6379, its replicas on 6380 and 6381,
+                                     and sentinels on 6382 to 6384 that fail it over
   locklab serve --port 0             on a free port; it is printed
-  redis-cli -p 6379 SHUTDOWN         ends that node, and with the last one the program
+  redis-cli -p 6382 SENTINEL GET-MASTER-ADDR-BY-NAME mymaster
+                                     the master as a sentinel knows it; those of further
+                                     nodes are mymaster2, mymaster3 and so on
+  redis-cli -p 6379 SHUTDOWN         ends that node alone, and with the last one the
+                                     program
+
+Standard output has a line for each server: its address, and what it is at first.
 
 What is stored is in memory and ends with the node. A client may keep 64 MB of an
 incomplete request, or of replies that it does not read; one that exceeds this is
-disconnected.";
+disconnected. A data set of more than 256 MB does not reach a replica.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -28,7 +38,20 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=256))]
     nodes: u16,
-    /// The first node's port, the others follow; 0: any free ports
+    /// How many replicas each node has
+    #[arg(long, value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u16).range(0..=16))]
+    replicas: u16,
+    /// How many sentinels monitor the nodes
+    #[arg(long, value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u16).range(0..=16))]
+    sentinels: u16,
+    /// For how long a node has to be silent before a sentinel takes it to be down
+    #[arg(long, value_name = "MS", default_value_t = 5_000,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    down_after_ms: u32,
+    /// The first node's port; the other nodes', the replicas' and the sentinels' follow.
+    /// 0: any free ports
     #[arg(long, value_name = "P", default_value_t = 6379)]
     port: u16,
     /// Loopback address to listen on
@@ -38,10 +61,6 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     maxclients: u32,
-    #[arg(long, value_name = "N", hide = true)]
-    replicas: Option<u16>,
-    #[arg(long, value_name = "N", hide = true)]
-    sentinels: Option<u16>,
 }
 
 /// The addresses that only this machine reaches.
@@ -60,14 +79,6 @@ fn loopback(text: &str) -> Result<IpAddr, String> {
 }
 
 pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
-    for (wanted, what) in [
-        (options.replicas, "replicas"),
-        (options.sentinels, "sentinels"),
-    ] {
-        if wanted.is_some_and(|count| count > 0) {
-            bail!("`locklab serve` has no {what}: its nodes are independent of each other");
-        }
-    }
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     ctrlc::set_handler(move || {
@@ -75,19 +86,24 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         let _ = interrupts.send(Event::Interrupted);
     })
     .context("cannot listen for Ctrl-C")?;
-    let listeners = serve::listen(options.bind, options.port, options.nodes)?;
-    let mut addresses = String::new();
-    for listener in &listeners {
-        let address = listener.local_addr().context("a listener's address")?;
-        addresses += &format!("{address}\n");
-    }
-    say::print(&addresses)?;
+    let places = serve::listen(&Topology {
+        ip: options.bind,
+        port: options.port,
+        nodes: options.nodes,
+        replicas: options.replicas,
+        sentinels: options.sentinels,
+    })?;
+    let lines = places
+        .iter()
+        .map(|Place { address, role, .. }| format!("{address} {role}\n"));
+    say::print(&lines.collect::<String>())?;
     tell!("Serving until Ctrl-C, or SHUTDOWN.");
     let limits = Limits {
         clients: options.maxclients as usize,
         ..Limits::default()
     };
-    serve::serve(listeners, limits, (sender, events))?;
+    let down_after = Duration::from_millis(options.down_after_ms.into());
+    serve::serve(places, limits, down_after, (sender, events))?;
     // Either way it did what it was asked to do, as `redis-server` sees it too.
     Ok(Exit::AsPredicted)
 }

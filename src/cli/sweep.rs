@@ -233,7 +233,10 @@ fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
 fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let headline = base.headline();
     let runs = thousands(sweep.seeds);
-    tell!("  violations of {headline}, {runs} runs in each cell");
+    match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
+        true => tell!("  loss rates, {runs} runs in each cell"),
+        false => tell!("  violations of {headline}, {runs} runs in each cell"),
+    }
     let labels: Vec<String> = sweep
         .cells
         .iter()
@@ -243,7 +246,11 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let width = width.unwrap_or_default();
     for (cell, label) in sweep.cells.iter().zip(&labels) {
         let tally = cell.tallies.get(&headline).copied().unwrap_or_default();
-        tell!("  {label:<width$}  {}", report::rate(tally));
+        let measured = match &cell.loss {
+            Some(loss) => loss.describe(),
+            None => report::rate(tally),
+        };
+        tell!("  {label:<width$}  {measured}");
     }
     let violations = sweep
         .cells

@@ -7,12 +7,12 @@ use super::store::Store;
 use crate::matrix::table::Table;
 use crate::report::{Format, table};
 
-/// Writes `STEM.md`, `.csv`, `.json` (which has `data` rather than the table), `.svg` and
-/// `.png`, and says so.
+/// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and says so.
 pub(super) fn write(
     store: &Store,
     stem: &str,
     table: &Table,
+    list: &Table,
     data: &impl Serialize,
 ) -> anyhow::Result<()> {
     let files = [
@@ -20,7 +20,7 @@ pub(super) fn write(
             "md",
             format!("# {}\n\n{}", table.title, table.markdown()).into_bytes(),
         ),
-        ("csv", table.csv().into_bytes()),
+        ("csv", list.csv().into_bytes()),
         ("json", serde_json::to_vec_pretty(data)?),
         ("svg", table::draw(table, Format::Svg)?),
         ("png", table::draw(table, Format::Png)?),

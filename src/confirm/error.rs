@@ -42,6 +42,12 @@ pub enum ConfirmError {
          of them"
     )]
     Node,
+    /// A workload without a lock.
+    #[error(
+        "with `workload.kind = \"adds\"` clients add to a set, which needs a master and replicas \
+         that real Redis is not given here; `--on world` has them"
+    )]
+    Workload,
     /// Clocks that are wrong from the beginning.
     #[error(
         "`clocks.host.{host}` sets a clock of its own, but on real Redis all processes share \
@@ -79,6 +85,14 @@ pub enum ConfirmError {
     Port {
         /// Who would have listened there.
         host: Name,
+    },
+    /// The lock has other servers than Redis.
+    #[error(
+        "`{lock}` is no lock on Redis: it is there to be compared with, in the simulated world"
+    )]
+    Lock {
+        /// The lock.
+        lock: &'static str,
     },
     /// A process could not be started.
     #[error("cannot start the process of `{host}`")]

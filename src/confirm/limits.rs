@@ -3,7 +3,8 @@
 
 use super::ConfirmError;
 use crate::fault::{FaultKind, Schedule};
-use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
+use crate::locks::Servers;
+use crate::scenario::{HostClock, Network, NodeSpec, Scenario, WorkloadKind};
 
 /// Refuses what a real run cannot do; returns notes on what it leaves out.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {
@@ -31,9 +32,17 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     if let Some((host, _)) = clocks.find(|(_, clock)| **clock != HostClock::default()) {
         return Err(ConfirmError::Clocks { host: host.clone() });
     }
+    if scenario.lock.servers() != Servers::Redis {
+        return Err(ConfirmError::Lock {
+            lock: scenario.lock.entry().name,
+        });
+    }
     let topology = &scenario.topology;
     if topology.replicas > 0 || topology.sentinels > 0 || scenario.node != NodeSpec::default() {
         return Err(ConfirmError::Node);
+    }
+    if scenario.workload.kind != WorkloadKind::Lock {
+        return Err(ConfirmError::Workload);
     }
     let mut notes = Vec::new();
     if scenario.network != Network::default() {

@@ -123,6 +123,7 @@ fn settle_kind(effect: &Effect, stream: &mut Stream) -> FaultKind {
             hosts: on,
             drift_ppm,
         },
+        Effect::Failover { on } => FaultKind::Failover { hosts: on },
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::history::Name;
 
 mod expand;
+pub mod failover;
 mod points;
 mod spec;
 mod table;
@@ -33,8 +34,8 @@ pub struct Fault {
     pub name: Name,
     /// When it takes effect.
     pub start: Start,
-    /// For how long, in nanoseconds; `None`: to the end of the run. A step, a kill
-    /// and a crash without restart are over at once.
+    /// For how long, in nanoseconds; `None`: to the end of the run. A step, a failover,
+    /// a kill and a crash without restart are over at once.
     pub duration_ns: Option<u64>,
     /// What it does, and to whom.
     pub kind: FaultKind,
@@ -138,6 +139,13 @@ pub enum FaultKind {
         /// Parts per million; 100 000 is 10 % fast.
         drift_ppm: i64,
     },
+    /// An operator asks for a failover, on these hosts: sentinels, or replicas that are to
+    /// be masters; [`failover::order`] says what is typed there. It takes effect when the
+    /// server says OK, and never if it does not.
+    Failover {
+        /// The hosts.
+        hosts: Vec<Name>,
+    },
 }
 
 impl FaultKind {
@@ -153,6 +161,7 @@ impl FaultKind {
             FaultKind::Loss { .. } => "loss",
             FaultKind::ClockStep { .. } => "clock-step",
             FaultKind::ClockRate { .. } => "clock-rate",
+            FaultKind::Failover { .. } => "failover",
         }
     }
 
@@ -164,7 +173,8 @@ impl FaultKind {
             | FaultKind::Kill { hosts }
             | FaultKind::Crash { hosts }
             | FaultKind::ClockStep { hosts, .. }
-            | FaultKind::ClockRate { hosts, .. } => (hosts, &[]),
+            | FaultKind::ClockRate { hosts, .. }
+            | FaultKind::Failover { hosts } => (hosts, &[]),
             FaultKind::Partition { from, to, .. }
             | FaultKind::SlowLink { from, to, .. }
             | FaultKind::Loss { from, to, .. } => (from, to),
@@ -215,5 +225,10 @@ pub const KINDS: &[(&str, &str, &str)] = &[
         "clock-rate",
         "on, drift_ppm",
         "both clocks run wrong by this rate",
+    ),
+    (
+        "failover",
+        "on",
+        "an operator asks a sentinel (or a replica) for a failover; over at once",
     ),
 ];

@@ -23,6 +23,16 @@ pub const POINTS: &[(&str, &str)] = &[
         "has been granted the lock by enough nodes and is about to set the lease on all; only \
          redisson-multi and redisson-redlock",
     ),
+    (
+        "expiring",
+        "has set its lock, and is about to give it a lease in a second step; only locks that \
+         take two",
+    ),
+    (
+        "overwriting",
+        "found the lock expired, and is about to overwrite it; only locks with the time of \
+         expiry as their value",
+    ),
     ("acquired", "acquire returned a grant"),
     (
         "giving-up",

@@ -32,7 +32,8 @@ impl FaultSpec {
             | Effect::Kill { on }
             | Effect::Crash { on }
             | Effect::ClockStep { on, .. }
-            | Effect::ClockRate { on, .. } => keep(on),
+            | Effect::ClockRate { on, .. }
+            | Effect::Failover { on } => keep(on),
             Effect::Partition { link }
             | Effect::SlowLink { link, .. }
             | Effect::Loss { link, .. } => keep(&mut link.from) && keep(&mut link.to),
@@ -95,6 +96,11 @@ pub enum Effect {
         on: Vec<Name>,
         /// Parts per million; 100 000 is 10 % fast.
         drift_ppm: i64,
+    },
+    /// `failover`: an operator asks for one.
+    Failover {
+        /// The sentinels that are asked, or the replicas that are to be masters.
+        on: Vec<Name>,
     },
 }
 

@@ -46,6 +46,7 @@ enum Kind {
     Loss,
     ClockStep,
     ClockRate,
+    Failover,
 }
 
 /// `"c1"`, or `["c1", "n3"]`.
@@ -66,8 +67,8 @@ impl TryFrom<FaultTable> for FaultSpec {
         let effect = table.take_effect()?;
         let placement = table.take_placement()?;
         let duration_ms = match effect {
-            // A step is over at once.
-            Effect::ClockStep { .. } => None,
+            // These are over at once.
+            Effect::ClockStep { .. } | Effect::Failover { .. } => None,
             _ => table.duration_ms.take(),
         };
         match table.left_over() {
@@ -114,6 +115,9 @@ impl FaultTable {
             Kind::ClockRate => Effect::ClockRate {
                 on: self.take_on()?,
                 drift_ppm: (self.drift_ppm.take()).ok_or_else(|| self.lacks("drift_ppm"))?,
+            },
+            Kind::Failover => Effect::Failover {
+                on: self.take_on()?,
             },
         })
     }
@@ -239,6 +243,7 @@ impl Kind {
             Kind::Loss => "loss",
             Kind::ClockStep => "clock-step",
             Kind::ClockRate => "clock-rate",
+            Kind::Failover => "failover",
         }
     }
 }
@@ -279,6 +284,7 @@ impl FaultTable {
                 self.put_on(Kind::ClockRate, on);
                 self.drift_ppm = Some(drift_ppm);
             }
+            Effect::Failover { on } => self.put_on(Kind::Failover, on),
         }
     }
 
@@ -333,6 +339,7 @@ mod tests {
         g = { kind = "loss", from = "c1", to = "n1", at_ms = 0, probability = 0.1 }
         h = { kind = "clock-step", on = "n1", after = "c1 read", delay_ms = 3, step_ms = -5 }
         i = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -500, duration_ms = 9 }
+        j = { kind = "failover", on = "s1", after = "c1 acquired", delay_ms = 5 }
     "#;
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod file;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -108,6 +109,12 @@ pub enum Event {
         /// Whether the resource did it.
         accepted: bool,
     },
+    /// A client read the set that clients add to: per client, the numbers of those of its
+    /// calls whose elements are in it, ascending.
+    Members {
+        /// Who added what.
+        members: BTreeMap<Name, Vec<u32>>,
+    },
     /// A fault took effect on this host, ended on it, or never came to effect.
     Fault {
         /// The fault's name in the scenario.
@@ -119,6 +126,16 @@ pub enum Event {
     },
     /// The run is over. Each client's host says so, with what its clocks say.
     RunEnds,
+}
+
+impl Event {
+    /// Whether it ends the process on its host, and with it what that believes.
+    pub fn is_death(&self) -> bool {
+        matches!(
+            self,
+            Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
+        )
+    }
 }
 
 fn is_false(value: &bool) -> bool {
@@ -139,6 +156,10 @@ pub enum Op {
     Read,
     /// Write the protected resource.
     Write,
+    /// Add an element to a set, one for each call.
+    Add,
+    /// Read that set.
+    Members,
 }
 
 /// What a client knows when an operation returned.

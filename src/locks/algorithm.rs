@@ -30,10 +30,27 @@ pub trait Algorithm {
         1
     }
 
+    /// What its nodes are.
+    fn servers(&self) -> Servers {
+        Servers::Redis
+    }
+
     /// Whether grants carry a fencing token.
     fn gives_tokens(&self) -> bool {
         false
     }
+}
+
+/// What the nodes of a lock are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Servers {
+    /// Redis servers.
+    Redis,
+    /// One relational database, in the world only.
+    Database,
+    /// The members of a replicated coordination service, in the world only.
+    Consensus,
 }
 
 /// A lock, for a person who chooses one.
@@ -87,6 +104,15 @@ pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), Impossible
     )
 }
 
+/// The check of every lock whose servers are no Redis.
+pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossible> {
+    require(
+        topology.replicas == 0 && topology.sentinels == 0,
+        ["topology", "replicas"],
+        format!("the servers of \"{name}\" are no Redis: no replicas, no sentinels"),
+    )
+}
+
 /// The check of every lock with a lease.
 pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
     require(
@@ -104,3 +130,15 @@ pub(super) fn node_timeout(timeout_ms: Option<u64>) -> Result<(), Impossible> {
         "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait for ever",
     )
 }
+
+/// The check of every client that sends a command again.
+pub(super) fn resend(times: u32) -> Result<(), Impossible> {
+    require(
+        times <= MOST_RESENDS,
+        ["lock", "resend"],
+        format!("a command is sent again at most {MOST_RESENDS} times, not {times}"),
+    )
+}
+
+/// Ten times what the clients in use come with.
+const MOST_RESENDS: u32 = 100;

@@ -12,10 +12,12 @@ use crate::history::{ClockKind, Name};
 use crate::scenario::Topology;
 
 mod algorithm;
+mod local_counts;
 pub mod lock;
 mod locker;
+mod one_node;
 
-pub use algorithm::{Algorithm, CatalogueEntry, Impossible};
+pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub(crate) use locker::Call;
 pub use locker::{Guard, Locker};
@@ -69,6 +71,13 @@ macro_rules! catalogue {
                 }
             }
 
+            /// See [`Algorithm::servers`].
+            pub fn servers(&self) -> Servers {
+                match self {
+                    $(LockSpec::$Variant(params) => params.servers(),)*
+                }
+            }
+
             /// See [`Algorithm::gives_tokens`].
             pub fn gives_tokens(&self) -> bool {
                 match self {
@@ -90,12 +99,32 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    /// One node, `SETNX`; no lease.
+    setnx => Setnx,
+    /// One node, `SETNX` and then `EXPIRE`.
+    setnx_expire => SetnxExpire,
+    /// The same, where others give a lease to a lock that has none.
+    setnx_expire_repair => SetnxExpireRepair,
+    /// One node, `SETNX` and `EXPIRE` in one script.
+    setnx_expire_lua => SetnxExpireLua,
     /// One node, `SET key token NX PX ttl`.
     set_nx_px => SetNxPx,
+    /// One node, the time of expiry as the value, taken over with `GETSET`.
+    getset => Getset,
+    /// The same as a blog text lists its steps.
+    getset_as_listed => GetsetAsListed,
     /// N independent nodes, a majority of them, and a validity time.
     redlock => Redlock,
+    /// The same, with a fencing token that the resource hands out.
+    redlock_fenced => RedlockFenced,
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
+    /// `redisson` with a fencing token.
+    redisson_fenced => RedissonFenced,
+    /// `redisson` that tells nobody of a release.
+    redisson_no_publish => RedissonNoPublish,
+    /// `redisson` that tries again instead of listening.
+    redisson_spin => RedissonSpin,
     /// `redisson` with a queue.
     redisson_fair => RedissonFair,
     /// N independent nodes, Redisson's lock on all of them.
@@ -104,6 +133,12 @@ catalogue! {
     redisson_read_write => RedissonReadWrite,
     /// N independent nodes, Redisson's lock on a majority of them.
     redisson_redlock => RedissonRedlock,
+    /// A row under a unique index.
+    database_unique => DatabaseUnique,
+    /// Compare-and-set on a version column.
+    database_cas => DatabaseCas,
+    /// ZooKeeper's recipe on a replicated service.
+    consensus => Consensus,
 }
 
 /// 128 random bits, as hexadecimal digits: the value that tells one grant from another.
@@ -114,6 +149,11 @@ fn random_token(env: &impl Env) -> String {
 /// For a lock that waits for its node without limit: the time, in milliseconds, in which
 /// a node that is there has answered, one retransmission included.
 const PATIENCE_MS: u64 = 1_000;
+
+/// Whether a parameter is at its default of 0, and so not worth writing.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
 
 /// 200 ms: what the Redlock clients for Ruby and Python wait between attempts.
 fn default_retry_delay_ms() -> u64 {

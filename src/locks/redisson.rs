@@ -8,12 +8,13 @@
 //! - Wait: subscribe to the lock's channel, try again, since the message may have been
 //!   published before that, then wait for a message or for the time that the attempt was
 //!   told, whichever is first. For other ways see [`Wait`].
-//! - Lease: the user's own; or, if none is given, 30 s, which the
-//!   [`watchdog`] renews for as long as the process lives.
+//! - Lease: the user's own; or, if none is given, 30 s, which the watchdog renews every
+//!   10 s for as long as the process lives (`redisson/watchdog.rs`).
 //! - Release, a script: if the field is not the caller's, that is an error; count one hold
 //!   less; if one remains set the lease, else delete the key and publish to the channel.
 //!   Whatever came of it, the renewals end.
-//! - A command whose reply does not come is sent again, see [`resend`].
+//! - A command whose reply does not come is sent again (`redisson/resend.rs`).
+//! - Where there are replicas, one of them must have the lock (`redisson/replicas.rs`).
 //!
 //! A grant of a user's own lease has a deadline, counted from before the request. Redisson
 //! gives it to nobody; it is here for those who would look. With the watchdog there is
@@ -25,149 +26,27 @@ use serde::{Deserialize, Serialize};
 
 use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
-use super::lock::{DynLock, Grant, Lock, LockError, Request};
+use super::lock::DynLock;
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::redis::{Reply, Script};
 use crate::scenario::Topology;
-use base::{Base, taken, unexpected};
-use listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
-use names::Identity;
+use hash_lock::{Acquire, HashLock, Release};
+use listening::SUBSCRIBE_LIMIT_MS;
+use waiting::Waiting;
 
 pub(super) mod base;
+pub(super) mod hash_lock;
 pub(super) mod listening;
 pub(super) mod many;
 pub(super) mod member;
 pub(super) mod names;
 pub(super) mod params;
+pub(super) mod replicas;
 pub(super) mod resend;
+pub(super) mod waiting;
 pub(super) mod watchdog;
 
 pub use watchdog::OnError;
-
-/// `redisson` as one client uses it.
-pub struct Redisson<E: Env> {
-    base: Base<E>,
-    channel: String,
-    waiting: Waiting<E>,
-    acquire: Script,
-    release: Release,
-}
-
-/// How it waits between two attempts.
-enum Waiting<E: Env> {
-    Listening(Listening<E>),
-    Spinning(Duration),
-}
-
-/// The script that gives the lock back.
-enum Release {
-    Plain(Script),
-    Latched(Script),
-}
-
-impl<E: Env> Redisson<E> {
-    /// A client of the lock on `node`.
-    pub fn new(env: E, node: &Name, params: &Params) -> Self {
-        let identity = Identity::draw(&env);
-        let channel = names::channel(KEY);
-        let listening = |channel, wakers| {
-            Waiting::Listening(Listening::new(env.clone(), node.clone(), channel, wakers))
-        };
-        Self {
-            waiting: match params.wait {
-                Wait::Publish => listening(channel.clone(), &[UNLOCKED]),
-                Wait::Keyspace => listening(names::keyspace_channel(KEY), &["del", "expired"]),
-                Wait::Spin => Waiting::Spinning(Duration::from_millis(params.spin_ms)),
-            },
-            base: Base::new(env.clone(), identity, node, KEY, params.shared()),
-            channel,
-            acquire: Script::new(include_str!("scripts/redisson_acquire.lua")),
-            release: match params.latch {
-                false => Release::Plain(Script::new(include_str!("scripts/redisson_release.lua"))),
-                true => Release::Latched(Script::new(include_str!(
-                    "scripts/redisson_release_latched.lua"
-                ))),
-            },
-        }
-    }
-
-    /// Its owner has the lock, or has given up.
-    async fn stop_listening(&self, request: Request) {
-        if let Waiting::Listening(listening) = &self.waiting {
-            listening.leave(request.owner).await;
-        }
-    }
-
-    /// Lets so much time pass, but not more than the caller's patience.
-    async fn pass(&self, time: Duration, request: Request) {
-        let time = request.wait.map_or(time, |left| time.min(left));
-        self.base.env.sleep(time).await;
-    }
-}
-
-impl<E: Env> Lock for Redisson<E> {
-    async fn connect(&self) {
-        self.base.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let base = &self.base;
-        let arguments = [&*base.lease_ms(), &base.holder(request.owner)];
-        let started_ns = params::now_ns(&base.env);
-        let keys = [&*base.key];
-        let reply = base.node.run(&self.acquire, &keys, &arguments);
-        match reply.await? {
-            Reply::Nil => {
-                self.stop_listening(request).await;
-                Ok(base.granted(request.owner, started_ns, None))
-            }
-            Reply::Integer(pttl_ms) => Err(taken(pttl_ms)),
-            reply => Err(unexpected(&base.node, &reply)),
-        }
-    }
-
-    async fn wait(&self, request: Request, failed: &LockError) {
-        // To a user of Redisson this is an exception. Whoever tries again all the same
-        // does so as a command is sent again.
-        let interval = Duration::from_millis(self.base.shared.resend.interval_ms);
-        let LockError::NotAcquired { free_in, .. } = failed else {
-            return self.pass(interval, request).await;
-        };
-        match &self.waiting {
-            Waiting::Spinning(time) => self.pass(*time, request).await,
-            Waiting::Listening(listening) => {
-                if listening.wait(request, *free_in).await.is_err() {
-                    self.pass(interval, request).await;
-                }
-            }
-        }
-    }
-
-    async fn give_up(&self, request: Request) {
-        self.stop_listening(request).await;
-    }
-
-    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        self.base.extend(grant).await
-    }
-
-    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        let base = &self.base;
-        let keys = [&*base.key, &self.channel];
-        let arguments = [UNLOCKED, &base.lease_ms(), &grant.token];
-        match &self.release {
-            Release::Plain(script) => base.release(grant, script, &keys, &arguments).await,
-            Release::Latched(script) => {
-                base.release_latched(grant, script, &keys, &arguments).await
-            }
-        }
-    }
-
-    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        self.base.is_held(grant).await
-    }
-}
 
 params::params! {
     /// The parameters of `redisson`.
@@ -204,7 +83,14 @@ pub enum Wait {
 
 impl Algorithm for Params {
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
-        Rc::new(Redisson::new(env, &nodes[0], self))
+        let node = &nodes[0];
+        let waiting = match self.wait {
+            Wait::Publish => Waiting::publish(&env, node, KEY),
+            Wait::Keyspace => Waiting::keyspace(&env, node, KEY),
+            Wait::Spin => Waiting::Sleep(Duration::from_millis(self.spin_ms)),
+        };
+        let scripts = (Acquire::Plain, Release::with_latch(self.latch));
+        Rc::new(HashLock::new(env, node, self.shared(), scripts, waiting))
     }
 
     fn bound_ms(&self, _: &Topology) -> u64 {

@@ -48,7 +48,8 @@ impl<E: Env> Redlock<E> {
         }
     }
 
-    fn quorum(&self) -> usize {
+    /// How many nodes must grant.
+    pub(super) fn quorum(&self) -> usize {
         self.params
             .quorum
             .map_or(self.nodes.len() / 2 + 1, |quorum| quorum as usize)
@@ -85,7 +86,7 @@ impl<E: Env> Redlock<E> {
             ttl_ms.as_bytes(),
         ];
         let ask = async |node: &Client<E>| Ok(node.call(&command).await?.is_ok());
-        in_order(self.params.order, &self.nodes, ask).await
+        self.ask_each(ask).await
     }
 
     /// Deletes the lock where it still carries `token`; how many keys that were.
@@ -97,6 +98,11 @@ impl<E: Env> Redlock<E> {
         // A node that cannot be reached now lets the key expire.
         let deleted = replies.iter().flatten().filter_map(Reply::integer);
         deleted.sum::<i64>() as u32
+    }
+
+    /// Asks every node something, as [`Order`] says; the answers in the nodes' order.
+    pub(super) async fn ask_each<T>(&self, ask: impl AsyncFn(&Client<E>) -> T) -> Vec<T> {
+        in_order(self.params.order, &self.nodes, ask).await
     }
 
     /// Runs a script over the lock's key on some nodes.
@@ -184,7 +190,7 @@ impl<E: Env> Lock for Redlock<E> {
     /// Whether a majority still knows the grant.
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let ask = async |node: &Client<E>| node.call(&[b"GET", KEY.as_bytes()]).await;
-        let values = in_order(self.params.order, &self.nodes, ask).await;
+        let values = self.ask_each(ask).await;
         let holds =
             |value: &Reply| matches!(value, Reply::Bulk(value) if value == grant.token.as_bytes());
         let holding = values.iter().flatten().filter(|value| holds(value)).count();
@@ -252,6 +258,23 @@ pub struct Params {
 }
 
 impl Params {
+    /// The specification's own, with this lease.
+    pub(super) fn specified(ttl_ms: u64) -> Self {
+        Self {
+            ttl_ms,
+            quorum: None,
+            node_timeout_ms: default_node_timeout_ms(),
+            clock: default_wall_clock(),
+            elapsed_check: true,
+            drift_factor: default_drift_factor(),
+            drift_extra_ms: default_drift_extra_ms(),
+            order: Order::default(),
+            release_on_failure: ReleaseOnFailure::default(),
+            retry_delay_ms: super::default_retry_delay_ms(),
+            retry_jitter_ms: super::default_retry_jitter_ms(),
+        }
+    }
+
     fn retry(&self) -> Retry {
         Retry {
             delay_ms: self.retry_delay_ms,
@@ -326,7 +349,7 @@ pub enum ReleaseOnFailure {
     None,
 }
 
-fn default_node_timeout_ms() -> u64 {
+pub(super) fn default_node_timeout_ms() -> u64 {
     50
 }
 

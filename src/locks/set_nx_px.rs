@@ -1,13 +1,19 @@
 //! `set-nx-px`: the lock on one node that redis.io describes under "Correct
 //! implementation with a single instance".
 //!
-//! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant.
+//! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant; claim
+//!   R6 is about tokens that are not, see [`Token`].
 //! - Extend: a script sets the lease anew if the value is still the token.
 //! - Release: four ways are in circulation, see [`Release`]; redis.io's is the script
 //!   that compares before it deletes.
 //!
 //! With `wait_replicas` the client asks with WAIT, after the SET, how many replicas have
 //! it, and gives it back if they are too few.
+//!
+//! With `reentrant = "local"` an owner that has the lock already gets it again from a
+//! count in its own process, as the blog text "Redis分布式锁探究与实现" does with a
+//! `ThreadLocal`: "check in the thread's own variable whether it has the lock; if so,
+//! locking has succeeded, and the count goes up".
 //!
 //! The holder may act until its own clock has advanced by the TTL since *before* it
 //! sent the `SET`: the node started the lease later than that.
@@ -18,10 +24,13 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::local_counts::{Left, LocalCounts};
+pub use super::one_node::Release;
+use super::one_node::{OneNode, deadline, parameter};
 use super::{KEY, PATIENCE_MS, random_token};
-use crate::env::{Duration, Env};
+use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
-use crate::redis::{Client, Error, Reply, Script};
+use crate::redis::{Reply, Script};
 use crate::scenario::Topology;
 
 /// Where the fencing tokens are counted.
@@ -30,69 +39,34 @@ const COUNTER: &str = "lock:token";
 /// `set-nx-px` as one client uses it.
 pub struct SetNxPx<E: Env> {
     env: E,
-    node: Client<E>,
+    node: OneNode<E>,
+    counts: LocalCounts,
     params: Params,
     set_with_token: Script,
-    compare_delete: Script,
-    compare_expire: Script,
 }
 
 impl<E: Env> SetNxPx<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
-        let limit = params.timeout_ms.map(Duration::from_millis);
         Self {
-            node: Client::new(env.clone(), node.clone(), limit),
+            node: OneNode::new(env.clone(), node, params.timeout_ms, params.resend),
             env,
+            counts: LocalCounts::default(),
             params,
             set_with_token: Script::new(include_str!("scripts/set_with_token.lua")),
-            compare_delete: Script::new(include_str!("scripts/compare_delete.lua")),
-            compare_expire: Script::new(include_str!("scripts/compare_expire.lua")),
         }
     }
 
-    /// `WAIT`: the lock counts once enough replicas have it. Else it is given back.
-    async fn wait_for_replicas(&self, grant: &Grant) -> Result<(), LockError> {
-        let wanted = self.params.wait_replicas;
-        let (replicas, timeout_ms) = (wanted.to_string(), self.params.wait_timeout_ms.to_string());
-        let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
-        let reply = self.node.call(&command).await?;
-        let have = reply.integer().unwrap_or(0);
-        if have >= i64::from(wanted) {
-            return Ok(());
-        }
-        let arguments = [grant.token.as_bytes()];
-        self.compare_delete
-            .call(&self.node, &[KEY.as_bytes()], &arguments)
-            .await?;
-        Err(LockError::taken(format!(
-            "{have} of {wanted} replicas have it"
-        )))
-    }
-
-    fn deadline(&self, started_ns: u64) -> Option<Deadline> {
-        Some(Deadline {
-            clock: self.params.clock,
-            at_ns: started_ns + self.params.ttl_ms * 1_000_000,
-        })
-    }
-}
-
-impl<E: Env> Lock for SetNxPx<E> {
-    async fn connect(&self) {
-        // If this fails, so will the first attempt, and say why.
-        let _ = self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let token = random_token(&self.env);
+    /// Takes the lock in the node.
+    async fn set(&self, request: Request) -> Result<Grant, LockError> {
+        let token = self.token(request);
         let ttl_ms = self.params.ttl_ms.to_string();
         let (key, value, ttl) = (KEY.as_bytes(), token.as_bytes(), ttl_ms.as_bytes());
         let started_ns = self.env.now_ns(self.params.clock);
         let reply = if self.params.fencing_token {
             let keys = [key, COUNTER.as_bytes()];
-            self.set_with_token
-                .call(&self.node, &keys, &[value, ttl])
+            self.node
+                .run(&self.set_with_token, &keys, &[value, ttl])
                 .await?
         } else {
             self.node
@@ -115,21 +89,62 @@ impl<E: Env> Lock for SetNxPx<E> {
         Ok(grant)
     }
 
+    /// `WAIT`: the lock counts once enough replicas have it. Else it is given back.
+    async fn wait_for_replicas(&self, grant: &Grant) -> Result<(), LockError> {
+        let wanted = self.params.wait_replicas;
+        let (replicas, timeout_ms) = (wanted.to_string(), self.params.wait_timeout_ms.to_string());
+        let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
+        let reply = self.node.call(&command).await?;
+        let have = reply.integer().unwrap_or(0);
+        if have >= i64::from(wanted) {
+            return Ok(());
+        }
+        self.node.compare_delete(&grant.token).await?;
+        Err(LockError::taken(format!(
+            "{have} of {wanted} replicas have it"
+        )))
+    }
+
+    fn token(&self, request: Request) -> String {
+        match self.params.token {
+            Token::Random => random_token(&self.env),
+            Token::ThreadId => request.owner.0.to_string(),
+            Token::Seconds => (self.env.now_ns(ClockKind::Wall) / 1_000_000_000).to_string(),
+        }
+    }
+
+    fn deadline(&self, started_ns: u64) -> Option<Deadline> {
+        deadline(self.params.clock, started_ns, self.params.ttl_ms)
+    }
+}
+
+impl<E: Env> Lock for SetNxPx<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        if self.params.reentrant == Reentrant::No {
+            return self.set(request).await;
+        }
+        if let Some(held) = self.counts.enter_again(request.owner) {
+            // Whoever asks is told that it has the lock, which is for a TTL. That the
+            // lease began with the first hold, and may be over, the count does not know.
+            let deadline = self.deadline(self.env.now_ns(self.params.clock));
+            return Ok(Grant { deadline, ..held });
+        }
+        let grant = self.set(request).await?;
+        self.counts.enter(&grant);
+        Ok(grant)
+    }
+
     async fn wait(&self, request: Request, _: &LockError) {
         self.params.retry().wait(&self.env, request).await;
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        let ttl_ms = self.params.ttl_ms.to_string();
         let started_ns = self.env.now_ns(self.params.clock);
-        let arguments = [grant.token.as_bytes(), ttl_ms.as_bytes()];
-        let reply = self
-            .compare_expire
-            .call(&self.node, &[KEY.as_bytes()], &arguments)
-            .await?;
-        if reply.integer() != Some(1) {
-            return Err(lost());
-        }
+        self.node.extend(&grant.token, self.params.ttl_ms).await?;
         Ok(Grant {
             deadline: self.deadline(started_ns),
             ..grant.clone()
@@ -137,74 +152,15 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        let (key, token) = (KEY.as_bytes(), grant.token.as_bytes());
-        let (env, node) = (&self.env, &self.node);
-        let deleted = match self.params.release {
-            Release::Del => {
-                // It never asks whose lock it is, so it never learns that it was lost.
-                return Ok(count(&del(env, node, key).await?));
-            }
-            Release::GetDel => match node.call(&[b"GET", key]).await? {
-                Reply::Bulk(value) if value == token => del(env, node, key).await?,
-                _ => return Err(lost()),
-            },
-            Release::CompareDel => {
-                env.reach("deleting").await;
-                self.compare_delete.call(node, &[key], &[token]).await?
-            }
-            Release::WatchDel => watch_del(env, node, key, token).await?,
-        };
-        match count(&deleted) {
-            0 => Err(lost()),
-            deleted => Ok(deleted),
+        if self.counts.leave(grant.owner) == Left::Holds {
+            return Ok(0);
         }
+        self.node.release(self.params.release, &grant.token).await
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        let value = self.node.call(&[b"GET", KEY.as_bytes()]).await?;
-        Ok(matches!(value, Reply::Bulk(value) if value == grant.token.as_bytes()))
+        self.node.holds(&grant.token).await
     }
-}
-
-fn lost() -> LockError {
-    LockError::Lost("the lock is no longer ours".into())
-}
-
-/// How many keys a command says that it deleted.
-fn count(reply: &Reply) -> u32 {
-    reply.integer().unwrap_or(0) as u32
-}
-
-/// Deletes the key, whatever it holds.
-async fn del<E: Env>(env: &E, node: &Client<E>, key: &[u8]) -> Result<Reply, Error> {
-    env.reach("deleting").await;
-    node.call(&[b"DEL", key]).await
-}
-
-/// Deletes the key in a transaction that fails if anybody touches it meanwhile.
-async fn watch_del<E: Env>(
-    env: &E,
-    node: &Client<E>,
-    key: &[u8],
-    token: &[u8],
-) -> Result<Reply, Error> {
-    let mut node = node.exclusively().await;
-    node.call(&[b"WATCH", key]).await?;
-    match node.call(&[b"GET", key]).await? {
-        Reply::Bulk(value) if value == token => {}
-        _ => {
-            node.call(&[b"UNWATCH"]).await?;
-            return Ok(Reply::Integer(0));
-        }
-    }
-    node.call(&[b"MULTI"]).await?;
-    node.call(&[b"DEL", key]).await?;
-    env.reach("deleting").await;
-    // Nil: the key changed after WATCH, so the transaction did nothing.
-    Ok(match node.call(&[b"EXEC"]).await? {
-        Reply::Array(mut replies) if replies.len() == 1 => replies.remove(0),
-        _ => Reply::Integer(0),
-    })
 }
 
 /// The parameters of `set-nx-px`.
@@ -219,13 +175,19 @@ pub struct Params {
     /// How the lock is given back.
     #[serde(default)]
     pub release: Release,
+    /// The value that tells one grant from another.
+    #[serde(default, skip_serializing_if = "Token::is_random")]
+    pub token: Token,
+    /// What happens when an owner takes the lock that it has.
+    #[serde(default, skip_serializing_if = "Reentrant::is_no")]
+    pub reentrant: Reentrant,
     /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
     /// in the script that takes the lock.
     #[serde(default)]
     pub fencing_token: bool,
     /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
     /// matter.
-    #[serde(default, skip_serializing_if = "is_default_wait_replicas")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub wait_replicas: u32,
     /// For how long to wait for them, in milliseconds; 0: for ever.
     #[serde(
@@ -243,6 +205,10 @@ pub struct Params {
     /// absent: for ever.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
+    /// How often a command is sent once more when no reply came, though it may have been
+    /// executed.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub resend: u32,
 }
 
 impl Params {
@@ -261,7 +227,7 @@ impl Algorithm for Params {
 
     fn bound_ms(&self, _: &Topology) -> u64 {
         let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+        self.ttl_ms + self.retry().longest_ms() + attempt_ms * u64::from(1 + self.resend)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
@@ -273,6 +239,7 @@ impl Algorithm for Params {
             ["lock", "wait_replicas"],
             format!("the node has {replicas} replicas, so {wanted} never have the lock"),
         )?;
+        algorithm::resend(self.resend)?;
         algorithm::node_timeout(self.timeout_ms)
     }
 
@@ -286,27 +253,46 @@ fn default_wait_timeout_ms() -> u64 {
     1000
 }
 
-fn is_default_wait_replicas(replicas: &u32) -> bool {
-    *replicas == 0
-}
-
 fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
     *timeout_ms == default_wait_timeout_ms()
 }
 
-/// The four ways to release in circulation.
+/// What a grant writes into the key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Release {
-    /// `DEL`, whoever's lock it is by now.
-    Del,
-    /// `GET`, compare, `DEL`: two commands.
-    GetDel,
-    /// Compare and delete in one script.
+pub enum Token {
+    /// 128 random bits.
     #[default]
-    CompareDel,
-    /// `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
-    WatchDel,
+    Random,
+    /// The number of the thread, "uuid, thread id and the like" being offered as the same
+    /// by the blog text "Redis分布式锁探究与实现". Every process has a thread 1.
+    ThreadId,
+    /// The client's wall clock in whole seconds. (redis.io allows microseconds with a
+    /// client's id where the risk is acceptable.)
+    Seconds,
+}
+
+impl Token {
+    fn is_random(&self) -> bool {
+        *self == Token::Random
+    }
+}
+
+/// What happens when an owner takes the lock that it has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reentrant {
+    /// It waits for itself.
+    #[default]
+    No,
+    /// It gets the lock from a count in its own process; the node is not asked.
+    Local,
+}
+
+impl Reentrant {
+    fn is_no(&self) -> bool {
+        *self == Reentrant::No
+    }
 }
 
 /// `set-nx-px` in the catalogue.
@@ -315,16 +301,22 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "one node, SET key token NX PX ttl; released in one of four ways",
     source: "redis.io, \"Distributed locks with Redis\", the single instance",
     parameters: &[
-        ("ttl_ms", "required", "the lease"),
-        (
-            "clock",
-            "monotonic",
-            "wall | monotonic: which clock of the client the deadline is on",
-        ),
+        parameter::TTL,
+        parameter::CLOCK,
         (
             "release",
             "compare-del",
             "del | get-del | compare-del | watch-del",
+        ),
+        (
+            "token",
+            "random",
+            "random | thread-id | seconds: the value of the key",
+        ),
+        (
+            "reentrant",
+            "no",
+            "no | local: count in the process how often an owner has it",
         ),
         (
             "fencing_token",
@@ -341,17 +333,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "1000",
             "how long to wait for them; 0: for ever",
         ),
-        ("retry_delay_ms", "200", "wait before the next attempt"),
-        (
-            "retry_jitter_ms",
-            "50",
-            "up to this much more, drawn anew each time",
-        ),
-        (
-            "timeout_ms",
-            "none",
-            "give up waiting for the node after this",
-        ),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+        parameter::RESEND,
     ],
     forms: &[
         ("", "ttl_ms = LEASE"),
@@ -359,5 +344,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("release get-del", "ttl_ms = LEASE\nrelease = \"get-del\""),
         ("release watch-del", "ttl_ms = LEASE\nrelease = \"watch-del\""),
         ("with token", "ttl_ms = LEASE\nfencing_token = true"),
+        ("reentrant", "ttl_ms = LEASE\nreentrant = \"local\""),
     ],
 };

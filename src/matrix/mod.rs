@@ -13,6 +13,7 @@ pub mod table;
 pub use plan::{Gauge, Plan, Prediction, Problem};
 pub use row::{Row, rows};
 
+use crate::locks::Servers;
 use crate::scenario::{self, Expected, Fencing, Scenario};
 
 /// A lock's part in a problem.
@@ -39,17 +40,19 @@ impl Part {
     ///
     /// If lock and scenario do not fit together though the plan says that they do.
     pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
-        Ok(match problem.prediction(row) {
-            Prediction::Cannot(why) => Part::Cannot { why: why.into() },
-            Prediction::Of(predicted) => {
-                let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
-                scenario.headline = Some(problem.property);
-                Part::Plays {
-                    scenario: Box::new(scenario),
-                    predicted,
+        Ok(
+            match problem.prediction(row, &row.lock(problem.lease_ms)?) {
+                Prediction::Cannot(why) => Part::Cannot { why: why.into() },
+                Prediction::Of(predicted) => {
+                    let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
+                    scenario.headline = Some(problem.property);
+                    Part::Plays {
+                        scenario: Box::new(scenario),
+                        predicted,
+                    }
                 }
-            }
-        })
+            },
+        )
     }
 }
 
@@ -69,8 +72,8 @@ pub fn put_in(
     let mut scenario = scenario::load(scenario, sets).map_err(|error| error.to_string())?;
     scenario.lock = row.lock(lease_ms)?;
     scenario.topology.nodes = scenario.lock.nodes();
-    if scenario.topology.nodes > 1 {
-        // Its nodes are independent of each other.
+    if scenario.topology.nodes > 1 || scenario.lock.servers() != Servers::Redis {
+        // Its nodes are independent of each other, or see to themselves.
         scenario.topology.replicas = 0;
         scenario.topology.sentinels = 0;
     }

@@ -1,4 +1,4 @@
-//! The problems, the gauges, and what is predicted: `scenarios/matrix.toml`, read.
+//! The problems, the gauges, and what is predicted: `plan.toml`, read.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::gauge::Measure;
 use super::row::Row;
 use crate::check::Property;
+use crate::locks::{LockSpec, Servers};
 use crate::scenario::Expected;
 
 /// What the matrix consists of, beside its rows.
@@ -36,6 +37,8 @@ pub struct Problem {
     /// The lease of every lock in it, in milliseconds.
     #[serde(default = "default_lease_ms")]
     pub lease_ms: u64,
+    /// Which locks can meet it at all; absent: all.
+    pub needs: Option<Need>,
     /// What is expected of every lock that is not named below.
     pub expect: Expected,
     /// The locks, or single forms of one, of which something else is expected.
@@ -44,6 +47,33 @@ pub struct Problem {
     /// The locks, or single forms of one, that cannot meet the problem, and why.
     #[serde(default)]
     cannot: BTreeMap<String, String>,
+}
+
+/// What a problem needs of a lock to be one for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// Its servers are Redis.
+    Redis,
+    /// It lives on one node.
+    OneNode,
+    /// It lives on several nodes.
+    OtherNodes,
+}
+
+impl Need {
+    /// Why `lock` cannot meet such a problem, if so.
+    fn lacking(self, lock: &LockSpec) -> Option<&'static str> {
+        let (is_met, why) = match self {
+            Need::Redis => (lock.servers() == Servers::Redis, "its servers are no Redis"),
+            Need::OneNode => (
+                lock.nodes() == 1,
+                "whose lock was deleted can be told on one node only",
+            ),
+            Need::OtherNodes => (lock.nodes() > 1, "it has no other node to go to"),
+        };
+        (!is_met).then_some(why)
+    }
 }
 
 /// Something to measure.
@@ -90,14 +120,17 @@ pub enum Prediction<'p> {
 impl Plan {
     /// The plan that ships.
     pub fn shipped() -> Plan {
-        toml::from_str(include_str!("../../scenarios/matrix.toml"))
-            .expect("a test reads the plan that ships")
+        toml::from_str(include_str!("plan.toml")).expect("a test reads the plan that ships")
     }
 }
 
 impl Problem {
-    /// What is predicted of `row`: by its form, else by its lock, else as of all.
-    pub fn prediction(&self, row: &Row) -> Prediction<'_> {
+    /// What is predicted of `row`, which is `lock`: by its form, else by its lock, else as
+    /// of all.
+    pub fn prediction(&self, row: &Row, lock: &LockSpec) -> Prediction<'_> {
+        if let Some(why) = self.needs.and_then(|need| need.lacking(lock)) {
+            return Prediction::Cannot(why);
+        }
         for name in [row.label.as_str(), row.entry.name] {
             if let Some(expected) = self.other.get(name) {
                 return Prediction::Of(*expected);

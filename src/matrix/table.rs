@@ -27,8 +27,10 @@ pub struct TableRow {
 /// What stands where a row and a column meet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Field {
-    /// For a person.
+    /// For a person, in a few letters.
     pub text: String,
+    /// The same in full.
+    pub detail: String,
     /// What it says.
     pub look: Look,
 }
@@ -55,7 +57,7 @@ impl Table {
         let mut text = format!("| | {} |\n", self.columns.join(" | "));
         text += &format!("|:--{}|\n", "|:--".repeat(self.columns.len()));
         for row in &self.rows {
-            let fields: Vec<String> = row.fields.iter().map(Field::marked).collect();
+            let fields: Vec<&str> = row.fields.iter().map(|f| f.detail.as_str()).collect();
             // A string takes all that is written to it.
             let _ = writeln!(text, "| {} | {} |", row.label, fields.join(" | "));
         }
@@ -105,11 +107,13 @@ impl Table {
 }
 
 impl Field {
-    /// A field of which nothing can be said.
-    pub fn silent(text: impl Into<String>) -> Self {
+    /// A field of which there is no more to say than this.
+    pub fn plain(text: impl Into<String>, look: Look) -> Self {
+        let text = text.into();
         Field {
-            text: text.into(),
-            look: Look::Silent,
+            detail: text.clone(),
+            text,
+            look,
         }
     }
 
@@ -142,8 +146,8 @@ mod tests {
 
     fn table() -> Table {
         let field = |text: &str, look| Field {
-            text: text.into(),
-            look,
+            detail: format!("{text}, as predicted"),
+            ..Field::plain(text, look)
         };
         Table {
             title: "t".into(),
@@ -158,7 +162,7 @@ mod tests {
                 },
                 TableRow {
                     label: "other (form)".into(),
-                    fields: vec![field("0", Look::Differs), Field::silent("–")],
+                    fields: vec![field("0", Look::Differs), Field::plain("–", Look::Silent)],
                 },
             ],
         }
@@ -169,8 +173,8 @@ mod tests {
         insta::assert_snapshot!(table().markdown(), @r"
         | | crash | pause, long |
         |:--|:--|:--|
-        | setnx | holds | 12.0 % |
-        | other (form) | 0 (!) | – |
+        | setnx | holds, as predicted | 12.0 %, as predicted |
+        | other (form) | 0, as predicted | – |
         ");
         insta::assert_snapshot!(table().csv().replace("\r\n", "\n"), @r#"
         lock,crash,"pause, long"

@@ -108,7 +108,7 @@ impl<E: Env> Client<E> {
     /// given up, since the reply may still come and be taken for another's.
     ///
     /// # Errors
-    /// Those of [`Error`].
+    /// Those of [`enum@Error`].
     pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
         match timeout(&self.env, self.limit, self.exclusively()).await {
             Ok(mut exclusive) => exclusive.call(arguments).await,
@@ -139,7 +139,7 @@ impl<E: Env> Exclusive<'_, E> {
     /// See [`Client::call`].
     ///
     /// # Errors
-    /// Those of [`Error`].
+    /// Those of [`enum@Error`].
     pub async fn call(&mut self, arguments: &[&[u8]]) -> Result<Reply, Error> {
         let Client {
             env, node, limit, ..

@@ -127,8 +127,14 @@ async fn listen<E: Env>(env: E, sentinels: Rc<[Name]>, switches: Rc<Cell<u64>>) 
 }
 
 async fn follow<E: Env>(env: &E, sentinel: &Name, switches: &Cell<u64>) -> io::Result<()> {
-    let mut connection = Connection::new(env.connect(sentinel).await?);
-    connection.call(&[b"SUBSCRIBE", b"+switch-master"]).await?;
+    let subscribing = async {
+        let mut connection = Connection::new(env.connect(sentinel).await?);
+        connection.call(&[b"SUBSCRIBE", b"+switch-master"]).await?;
+        io::Result::Ok(connection)
+    };
+    // Else a sentinel that is cut off would keep it from all the others.
+    let subscribed = timeout(env, Some(SENTINEL_LIMIT), subscribing).await;
+    let mut connection = subscribed.map_err(|late| io::Error::other(late.to_string()))??;
     loop {
         connection.receive().await?;
         switches.set(switches.get() + 1);

@@ -3,7 +3,8 @@
 //! Each point is the share of the judged runs of one cell that violate one property,
 //! with its 95 % Wilson interval. The first swept parameter with numeric values is the
 //! x axis; the other parameters and the properties make the series. Where no
-//! parameter is numeric, the values of the first stand side by side as bars.
+//! parameter is numeric, the values of the first stand side by side as bars. A sweep that
+//! measured how much was lost shows that rate instead, unless it is asked for properties.
 
 mod draw;
 mod series;

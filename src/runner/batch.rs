@@ -12,7 +12,8 @@ use super::judged;
 use super::pool::{self, Panicked, lock};
 use super::results::{Cell, Shortest};
 use super::simulate::Keep;
-use crate::check::{Property, Verdict};
+use crate::check::{self, Property, Verdict};
+use crate::history::History;
 use crate::scenario::Scenario;
 
 /// One scenario to run with many seeds: one cell of a grid.
@@ -51,6 +52,9 @@ pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Pan
     let run_one = |place: usize, seed, part: &mut Cell| {
         let run = judged::run(&jobs[place].scenario, seed, Keep::default());
         part.add(seed, run.trace_hash, &run.verdicts);
+        if run.verdicts.contains_key(&Property::AcknowledgedLost) {
+            part.add_loss(&run.history);
+        }
     };
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;
@@ -117,6 +121,13 @@ impl Cell {
         }
     }
 
+    /// Counts what one run lost, if its set was read.
+    pub fn add_loss(&mut self, history: &History) {
+        if let Some(loss) = check::loss(history) {
+            self.loss.get_or_insert_default().add(loss);
+        }
+    }
+
     /// Adds what another part of the same cell counted.
     pub fn merge(&mut self, part: Cell) {
         self.fingerprint = self.fingerprint.wrapping_add(part.fingerprint);
@@ -125,6 +136,9 @@ impl Cell {
             sum.holds += tally.holds;
             sum.violated += tally.violated;
             sum.inconclusive += tally.inconclusive;
+        }
+        if let Some(loss) = part.loss {
+            self.loss.get_or_insert_default().merge(loss);
         }
         for (property, other) in part.shortest {
             let shortest = self.shortest.entry(property).or_insert(other);

@@ -1,10 +1,13 @@
 //! Running: one run; many runs in parallel; what came of them.
 
+mod baselines;
 pub mod batch;
 pub mod judged;
 mod lab;
 pub mod ledger;
+pub mod loss;
 mod nemesis;
+mod operator;
 pub mod pool;
 pub mod prediction;
 pub mod recorded;

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use locklab_sim::world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
 use super::lab::Lab;
+use super::operator;
 use crate::fault::trigger::Due;
-use crate::fault::{Fault, FaultKind, Schedule, Start};
+use crate::fault::{Fault, FaultKind, Schedule, Start, failover};
 use crate::history::{Event, Name, Phase};
 
 /// The schedule of one run under execution.
@@ -80,6 +81,12 @@ impl Nemesis {
         if strikes_process && !fault.kind.hosts().all(|host| self.lab.is_running(host)) {
             return;
         }
+        if let FaultKind::Failover { hosts } = &fault.kind {
+            hosts
+                .iter()
+                .for_each(|host| self.order_failover(index, host, world));
+            return;
+        }
         self.began.borrow_mut()[index] = true;
         self.record_before(fault, world);
         self.apply(index, world);
@@ -89,6 +96,24 @@ impl Nemesis {
             let at_ns = world.now_ns().saturating_add(duration_ns);
             world.at(at_ns, move |world| nemesis.end(index, world));
         }
+    }
+
+    /// Has an operator ask for a failover. It has begun when the server says OK: a sentinel
+    /// refuses if it is in one already, or has no replica that would do.
+    fn order_failover(self: &Rc<Self>, index: usize, name: &Name, world: &World) {
+        let (nemesis, name) = (self.clone(), name.clone());
+        let host = world.host(self.lab.id(&name));
+        let Some(words) = failover::order(&name) else {
+            return;
+        };
+        host.clone().spawn(async move {
+            if operator::types(&host, words).await {
+                nemesis.began.borrow_mut()[index] = true;
+                let fault = &nemesis.schedule.faults[index];
+                let event = event(fault, Phase::Begins);
+                nemesis.lab.record(&host, &name, event);
+            }
+        });
     }
 
     fn apply(&self, index: usize, world: &mut World) {
@@ -149,6 +174,8 @@ impl Nemesis {
                 };
                 self.link(index, [from, to], *both_ways, effect, world);
             }
+            // An operator's doing: see `order_failover`.
+            FaultKind::Failover { .. } => {}
         }
     }
 
@@ -193,6 +220,7 @@ impl Nemesis {
                     world.lift(rule);
                 }
             }
+            FaultKind::Failover { .. } => {}
         }
         self.record_all(fault, Phase::Ends, world);
     }
@@ -231,12 +259,16 @@ impl Nemesis {
     }
 
     fn record(&self, fault: &Fault, host: &Name, phase: Phase, world: &World) {
-        let event = Event::Fault {
-            fault: fault.name.clone(),
-            kind: fault.kind.name().into(),
-            phase,
-        };
+        let event = event(fault, phase);
         self.lab.record(&world.host(self.lab.id(host)), host, event);
+    }
+}
+
+fn event(fault: &Fault, phase: Phase) -> Event {
+    Event::Fault {
+        fault: fault.name.clone(),
+        kind: fault.kind.name().into(),
+        phase,
     }
 }
 

@@ -88,7 +88,10 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         Property::Resource => PARTS_OF_RESOURCE
             .iter()
             .any(|part| scenario.expect.get(part) == Some(&Expected::Violated)),
-        Property::Lease | Property::ForeignRelease | Property::Deadlock => false,
+        Property::Lease
+        | Property::ForeignRelease
+        | Property::Deadlock
+        | Property::AcknowledgedLost => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a recording back to what is to be run. Recordings are files, and files are
 //! edited: what is impossible in one is told, not run.
 
-use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start};
+use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start, failover};
 use crate::history::Name;
 use crate::history::file::Recording;
 use crate::scenario::{self, Scenario};
@@ -87,6 +87,10 @@ fn problem(fault: &Fault, hosts: &[String], clients: &[String]) -> Option<String
         FaultKind::Loss { probability, .. } if !(0.0..=1.0).contains(&probability) => Some(
             format!("a probability is between 0 and 1, not {probability}"),
         ),
+        FaultKind::Failover { ref hosts } => hosts
+            .iter()
+            .find(|host| failover::order(host).is_none())
+            .map(|host| format!("\"{host}\" cannot be asked for a failover")),
         _ => None,
     }
 }
@@ -98,7 +102,8 @@ fn has_empty_side(kind: &FaultKind) -> bool {
         | FaultKind::Kill { hosts }
         | FaultKind::Crash { hosts }
         | FaultKind::ClockStep { hosts, .. }
-        | FaultKind::ClockRate { hosts, .. } => hosts.is_empty(),
+        | FaultKind::ClockRate { hosts, .. }
+        | FaultKind::Failover { hosts } => hosts.is_empty(),
         FaultKind::Partition { from, to, .. }
         | FaultKind::SlowLink { from, to, .. }
         | FaultKind::Loss { from, to, .. } => from.is_empty() || to.is_empty(),
@@ -169,6 +174,11 @@ mod tests {
                 json!({ "kind": "clock-rate", "hosts": ["n1"], "drift_ppm": -1_000_000 }),
                 "fault \"gc\" in its schedule: no clock is -1000000 ppm off; from -999999 to \
                  10000000 is possible",
+            ),
+            (
+                "/faults/0/kind",
+                json!({ "kind": "failover", "hosts": ["n1"] }),
+                "fault \"gc\" in its schedule: \"n1\" cannot be asked for a failover",
             ),
             (
                 "/scenario/topology/nodes",

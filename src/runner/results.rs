@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::loss::LossRate;
 use crate::check::Property;
 
 /// How often a property held, was violated, or could not be judged.
@@ -50,6 +51,9 @@ pub struct Cell {
     pub tallies: BTreeMap<Property, Tally>,
     /// Per violated property, the violating run that shows it soonest.
     pub shortest: BTreeMap<Property, Shortest>,
+    /// Where clients add to a set: how much of what was acknowledged was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossRate>,
     /// Stands for every event of every run: equal for equal runs, in whatever order and
     /// on however many threads they ran.
     pub fingerprint: u64,
@@ -65,6 +69,17 @@ pub enum Finding {
     Violated,
     /// No run could show it either way.
     Inconclusive,
+}
+
+impl Finding {
+    /// As files and tables spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Holds => "holds",
+            Finding::Violated => "violated",
+            Finding::Inconclusive => "inconclusive",
+        }
+    }
 }
 
 /// The violating run with the smallest true time at its violation; ties by seed.

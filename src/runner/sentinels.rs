@@ -1,5 +1,6 @@
 //! The sentinels of a simulated run.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
     let monitor = monitor(scenario);
     let host = world.host(lab.id(name));
     let around = Rc::new(Surroundings {
+        file: RefCell::default(),
         resolve: {
             let lab = lab.clone();
             Box::new(move |name| lab.directory.get(name).copied())
@@ -53,6 +55,7 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
                 port: PORT,
             },
             monitor: vec![monitor.clone()],
+            file: None,
             random: Box::new(move |n| stream.below(n)),
         };
         let around = around.clone();

@@ -1,6 +1,8 @@
 //! One run in the simulated world.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
 
+use super::baselines;
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
 use super::sentinels;
@@ -16,10 +19,11 @@ use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, History, Message, Name};
-use crate::locks::Locker;
+use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Scenario};
+use crate::scenario::{NodeClock, Scenario, WorkloadKind};
+use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
@@ -72,7 +76,11 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
         if sentinels.contains(node) {
             sentinels::start(scenario, node, &lab, &mut world);
         } else if **node != *resource::HOST {
-            start_node(scenario, node, index as u64, &lab, &mut world);
+            match scenario.lock.servers() {
+                Servers::Redis => start_node(scenario, node, index as u64, &lab, &mut world),
+                Servers::Database => baselines::start_database(node, &lab, &mut world),
+                Servers::Consensus => baselines::start_member(node, nodes, &lab, &mut world),
+            }
         }
     }
     start_resource(scenario, &lab, &nemesis, &mut world);
@@ -197,6 +205,10 @@ fn start_client(
         true => nodes.to_vec(),
         false => vec![MASTER.into()],
     };
+    let in_the_end = match &**name {
+        "c1" => InTheEnd::Reads,
+        _ => InTheEnd::Leaves,
+    };
     let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
@@ -209,21 +221,38 @@ fn start_client(
         let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone());
-        let client = LabClient {
-            name: name.clone(),
-            locker: Locker::new(
-                env.clone(),
-                spec.build(env.clone(), &nodes),
-                observer.clone(),
-            ),
-            env,
-            observer: observer.clone(),
-            workload: workload.clone(),
-            random: Stream::new(host.seed(), &format!("workload/{stream}")),
+        let random = Stream::new(host.seed(), &format!("workload/{stream}"));
+        let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
+            WorkloadKind::Lock => {
+                let client = LabClient {
+                    name: name.clone(),
+                    locker: Locker::new(
+                        env.clone(),
+                        spec.build(env.clone(), &nodes),
+                        observer.clone(),
+                    ),
+                    env,
+                    observer: observer.clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(client.run())
+            }
+            WorkloadKind::Adds => {
+                let adder = Adder {
+                    name: name.clone(),
+                    env,
+                    observer: observer.clone(),
+                    master: nodes[0].clone(),
+                    workload: workload.clone(),
+                    random,
+                };
+                Box::pin(adder.run(in_the_end))
+            }
         };
         let (name, lab) = (name.clone(), lab.clone());
         async move {
-            client.run().await;
+            program.await;
             lab.finished(&name, &host);
         }
     });

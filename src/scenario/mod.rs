@@ -33,7 +33,7 @@ pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
-pub use workload::{CheckBeforeWrite, ClientOverride, Ending, Mode, Workload};
+pub use workload::{CheckBeforeWrite, ClientOverride, Ending, Mode, Workload, WorkloadKind};
 
 /// One scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,6 +149,16 @@ pub enum Expected {
     Holds,
     /// Some run violates it.
     Violated,
+}
+
+impl Expected {
+    /// As scenarios and tables spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Expected::Holds => "holds",
+            Expected::Violated => "violated",
+        }
+    }
 }
 
 /// The default grid of a scenario.

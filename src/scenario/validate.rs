@@ -1,7 +1,7 @@
 //! What is impossible although each value by itself is well formed.
 
 use super::grid::Grid;
-use super::{Expected, Fencing, Scenario};
+use super::{CheckBeforeWrite, Dist, Expected, Fencing, Scenario, WorkloadKind};
 use crate::check::Property;
 
 mod faults;
@@ -94,9 +94,38 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
         &["workload", "extend_every_ms"],
         "a client that extends its lease every 0 ms never gets to its work",
     )?;
+    adds(scenario)?;
     workload.client.keys().try_for_each(|client| {
         faults::client_exists(scenario, client, &["workload", "client", client])
     })
+}
+
+/// What only one kind of workload has.
+fn adds(scenario: &Scenario) -> Result<(), Problem> {
+    let workload = &scenario.workload;
+    if workload.kind == WorkloadKind::Lock {
+        return require(
+            workload.read_ms.is_none(),
+            &["workload", "read_ms"],
+            "\"read_ms\" goes with kind = \"adds\" alone",
+        );
+    }
+    require(
+        workload
+            .read_ms
+            .is_some_and(|ms| (1..scenario.horizon_ms).contains(&ms)),
+        &["workload", "read_ms"],
+        format!(
+            "to say what was lost the set must be read before the run is over at {} ms: give a \
+             \"read_ms\" below",
+            scenario.horizon_ms
+        ),
+    )?;
+    require(
+        workload.check == CheckBeforeWrite::None && workload.hold_ms == Dist::default(),
+        &["workload"],
+        "a client that adds holds no lock: leave \"hold_ms\" and \"check\" out",
+    )
 }
 
 fn surroundings(scenario: &Scenario) -> Result<(), Problem> {

@@ -1,7 +1,8 @@
 //! What the lab's clients do with a lock, as a scenario describes it.
 //!
 //! Every client does the same, `rounds` times: take the lock, read the resource, work
-//! for a while, write the resource, give the lock back.
+//! for a while, write the resource, give the lock back. Or, with `kind = "adds"`, without
+//! any lock: add one more element to a set on the master.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,10 @@ use super::Dist;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
-    /// How often each client takes the lock.
+    /// What a round is.
+    #[serde(skip_serializing_if = "WorkloadKind::is_default")]
+    pub kind: WorkloadKind,
+    /// How often each client takes the lock, or adds to the set.
     pub rounds: u32,
     /// Each client's own delay before its first attempt, in milliseconds.
     pub start_ms: Dist,
@@ -42,9 +46,14 @@ pub struct Workload {
     #[serde(skip)]
     pub blocks_ms: Option<Dist>,
     /// A client stops trying this long after it began to try, in milliseconds, and
-    /// goes on to its next round; 0: it tries once; absent: it never stops.
+    /// goes on to its next round; 0: it tries once; absent: it never stops. For `adds`: it
+    /// adds to the set only once, and waits so long for the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub give_up_ms: Option<u64>,
+    /// For `adds`: when the first client reads the set, in milliseconds of its own
+    /// monotonic clock; with it the run ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ms: Option<u64>,
     /// What a client looks at just before it writes.
     pub check: CheckBeforeWrite,
     /// What single clients do differently: `[workload.client.c2]`.
@@ -55,6 +64,7 @@ pub struct Workload {
 impl Default for Workload {
     fn default() -> Self {
         Workload {
+            kind: WorkloadKind::Lock,
             rounds: 1,
             start_ms: Dist::default(),
             think_ms: Dist::default(),
@@ -65,6 +75,7 @@ impl Default for Workload {
             ending: Ending::Release,
             blocks_ms: None,
             give_up_ms: None,
+            read_ms: None,
             check: CheckBeforeWrite::None,
             client: BTreeMap::new(),
         }
@@ -76,6 +87,7 @@ impl Workload {
     pub fn of(&self, client: &str) -> Workload {
         let own = self.client.get(client).cloned().unwrap_or_default();
         Workload {
+            kind: self.kind,
             rounds: own.rounds.unwrap_or(self.rounds),
             start_ms: own.start_ms.unwrap_or(self.start_ms),
             think_ms: own.think_ms.unwrap_or(self.think_ms),
@@ -86,9 +98,27 @@ impl Workload {
             ending: own.ending.unwrap_or(self.ending),
             blocks_ms: own.blocks_ms,
             give_up_ms: own.give_up_ms.or(self.give_up_ms),
+            read_ms: self.read_ms,
             check: self.check,
             client: BTreeMap::new(),
         }
+    }
+}
+
+/// What the clients do in each round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// Take the lock, read the resource, work, write it, give the lock back.
+    #[default]
+    Lock,
+    /// Add an element to a set on the master, without any lock (claim J2).
+    Adds,
+}
+
+impl WorkloadKind {
+    fn is_default(&self) -> bool {
+        *self == WorkloadKind::Lock
     }
 }
 

@@ -60,6 +60,15 @@ pub(super) enum Turn {
     End,
 }
 
+/// Why nothing more is taken from a connection, or sent on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    /// It broke.
+    Broken,
+    /// It is over a limit.
+    TooMuch,
+}
+
 impl Clients {
     pub(super) fn len(&self) -> usize {
         self.by_id.len()
@@ -91,7 +100,12 @@ impl Clients {
     /// # Errors
     ///
     /// The client is gone, or too slow for the limits.
-    pub(super) fn send(&mut self, conn: ConnId, bytes: Bytes, limits: &Limits) -> io::Result<()> {
+    pub(super) fn send(
+        &mut self,
+        conn: ConnId,
+        bytes: Bytes,
+        limits: &Limits,
+    ) -> Result<(), Refusal> {
         self.with(conn, |client| client.send(bytes, limits))
             .unwrap_or(Ok(()))?;
         self.check_total(limits)
@@ -107,15 +121,20 @@ impl Clients {
         conn: ConnId,
         bytes: usize,
         limits: &Limits,
-    ) -> io::Result<()> {
+    ) -> Result<(), Refusal> {
         self.with(conn, |client| client.query_bytes = bytes);
         if bytes > limits.query_bytes {
-            return Err(io::ErrorKind::OutOfMemory.into());
+            return Err(Refusal::TooMuch);
         }
         if bytes == 0 {
             return Ok(());
         }
         self.check_total(limits)
+    }
+
+    /// What is kept for a connection, in bytes.
+    pub(super) fn held_bytes(&self, conn: ConnId) -> usize {
+        self.by_id.get(&conn).map_or(0, Client::held_bytes)
     }
 
     /// Ends a connection when all is sent.
@@ -128,9 +147,9 @@ impl Clients {
         self.with(conn, |client| client.end(State::Over));
     }
 
-    fn check_total(&self, limits: &Limits) -> io::Result<()> {
+    fn check_total(&self, limits: &Limits) -> Result<(), Refusal> {
         match self.held_bytes > limits.total_bytes {
-            true => Err(io::ErrorKind::OutOfMemory.into()),
+            true => Err(Refusal::TooMuch),
             false => Ok(()),
         }
     }
@@ -202,12 +221,12 @@ impl Client {
     }
 
     /// Hands bytes to the socket, or puts them behind those that it did not take.
-    fn send(&mut self, mut bytes: Bytes, limits: &Limits) -> io::Result<()> {
+    fn send(&mut self, mut bytes: Bytes, limits: &Limits) -> Result<(), Refusal> {
         if self.backlog.is_empty() {
             match self.stream.try_write(&bytes) {
                 Ok(count) => bytes.advance(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
+                Err(_) => return Err(Refusal::Broken),
             }
         }
         if bytes.is_empty() {
@@ -217,12 +236,12 @@ impl Client {
         self.backlog.push_back(bytes);
         self.wake();
         if self.backlog_bytes > limits.output_bytes {
-            return Err(io::ErrorKind::OutOfMemory.into());
+            return Err(Refusal::TooMuch);
         }
         if self.backlog_bytes > SOFT_LIMIT_BYTES {
             let since = *self.heavy_since.get_or_insert_with(Instant::now);
             if since.elapsed() > SOFT_LIMIT {
-                return Err(io::ErrorKind::TimedOut.into());
+                return Err(Refusal::TooMuch);
             }
         }
         Ok(())

@@ -1,22 +1,23 @@
-//! One node behind a listener: its connections, its clock, its end.
+//! One node behind a listener: its connections, its master, its clock, its end.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net;
+use std::net::{IpAddr, SocketAddr};
 use std::panic;
 use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_sim::redis::{Addresses, ConnId, Effect, Node, NodeConfig};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinSet, LocalSet, yield_now};
 use tokio::time::sleep;
 
-use super::Limits;
-use super::client::{Clients, Turn};
+use super::client::{Clients, Refusal, Turn};
+use super::{Limits, Place, Role};
 use crate::env::machine::read_clock;
 use crate::history::ClockKind;
 
@@ -33,6 +34,15 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// After what silence a peer is asked whether it is still there: `tcp-keepalive 300`.
 const KEEPALIVE: Duration = Duration::from_secs(300);
 
+/// How a node is run.
+pub(super) struct Setup {
+    /// Names this start of it.
+    pub(super) seed: u64,
+    /// Whether there are replicas beside it from the start.
+    pub(super) replicated: bool,
+    pub(super) limits: Limits,
+}
+
 /// Serves a node until somebody calls SHUTDOWN.
 ///
 /// # Errors
@@ -42,25 +52,25 @@ const KEEPALIVE: Duration = Duration::from_secs(300);
 /// # Panics
 ///
 /// If the node does.
-pub(super) fn run(
-    listener: net::TcpListener,
-    config: NodeConfig,
-    limits: Limits,
-) -> io::Result<()> {
+pub(super) fn run(place: Place, setup: Setup) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_io().enable_time().build()?;
-    LocalSet::new().block_on(&runtime, serve(listener, config, limits))
+    LocalSet::new().block_on(&runtime, serve(place, setup))
 }
 
-async fn serve(listener: net::TcpListener, config: NodeConfig, limits: Limits) -> io::Result<()> {
-    listener.set_nonblocking(true)?;
-    let listener = TcpListener::from_std(listener)?;
+async fn serve(place: Place, setup: Setup) -> io::Result<()> {
+    let node = node(&place, &setup).map_err(io::Error::other)?;
+    place.listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(place.listener)?;
+    let (connect, mut connects) = mpsc::unbounded_channel();
     let server = Rc::new(Server {
-        node: RefCell::new(Node::new(config)),
+        node: RefCell::new(node),
         clients: RefCell::default(),
-        limits,
+        ip: place.address.ip(),
+        limits: setup.limits,
         buffer: RefCell::new(vec![0; READ_BYTES]),
-        received: Notify::new(),
+        connect,
+        called: Notify::new(),
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
@@ -76,6 +86,9 @@ async fn serve(listener: net::TcpListener, config: NodeConfig, limits: Limits) -
                     panic::resume_unwind(panicked);
                 }
             }
+            Some(master) = connects.recv() => {
+                tasks.spawn_local(server.clone().follow(master));
+            }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     if let Some(conn) = server.welcome(stream) {
@@ -89,14 +102,42 @@ async fn serve(listener: net::TcpListener, config: NodeConfig, limits: Limits) -
     Ok(())
 }
 
+/// The node, configured as a server in this place would be.
+fn node(place: &Place, setup: &Setup) -> Result<Node, String> {
+    let mut node = Node::new(NodeConfig {
+        run_id_seed: setup.seed,
+    });
+    node.configure("port", &place.address.port().to_string())?;
+    node.configure("maxclients", &setup.limits.clients.to_string())?;
+    if setup.replicated {
+        // Nobody waits five seconds for more replicas: there will be none.
+        node.configure("repl-diskless-sync-delay", "0")?;
+    }
+    if let Role::Replica { of } = place.role {
+        node.configure("replicaof", &format!("{} {}", of.ip(), of.port()))?;
+    }
+    Ok(node)
+}
+
+/// A connection to be made: to a node's master.
+struct Master {
+    conn: ConnId,
+    host: String,
+    port: u16,
+}
+
 struct Server {
     node: RefCell<Node>,
     clients: RefCell<Clients>,
+    /// Where the node listens, and connects from.
+    ip: IpAddr,
     limits: Limits,
     /// Where every connection reads, one after the other.
     buffer: RefCell<Vec<u8>>,
+    /// Tells of connections to be made.
+    connect: UnboundedSender<Master>,
     /// The node was called, so something may be due sooner.
-    received: Notify,
+    called: Notify,
     exit: Notify,
     shut_down: Cell<bool>,
 }
@@ -105,18 +146,47 @@ impl Server {
     /// Takes a connection in, unless there are too many.
     fn welcome(&self, stream: TcpStream) -> Option<ConnId> {
         let mut clients = self.clients.borrow_mut();
-        if clients.len() >= self.limits.clients {
+        if clients.len() >= self.node.borrow().max_clients() {
             // As in Redis it is a courtesy: who does not get it sees the end.
             let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
             return None;
         }
-        // A connection does without either if it must.
-        let _ = stream.set_nodelay(true);
-        let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
-        let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+        set_options(&stream);
         let conn = self.node.borrow_mut().accept_from(addresses(&stream));
         clients.insert(conn, stream);
         Some(conn)
+    }
+
+    /// Connects to the node's master, and hears it until the connection ends.
+    async fn follow(self: Rc<Self>, master: Master) {
+        let conn = master.conn;
+        let Ok(stream) = self.open(&master).await else {
+            self.node.borrow_mut().closed(conn);
+            self.called.notify_one();
+            return;
+        };
+        set_options(&stream);
+        self.clients.borrow_mut().insert(conn, stream);
+        let mut effects = Vec::new();
+        self.node
+            .borrow_mut()
+            .connected(conn, wall_us(), &mut effects);
+        self.carry_out(&mut effects);
+        self.converse(conn).await;
+    }
+
+    async fn open(&self, master: &Master) -> io::Result<TcpStream> {
+        let mut addresses = lookup_host((&*master.host, master.port)).await?;
+        let address = addresses.next().ok_or(io::ErrorKind::NotFound)?;
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // On another loopback address than the usual one a master has to see who it is.
+        if address.ip().is_loopback() && address.is_ipv4() == self.ip.is_ipv4() {
+            socket.bind(SocketAddr::new(self.ip, 0))?;
+        }
+        socket.connect(address).await
     }
 
     /// Serves one connection until it ends.
@@ -139,7 +209,7 @@ impl Server {
         }
         self.node.borrow_mut().closed(conn);
         self.clients.borrow_mut().remove(conn);
-        self.received.notify_one();
+        self.called.notify_one();
     }
 
     fn receive(&self, conn: ConnId, count: usize, effects: &mut Vec<Effect>) {
@@ -153,10 +223,10 @@ impl Server {
         let kept = clients.keep_query(conn, pending_bytes, &self.limits);
         drop(clients);
         self.carry_out(effects);
-        if kept.is_err() {
-            self.cut_off(conn);
+        if let Err(refusal) = kept {
+            self.refuse(conn, refusal);
         }
-        self.received.notify_one();
+        self.called.notify_one();
     }
 
     fn carry_out(&self, effects: &mut Vec<Effect>) {
@@ -166,14 +236,16 @@ impl Server {
                     let mut clients = self.clients.borrow_mut();
                     let sent = clients.send(conn, bytes, &self.limits);
                     drop(clients);
-                    if sent.is_err() {
-                        self.cut_off(conn);
+                    if let Err(refusal) = sent {
+                        self.refuse(conn, refusal);
                     }
                 }
                 Effect::Close { conn } => self.clients.borrow_mut().close(conn),
-                // A served node finds no master: replication is the world's for now.
-                Effect::Connect { conn, .. } => self.node.borrow_mut().closed(conn),
-                // Nor has it a disk.
+                Effect::Connect { conn, host, port } => {
+                    // If nobody listens, the node is about to end.
+                    let _ = self.connect.send(Master { conn, host, port });
+                }
+                // There is no disk.
                 Effect::Disk(_) => {}
                 Effect::Exit => {
                     self.shut_down.set(true);
@@ -183,10 +255,25 @@ impl Server {
         }
     }
 
-    /// Ends a connection that broke, or that a limit forbids.
-    fn cut_off(&self, conn: ConnId) {
+    /// Ends a connection that broke, or that a limit forbids: replication has a limit of
+    /// its own.
+    fn refuse(&self, conn: ConnId, refusal: Refusal) {
+        let mut clients = self.clients.borrow_mut();
+        if refusal == Refusal::TooMuch
+            && clients.held_bytes(conn) <= self.limits.replication_bytes
+            && self.node.borrow().is_replication(conn)
+        {
+            return;
+        }
         self.node.borrow_mut().closed(conn);
-        self.clients.borrow_mut().cut_off(conn);
+        clients.cut_off(conn);
+    }
+
+    /// When something is due, or there is memory to be freed.
+    fn next_wake_us(&self) -> Option<u64> {
+        let node = self.node.borrow();
+        let times = [node.next_wake_us(), node.next_expiry_us()];
+        times.into_iter().flatten().min()
     }
 
     /// Calls the node whenever something is due. It looks for that after each round of
@@ -194,9 +281,8 @@ impl Server {
     async fn keep_time(self: Rc<Self>) {
         let mut effects = Vec::new();
         loop {
-            let next_us = self.node.borrow().next_wake_us();
-            let Some(wake_us) = next_us else {
-                self.received.notified().await;
+            let Some(wake_us) = self.next_wake_us() else {
+                self.called.notified().await;
                 continue;
             };
             let now_us = wall_us();
@@ -209,11 +295,18 @@ impl Server {
             let left = Duration::from_micros(wake_us - now_us).min(LONGEST_SLEEP);
             tokio::select! {
                 biased;
-                () = self.received.notified() => {}
+                () = self.called.notified() => {}
                 () = sleep(left) => {}
             }
         }
     }
+}
+
+/// A connection does without these if it must.
+fn set_options(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
+    let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
 }
 
 fn addresses(stream: &TcpStream) -> Addresses {

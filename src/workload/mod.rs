@@ -1,8 +1,10 @@
-//! What the lab's clients do with a lock, and the resource that it protects.
+//! What the lab's clients do with a lock, and the resource that it protects; or, without a
+//! lock, with a set.
 //!
-//! Both are written against [`Env`](crate::env::Env) and an
+//! All of it is written against [`Env`](crate::env::Env) and an
 //! [`Observer`](crate::observe::Observer), so the same programs run in the world and as
 //! processes on a real machine.
 
+pub mod adds;
 pub mod client;
 pub mod resource;

@@ -1,9 +1,10 @@
 //! The protected resource: a register that remembers which version it holds and, if it
 //! is fenced, the highest fencing token it has seen.
 //!
-//! [`Register`] is the thing itself, without input or output. It is spoken to in RESP,
-//! with two commands: `READ client grant token` and `WRITE client grant token version`,
-//! where `-` stands for no token. Both answer with a version, or `FENCED`.
+//! [`Register`] is the thing itself, without input or output. It is spoken to in RESP:
+//! `READ client grant token` and `WRITE client grant token version`, where `-` stands for
+//! no token, answer with a version, or `FENCED`; `TOKEN` answers with a fencing token
+//! higher than all that were asked for before.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -29,6 +30,7 @@ pub struct Register {
     fencing: Fencing,
     version: u64,
     highest_token: u64,
+    issued_token: u64,
 }
 
 /// What a request shows of its sender.
@@ -57,6 +59,7 @@ impl Register {
             fencing,
             version: 0,
             highest_token: 0,
+            issued_token: 0,
         }
     }
 
@@ -74,6 +77,12 @@ impl Register {
         }
         self.version += 1;
         Some(self.version)
+    }
+
+    /// Hands out a token, each higher than the one before.
+    pub fn issue(&mut self) -> u64 {
+        self.issued_token += 1;
+        self.issued_token
     }
 
     fn admit(&mut self, token: Option<u64>, fenced: bool) -> bool {
@@ -103,7 +112,8 @@ where
             let reply = match request {
                 Some(request) => request.serve(&mut register.borrow_mut(), &observer),
                 None => {
-                    "-ERR READ client grant token | WRITE client grant token version\r\n".into()
+                    "-ERR READ client grant token | WRITE client grant token version | TOKEN\r\n"
+                        .into()
                 }
             };
             if stream.write_all(reply.as_bytes()).await.is_err() {
@@ -111,6 +121,21 @@ where
             }
         }
     }
+}
+
+/// Asks the resource for a fencing token.
+///
+/// # Errors
+/// Those of the client; also when the resource answers with no number.
+pub async fn token<E: Env>(resource: &Client<E>) -> Result<u64, Error> {
+    let reply = resource.call(&[b"TOKEN"]).await?;
+    let token = reply
+        .integer()
+        .and_then(|number| u64::try_from(number).ok());
+    token.ok_or_else(|| Error::Refused {
+        node: resource.node().clone(),
+        text: format!("{reply:?} is no token"),
+    })
 }
 
 /// Reads the resource: its version.
@@ -150,12 +175,9 @@ async fn ask<E: Env>(
     }
 }
 
-struct Request {
-    client: Name,
-    grant: u32,
-    token: Option<u64>,
-    /// For a write, the version that it was computed from.
-    based_on: Option<u64>,
+enum Request {
+    Token,
+    Access(AccessRequest),
 }
 
 impl Request {
@@ -167,7 +189,31 @@ impl Request {
             .iter()
             .map(|word| word.as_str())
             .collect::<Option<_>>()?;
-        let (client, grant, token, based_on) = match words[..] {
+        match words[..] {
+            ["TOKEN"] => Some(Request::Token),
+            _ => AccessRequest::parse(&words).map(Request::Access),
+        }
+    }
+
+    fn serve(self, register: &mut Register, observer: &impl Observer) -> String {
+        match self {
+            Request::Token => format!(":{}\r\n", register.issue()),
+            Request::Access(request) => request.serve(register, observer),
+        }
+    }
+}
+
+struct AccessRequest {
+    client: Name,
+    grant: u32,
+    token: Option<u64>,
+    /// For a write, the version that it was computed from.
+    based_on: Option<u64>,
+}
+
+impl AccessRequest {
+    fn parse(words: &[&str]) -> Option<Self> {
+        let (client, grant, token, based_on) = match *words {
             ["READ", client, grant, token] => (client, grant, token, None),
             ["WRITE", client, grant, token, based_on] => {
                 (client, grant, token, Some(based_on.parse().ok()?))

@@ -16,6 +16,8 @@ fn help_of_every_command() {
     for command in [
         "run",
         "sweep",
+        "matrix",
+        "cost",
         "replay",
         "serve",
         "list",
@@ -45,6 +47,8 @@ fn every_command_with_help_is_in_the_list_of_commands() {
             "demo",
             "run",
             "sweep",
+            "matrix",
+            "cost",
             "replay",
             "serve",
             "list",

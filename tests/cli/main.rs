@@ -6,6 +6,7 @@
 mod bench;
 mod errors;
 mod help;
+mod matrix;
 mod replay;
 mod run;
 mod streams;

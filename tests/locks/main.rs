@@ -1,12 +1,20 @@
 //! What each lock promises, on simulated nodes without faults and with nodes missing; and
 //! what it does to the keys of a real server.
 
+mod baselines;
 mod client;
+mod getset;
 mod locker;
 mod redisson;
 mod redisson_fair;
 mod redisson_many;
 mod redisson_read_write;
+mod redisson_relatives;
+mod redisson_runs;
+mod redisson_waiting;
 mod redlock;
+mod redlock_fenced;
 mod set_nx_px;
+mod setnx;
+mod setnx_expire;
 mod stage;

@@ -1,26 +1,38 @@
 //! `redisson`: its keys, fields and messages on a simulated node and on a real server, and
-//! its waiting and renewing in virtual time.
+//! its renewing in virtual time.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use locklab::env::Env;
-use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Name};
-use locklab::locks::{DynLock, LockError, Locker, Mode, Owner, Request};
+use locklab::locks::{DynLock, LockError, Locker, Owner};
 use locklab::observe::Unobserved;
-use locklab::redis::Reply;
+use locklab::redis::{Reply, Subscription};
 
-use crate::stage::{attempt, attempt_of, call, integer, listen, lock, on_both, on_nodes};
+use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
 
-const CHANNEL: &str = "redisson_lock__channel:{lock}";
+pub(crate) const CHANNEL: &str = "redisson_lock__channel:{lock}";
 
-fn redisson<E: Env>(env: &E, nodes: &[Name], more: &str) -> Rc<dyn DynLock> {
+pub(crate) fn redisson<E: Env>(env: &E, nodes: &[Name], more: &str) -> Rc<dyn DynLock> {
     lock(env, nodes, &format!("name = \"redisson\"\n{more}"))
 }
 
-fn locker(env: &Simulated, nodes: &[Name], more: &str) -> Locker<Simulated, Unobserved> {
+pub(crate) fn locker<E: Env>(env: &E, nodes: &[Name], more: &str) -> Locker<E, Unobserved> {
     Locker::new(env.clone(), redisson(env, nodes, more), Unobserved)
+}
+
+pub(crate) async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i64 {
+    let reply = call(env, node, command).await;
+    reply
+        .integer()
+        .unwrap_or_else(|| panic!("{command:?}: {reply:?}"))
+}
+
+pub(crate) async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
+    let limit = Some(Duration::from_secs(5));
+    let opening = Subscription::open(env, node, channel, limit);
+    opening.await.expect("the node lets anybody subscribe")
 }
 
 async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
@@ -65,6 +77,13 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
     assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
 
+    // As the watchdog does, but by hand.
+    call(&env, n1, &["PEXPIRE", "lock", "10000"]).await;
+    let extended = one.extend(&first).await.expect("its own");
+    assert!(extended.deadline.map(|d| d.at_ns) > first.deadline.map(|d| d.at_ns));
+    let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
+    assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
+
     // Nobody else's release does anything.
     let foreign = attempt_of(&other, Owner(7)).await;
     assert!(foreign.is_err());
@@ -72,6 +91,10 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     not_its.token = "somebody:1".into();
     assert!(matches!(
         other.release(&not_its).await,
+        Err(LockError::Lost(_))
+    ));
+    assert!(matches!(
+        other.extend(&not_its).await,
         Err(LockError::Lost(_))
     ));
     assert!(one.is_held(&first).await.expect("the node answers"));
@@ -154,85 +177,6 @@ fn a_request_that_comes_twice_is_answered_twice_and_done_once() {
     on_both!(1, answers_again);
 }
 
-/// The message, not the lease, decides how long a waiter waits.
-#[test]
-fn a_waiter_is_woken_by_the_release() {
-    on_nodes(1, 0, async |env, nodes| {
-        let holder = locker(&env, &nodes, "").acquire(Owner::ONLY).await;
-        let waiter = locker(&env, &nodes, "");
-        env.spawn({
-            let env = env.clone();
-            async move {
-                env.sleep(Duration::from_secs(2)).await;
-                holder.release().await.expect("its own");
-            }
-        });
-        let before_ns = env.now_ns(ClockKind::Monotonic);
-        let guard = waiter.acquire(Owner::ONLY).await;
-        let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
-        // The release, the message and the attempt: six ways of 1 to 5 ms, and three
-        // more to connect.
-        assert!((2_000..2_045).contains(&waited_ms), "{waited_ms} ms");
-        guard.release().await.expect("its own");
-    });
-}
-
-/// Seed 002 says of `tryLock(100, 10, SECONDS)` that it tries every ten seconds. Ten
-/// seconds is the lease; what it waits for is the message, or the holder's lease.
-#[test]
-fn try_lock_waits_for_the_holder_not_for_its_own_lease() {
-    for (holders_lease_ms, releases_after_ms, expected_ms) in [
-        (90_000, Some(3_000), 3_000..3_045),
-        (4_000, None, 4_000..4_045),
-    ] {
-        on_nodes(1, 0, move |env, nodes| {
-            let expected_ms = expected_ms.clone();
-            async move {
-                let lease = format!("lease_ms = {holders_lease_ms}");
-                let holder = locker(&env, &nodes, &lease).acquire(Owner::ONLY).await;
-                let before_ns = env.now_ns(ClockKind::Monotonic);
-                env.spawn({
-                    let env = env.clone();
-                    async move {
-                        if let Some(ms) = releases_after_ms {
-                            env.sleep(Duration::from_millis(ms)).await;
-                            holder.release().await.expect("its own");
-                        }
-                    }
-                });
-                let waiter = locker(&env, &nodes, "lease_ms = 10_000");
-                let trying = waiter.try_acquire(Owner::ONLY, Duration::from_secs(100));
-                let guard = trying.await.expect("it comes free");
-                let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
-                assert!(expected_ms.contains(&waited_ms), "{waited_ms} ms");
-                let deadline = guard.deadline().expect("its own lease");
-                let left_ms = (deadline.at_ns - before_ns) / 1_000_000 - waited_ms;
-                assert!(left_ms <= 10_000, "{left_ms} ms");
-            }
-        });
-    }
-}
-
-#[test]
-fn patience_ends_while_it_listens() {
-    on_nodes(1, 0, async |env, nodes| {
-        let _holder = attempt(&redisson(&env, &nodes, "")).await.expect("free");
-        let waiter = locker(&env, &nodes, "");
-        let before_ns = env.now_ns(ClockKind::Monotonic);
-        let tried = waiter
-            .try_acquire(Owner::ONLY, Duration::from_secs(3))
-            .await;
-        assert!(matches!(tried, Err(LockError::NotAcquired { .. })));
-        let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
-        assert!((3_000..3_020).contains(&waited_ms), "{waited_ms} ms");
-        // It has stopped listening.
-        env.sleep(Duration::from_secs(1)).await;
-        let count = call(&env, &nodes[0], &["PUBSUB", "NUMSUB", CHANNEL]).await;
-        let nobody = Reply::Array(vec![Reply::Bulk(CHANNEL.into()), Reply::Integer(0)]);
-        assert_eq!(count, nobody);
-    });
-}
-
 /// The lease of a live holder is renewed, until it gives the lock back.
 #[test]
 fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed() {
@@ -268,31 +212,35 @@ fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed(
     });
 }
 
-/// PTTL −1: the waiter listens for a message that never comes.
+/// *False: stop.* What comes after is not the watchdog's any more.
 #[test]
-fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
+fn a_watchdog_that_finds_the_lock_gone_stops() {
     on_nodes(1, 0, async |env, nodes| {
-        call(&env, &nodes[0], &["HSET", "lock", "uuid:1", "1"]).await;
-        env.spawn({
-            let (env, n1) = (env.clone(), nodes[0].clone());
-            async move {
-                env.sleep(Duration::from_secs(1)).await;
-                call(&env, &n1, &["DEL", "lock"]).await;
-            }
-        });
-        let waiter = redisson(&env, &nodes, "");
-        let request = Request {
-            owner: Owner::ONLY,
-            wait: Some(Duration::from_secs(300)),
-            mode: Mode::Exclusive,
-        };
-        let failed = attempt(&waiter).await.expect_err("somebody has it");
-        waiter.wait(request, &failed).await;
-        let failed = attempt(&waiter).await.expect_err("somebody has it");
+        let n1 = &nodes[0];
+        let grant = attempt(&redisson(&env, &nodes, "")).await.expect("free");
+        call(&env, n1, &["DEL", "lock"]).await;
+        env.sleep(Duration::from_secs(11)).await;
+        call(&env, n1, &["HSET", "lock", &grant.token, "1"]).await;
+        call(&env, n1, &["PEXPIRE", "lock", "25000"]).await;
+        env.sleep(Duration::from_secs(22)).await;
+        let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
+        assert!((2_900..=3_000).contains(&left_ms), "{left_ms} ms");
+    });
+}
+
+/// A lease of one's own is counted from before the request, on the client's clock.
+#[test]
+fn the_deadline_comes_before_the_lease_is_over() {
+    on_nodes(1, 0, async |env, nodes| {
         let before_ns = env.now_ns(ClockKind::Monotonic);
-        waiter.wait(request, &failed).await;
-        let waited_s = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000_000;
-        assert_eq!(waited_s, 300, "all of its patience");
-        attempt(&waiter).await.expect("it was free all the time");
+        let lock = redisson(&env, &nodes, "lease_ms = 20_000");
+        let grant = attempt(&lock).await.expect("the lock is free");
+        let deadline = grant.deadline.expect("a lease of its own");
+        assert_eq!(deadline.at_ns - before_ns, 20_000_000_000);
+        let over = Duration::from_nanos(deadline.at_ns - env.now_ns(deadline.clock));
+        env.sleep(over).await;
+        // It was set one way later than it was asked for, and asked for one way ago.
+        env.sleep(Duration::from_millis(100)).await;
+        assert!(!lock.is_held(&grant).await.expect("the node answers"));
     });
 }

@@ -10,7 +10,8 @@ use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 use locklab::observe::Unobserved;
 use locklab::redis::Reply;
 
-use crate::stage::{attempt_in, attempt_of, call, integer, listen, lock, on_both, on_nodes, words};
+use crate::redisson::{integer, listen};
+use crate::stage::{attempt_in, attempt_of, call, lock, on_both, on_nodes, words};
 
 const QUEUE: &str = "redisson_lock_queue:{lock}";
 const TIMES: &str = "redisson_lock_timeout:{lock}";

@@ -12,7 +12,8 @@ use locklab::history::{ClockKind, Name};
 use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 use locklab::observe::Unobserved;
 
-use crate::stage::{attempt_in, call, integer, lock, on_both, on_nodes, on_redis, words};
+use crate::redisson::integer;
+use crate::stage::{attempt_in, call, lock, on_both, on_nodes, on_redis, words};
 
 fn many<E: Env>(env: &E, nodes: &[Name], name: &str) -> Rc<dyn DynLock> {
     let parameters = "lease_ms = 20_000\nreply_timeout_ms = 1000\nresend = 0";

@@ -10,7 +10,8 @@ use locklab::locks::Mode::{Exclusive, Shared};
 use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 use locklab::observe::Unobserved;
 
-use crate::stage::{attempt_in, call, integer, listen, lock, on_both, on_nodes, words};
+use crate::redisson::{integer, listen};
+use crate::stage::{attempt_in, call, lock, on_both, on_nodes, words};
 
 const CHANNEL: &str = "redisson_rwlock:{lock}";
 

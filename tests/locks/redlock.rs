@@ -96,3 +96,22 @@ fn redlock_extends_on_a_majority() {
         });
     }
 }
+
+/// K6: the random values of consecutive grants are in no order, so they are no fencing
+/// tokens.
+#[test]
+fn redlocks_random_values_are_no_order() {
+    on_nodes(3, 0, async |env, names| {
+        let lock = redlock(&env, &names, "order = \"parallel\"");
+        let mut tokens = Vec::new();
+        for _ in 0..200 {
+            let grant = attempt(&lock).await.expect("the lock is free");
+            lock.release(&grant).await.expect("it is ours");
+            tokens.push(grant.token);
+        }
+        let inverted = tokens.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        // Of 199 pairs half are expected, with a standard deviation of
+        // sqrt(201 / 12) = 4.1; this allows four.
+        assert!((83..=116).contains(&inverted), "{inverted} of 199");
+    });
+}

@@ -4,15 +4,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab::env::Env;
-use locklab::env::world::Simulated;
 use locklab::history::Name;
 use locklab::locks::set_nx_px::Release;
-use locklab::locks::{DynLock, LockError};
+use locklab::locks::{DynLock, LockError, Owner};
 use locklab::redis::Reply;
 
-use crate::stage::{attempt, call, lock, on_nodes};
+use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
 
-fn set_nx_px(env: &Simulated, names: &[Name], more: &str) -> Rc<dyn DynLock> {
+fn set_nx_px(env: &impl Env, names: &[Name], more: &str) -> Rc<dyn DynLock> {
     let parameters = format!("name = \"set-nx-px\"\nttl_ms = 1000\n{more}");
     lock(env, names, &parameters)
 }
@@ -121,5 +120,82 @@ fn fencing_tokens_rise_from_grant_to_grant() {
             lock.release(&grant).await.expect("the node answers");
         }
         assert_eq!(tokens, [1, 2, 3]);
+    });
+}
+
+/// The count goes up and down in the process; the node hears of the first hold and of the
+/// last release.
+async fn counts_beside_the_key(env: impl Env, nodes: Vec<Name>) {
+    let (me, another) = (Owner(1), Owner(2));
+    let lock = set_nx_px(&env, &nodes, "reentrant = \"local\"");
+    let outer = attempt_of(&lock, me).await.expect("the lock is free");
+    env.sleep(Duration::from_millis(20)).await;
+    let inner = attempt_of(&lock, me).await.expect("it is ours");
+    assert_eq!(inner.token, outer.token);
+    assert!(attempt_of(&lock, another).await.is_err());
+    let exists = async || call(&env, &nodes[0], &["EXISTS", "lock"]).await;
+    assert_eq!(lock.release(&inner).await.expect("it is ours"), 0);
+    assert_eq!(exists().await, Reply::Integer(1));
+    assert_eq!(lock.release(&outer).await.expect("it is ours"), 1);
+    assert_eq!(exists().await, Reply::Integer(0));
+    // The count outlives the lease, and tells the inner caller of a full one.
+    let outer = attempt_of(&lock, me).await.expect("the lock is free");
+    call(&env, &nodes[0], &["SET", "lock", "another's"]).await;
+    env.sleep(Duration::from_millis(20)).await;
+    let inner = attempt_of(&lock, me).await.expect("says the count");
+    let later = (inner.deadline.expect("a lease").at_ns) - outer.deadline.expect("a lease").at_ns;
+    assert!(later >= 20_000_000, "{later} ns");
+    assert!(!lock.is_held(&inner).await.expect("the node answers"));
+    assert_eq!(lock.release(&inner).await.expect("says the count"), 0);
+    let lost = lock.release(&outer).await;
+    assert!(matches!(lost, Err(LockError::Lost(_))));
+}
+
+#[test]
+fn a_local_count_makes_it_reentrant_and_outlives_the_lease() {
+    on_both!(1, counts_beside_the_key);
+}
+
+#[test]
+fn without_a_count_an_owner_waits_for_itself() {
+    on_nodes(1, 0, async |env, names| {
+        let lock = set_nx_px(&env, &names, "");
+        attempt(&lock).await.expect("the lock is free");
+        assert!(attempt(&lock).await.is_err());
+    });
+}
+
+/// R6: what is written into the key.
+#[test]
+fn a_token_is_as_unique_as_it_is_made() {
+    for (token, unique) in [("random", true), ("thread-id", false), ("seconds", false)] {
+        on_nodes(1, 0, move |env, names| async move {
+            let lock = set_nx_px(&env, &names, &format!("token = \"{token}\""));
+            let first = attempt(&lock).await.expect("the lock is free");
+            lock.release(&first).await.expect("it is ours");
+            let second = attempt(&lock).await.expect("the lock is free");
+            assert_eq!(first.token != second.token, unique, "{token}");
+        });
+    }
+}
+
+/// A reply takes 2 to 10 ms. Where one comes too late the second SET is refused by the
+/// lock of the first, which nobody knows of; that costs a lease.
+#[test]
+fn a_set_that_is_resent_finds_its_own_lock() {
+    on_nodes(1, 0, async |env, names| {
+        let hasty = set_nx_px(&env, &names, "timeout_ms = 8\nresend = 5");
+        let other = set_nx_px(&env, &names, "");
+        for _ in 0..100 {
+            hasty.connect().await;
+            if let Err(LockError::NotAcquired { .. }) = attempt(&hasty).await {
+                assert!(attempt(&other).await.is_err());
+                env.sleep(Duration::from_secs(1)).await;
+                attempt(&other).await.expect("the lease is over");
+                return;
+            }
+            call(&env, &names[0], &["DEL", "lock"]).await;
+        }
+        panic!("no reply came late");
     });
 }

@@ -1,6 +1,7 @@
-//! Where the tests of the locks take place: simulated nodes, or a real `redis-server`.
+//! Where the tests of the locks take place: simulated nodes, or a real `redis-server`; and
+//! the resource, which some locks ask for a token.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,11 +13,15 @@ use locklab::env::Env;
 use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
-use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request};
-use locklab::redis::{Client, Reply, Subscription};
+use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
+use locklab::observe::Unobserved;
+use locklab::redis::{Client, Reply};
+use locklab::scenario::Fencing;
+use locklab::workload::resource::{self, Register};
+use locklab_sim::consensus::Timing;
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
-use locklab_sim::world::{Config, HostConfig, World};
+use locklab_sim::world::{Config, HostConfig, HostId, World};
 
 /// Runs `test` as a client of simulated nodes `n1`, `n2`, …, the last `down` of which do
 /// not run.
@@ -26,21 +31,75 @@ where
     F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
-    let mut world = World::new(Config::default(), &vec![HostConfig::default(); nodes + 1]);
-    let hosts = world.hosts();
-    let names = names(nodes);
-    let directory = Directory::new(
-        names
+    let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
+        for node in &hosts[..hosts.len() - down] {
+            world.start(*node, |host| {
+                serve::redis(host, NodeConfig::default(), PORT)
+            });
+        }
+    };
+    in_the_world(nodes, start, test);
+}
+
+/// Runs `test` as a client of the servers that the lock of these parameters needs.
+#[track_caller]
+pub fn on_servers<F, Fut>(parameters: &str, count: usize, test: F)
+where
+    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let spec: LockSpec = toml::from_str(parameters).expect("sound parameters");
+    let start = |world: &mut World, hosts: &[HostId], names: &[Name]| {
+        let members: Rc<[_]> = names
             .iter()
-            .cloned()
-            .zip(hosts[1..].iter().copied())
-            .collect(),
-    );
-    for node in &hosts[1..=nodes - down] {
-        world.start(*node, |host| {
-            serve::redis(host, NodeConfig::default(), PORT)
-        });
-    }
+            .map(ToString::to_string)
+            .zip(hosts.iter().copied())
+            .collect();
+        for (name, host) in members.iter() {
+            match spec.servers() {
+                Servers::Redis => world.start(*host, |host| {
+                    serve::redis(host, NodeConfig::default(), PORT)
+                }),
+                Servers::Database => world.start(*host, |host| {
+                    serve::database::database(host, Rc::default(), PORT)
+                }),
+                Servers::Consensus => {
+                    let setup = serve::consensus::Setup {
+                        name: name.clone(),
+                        members: members.clone(),
+                        timing: Timing::default(),
+                        disk: Rc::default(),
+                    };
+                    world.start(*host, move |host| {
+                        serve::consensus::consensus(host, setup.clone(), PORT)
+                    });
+                }
+            }
+        }
+    };
+    in_the_world(count, start, test);
+}
+
+/// Runs `test` on a host beside so many servers, which `start` starts.
+#[track_caller]
+fn in_the_world<F, Fut>(servers: usize, start: impl FnOnce(&mut World, &[HostId], &[Name]), test: F)
+where
+    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 2]);
+    let hosts = world.hosts();
+    let names = names(servers);
+    let served = names.iter().cloned().chain([resource::HOST.into()]);
+    let directory = Directory::new(served.zip(hosts[1..].iter().copied()).collect());
+    start(&mut world, &hosts[1..=servers], &names);
+    world.start(hosts[servers + 1], |host| async move {
+        let register = register();
+        let listener = host.listen(PORT).await.expect("its port is free");
+        while let Ok((stream, _)) = listener.accept().await {
+            host.spawn(resource::serve(stream, register.clone(), Unobserved));
+        }
+    });
     let done = Rc::new(Cell::new(false));
     let (test, finished) = (Rc::new(test), done.clone());
     world.start(hosts[0], move |host| {
@@ -67,17 +126,36 @@ where
 {
     let servers: Vec<RealServer> = (0..nodes).map(|_| RealServer::start()).collect();
     let names = names(nodes);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let resource = listener.local_addr().expect("it is bound");
     let addresses: BTreeMap<Name, SocketAddr> = names
         .iter()
         .cloned()
         .zip(servers.iter().map(|server| server.address))
+        .chain([(resource::HOST.into(), resource)])
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime starts");
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, test(Machine::new(addresses, 1, "c1"), names));
+    local.block_on(&runtime, async {
+        tokio::task::spawn_local(serve_resource(listener));
+        test(Machine::new(addresses, 1, "c1"), names).await;
+    });
+}
+
+async fn serve_resource(listener: TcpListener) {
+    listener.set_nonblocking(true).expect("it is a socket");
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a runtime is there");
+    let register = register();
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::task::spawn_local(resource::serve(stream, register.clone(), Unobserved));
+    }
+}
+
+fn register() -> Rc<RefCell<Register>> {
+    Rc::new(RefCell::new(Register::new(Fencing::None)))
 }
 
 /// Runs one generic `async fn(impl Env, Vec<Name>)` on so many simulated nodes, and on as
@@ -125,14 +203,6 @@ pub async fn attempt_in(
     lock.attempt(Request { owner, wait, mode }).await
 }
 
-/// How a node answers to a command with a number.
-pub async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i64 {
-    let reply = call(env, node, command).await;
-    reply
-        .integer()
-        .unwrap_or_else(|| panic!("{command:?}: {reply:?}"))
-}
-
 /// The words of a node's answer.
 pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String> {
     let text = |reply: Reply| match reply {
@@ -143,13 +213,6 @@ pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String
         Reply::Array(items) => items.into_iter().map(text).collect(),
         reply => vec![text(reply)],
     }
-}
-
-/// The messages of a channel.
-pub async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
-    let limit = Some(Duration::from_secs(5));
-    let opening = Subscription::open(env, node, channel, limit);
-    opening.await.expect("the node lets anybody subscribe")
 }
 
 /// What a node answers to a command.

@@ -2,6 +2,7 @@
 //! events in the same order, on real servers.
 
 mod ours;
+mod restart;
 
 use std::cell::RefCell;
 use std::fs;
@@ -89,7 +90,7 @@ struct Seen {
 }
 
 async fn failover(which: Sentinels) -> Seen {
-    let place = Place::new(which);
+    let place = Place::new(which, "failover");
     let ports: Vec<u16> = free_ports(6).await;
     let [old, new, other] = [ports[0], ports[1], ports[2]];
     let mut master = place.redis(old, &[]);
@@ -108,7 +109,7 @@ async fn failover(which: Sentinels) -> Seen {
     let mut sentinels = Vec::new();
     for (&port, down_after_ms) in ports[3..].iter().zip(DOWN_AFTER_MS) {
         match which {
-            Sentinels::Real => sentinels.push(place.sentinel(port, old, down_after_ms)),
+            Sentinels::Real => sentinels.push(place.sentinel(port, old, down_after_ms, QUORUM)),
             Sentinels::Ours => {
                 let address = Address {
                     host: "127.0.0.1".into(),
@@ -122,7 +123,7 @@ async fn failover(which: Sentinels) -> Seen {
                 let listener = TcpListener::bind(("127.0.0.1", port))
                     .await
                     .expect("a free port");
-                spawn_local(ours::serve(listener, monitor));
+                spawn_local(ours::serve(listener, monitor, Rc::default()));
             }
         }
     }
@@ -245,18 +246,25 @@ impl Log {
 }
 
 /// Where one run's processes live.
-struct Place(PathBuf);
+struct Place {
+    folder: PathBuf,
+    /// The file of a sentinel of ours.
+    kept: ours::File,
+}
 
 impl Place {
-    fn new(which: Sentinels) -> Self {
+    fn new(which: Sentinels, test: &str) -> Self {
         let name = match which {
             Sentinels::Real => "real",
             Sentinels::Ours => "ours",
         };
         let path =
-            std::env::temp_dir().join(format!("locklab-sentinel-{name}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("locklab-{test}-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a temporary directory");
-        Place(path)
+        Place {
+            folder: path,
+            kept: Rc::default(),
+        }
     }
 
     /// A Redis server without persistence. A replica is there at once: the snapshot
@@ -275,21 +283,42 @@ impl Place {
         let mut command = Command::new("redis-server");
         command
             .args(options)
-            .arg(&self.0)
+            .arg(&self.folder)
             .args(["--dbfilename", &format!("{port}.rdb")])
             .args(more);
         Process::start(command)
     }
 
-    fn sentinel(&self, port: u16, master: u16, down_after_ms: i64) -> Process {
-        let config = self.0.join(format!("sentinel-{port}.conf"));
+    /// A server's configuration file.
+    fn file(&self, port: u16, more: &[String]) -> PathBuf {
+        let path = self.folder.join(format!("redis-{port}.conf"));
+        let more = more.join(" ").replace("--", "");
         let text = format!(
-            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {QUORUM}\n\
+            "port {port}\nsave \"\"\nrepl-diskless-sync-delay 0\ndir {}\n{more}\n",
+            self.folder.display()
+        );
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn redis_of(&self, file: &Path) -> Process {
+        let mut command = Command::new("redis-server");
+        command.arg(file);
+        Process::start(command)
+    }
+
+    /// One that has a file already is started with that.
+    fn sentinel(&self, port: u16, master: u16, down_after_ms: i64, quorum: usize) -> Process {
+        let config = self.folder.join(format!("sentinel-{port}.conf"));
+        let text = format!(
+            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {quorum}\n\
              sentinel down-after-milliseconds mymaster {down_after_ms}\n\
              sentinel failover-timeout mymaster {FAILOVER_TIMEOUT_MS}\n",
-            Path::new(&self.0).display()
+            self.folder.display()
         );
-        fs::write(&config, text).expect("a file");
+        if !config.exists() {
+            fs::write(&config, text).expect("a file");
+        }
         let mut command = Command::new("redis-server");
         command.arg(config).arg("--sentinel");
         Process::start(command)
@@ -298,7 +327,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -336,6 +365,23 @@ async fn free_ports(count: usize) -> Vec<u16> {
         .iter()
         .filter_map(|listener| listener.local_addr().ok());
     ports.map(|address| address.port()).collect()
+}
+
+/// Asks once.
+async fn ask(port: u16, command: &[&str]) -> Reply {
+    let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
+    let stream = TcpStream::connect(("127.0.0.1", port)).await;
+    let mut connection = Connection::new(stream.expect("somebody listens"));
+    connection.call(&words).await.expect("an answer")
+}
+
+/// The value of a key in a list of keys and values.
+fn value(reply: &Reply, key: &str) -> String {
+    let words = texts(reply);
+    let mut pairs = words.chunks_exact(2);
+    pairs
+        .find(|pair| pair[0] == key)
+        .map_or(String::new(), |pair| pair[1].clone())
 }
 
 /// Asks until the answer is as wished.

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use locklab_sim::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig};
+use locklab_sim::sentinel::{
+    Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile,
+};
 use locklab_sim::world::random::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -16,8 +18,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::spawn_local;
 
+/// A sentinel's configuration file.
+pub type File = Rc<RefCell<Option<SentinelFile>>>;
+
 /// Runs a sentinel on the loopback until the test is over.
-pub async fn serve(listener: TcpListener, monitor: Monitor) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, monitor: Monitor, file: File) -> io::Result<()> {
     let port = listener.local_addr()?.port();
     let mut stream = Stream::new(u64::from(port), "sentinel");
     let config = SentinelConfig {
@@ -26,12 +31,14 @@ pub async fn serve(listener: TcpListener, monitor: Monitor) -> io::Result<()> {
             port,
         },
         monitor: vec![monitor],
+        file: file.borrow().clone(),
         random: Box::new(move |n| stream.below(n)),
     };
     let driver = Rc::new(Driver {
         sentinel: RefCell::new(Sentinel::new(config, now_ms())),
         clients: RefCell::default(),
         links: RefCell::default(),
+        file,
     });
     spawn_local(driver.clone().keep_time());
     loop {
@@ -52,6 +59,7 @@ struct Driver {
     sentinel: RefCell<Sentinel>,
     clients: RefCell<BTreeMap<ConnId, UnboundedSender<Bytes>>>,
     links: RefCell<BTreeMap<LinkId, UnboundedSender<Bytes>>>,
+    file: File,
 }
 
 /// Sends what is put in; closes the connection when nothing more can be.
@@ -140,6 +148,7 @@ impl Driver {
                 }
                 Effect::Hangup { link } => drop(self.links.borrow_mut().remove(&link)),
                 Effect::Close { conn } => drop(self.clients.borrow_mut().remove(&conn)),
+                Effect::Write(file) => *self.file.borrow_mut() = Some(file),
                 Effect::Event(_) => {}
             }
         }

@@ -1,9 +1,12 @@
-//! Random input for the node's wire, on a stable compiler. (`cargo +nightly fuzz run wire`
-//! plays the same inputs, and lets libFuzzer find them.)
+//! Random input for the node's wire: drawn by chance on a stable compiler, or found by
+//! libFuzzer, which sees what the node does with it and wants a nightly one.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+
+/// How long a run takes if nobody says, in seconds.
+pub const SECONDS: &str = "60";
 
 /// Runs the test of the wire for some time, with optimisation.
 ///
@@ -11,14 +14,68 @@ use anyhow::{Context, Result, bail};
 ///
 /// If `seconds` is no number, or the node failed: the test says with which input.
 pub fn run(seconds: &str) -> Result<()> {
-    let _: u64 = seconds.parse().context("--seconds takes a number")?;
     let line = "test --release --package locklab-sim --test redis_fuzz -- --nocapture";
+    let mut cargo = cargo(line);
+    cargo.env("LOCKLAB_FUZZ_SECONDS", checked(seconds)?);
+    perform(cargo)
+}
+
+/// Runs libFuzzer for some time. What it wants is installed if it is missing: a nightly
+/// compiler, by rustup, and cargo-fuzz. Where there is no rustup it is skipped, and says
+/// so.
+///
+/// # Errors
+///
+/// If `seconds` is no number, something cannot be installed, or the node failed: the
+/// input is in `fuzz/artifacts`.
+pub fn libfuzzer(seconds: &str) -> Result<()> {
+    let seconds = checked(seconds)?;
+    if !works(rustup("--version")) {
+        println!("skipped: libFuzzer wants a nightly compiler, and there is no rustup to ask");
+        return Ok(());
+    }
+    if !works(cargo("+nightly --version")) {
+        perform(rustup("toolchain install nightly --profile minimal"))?;
+    }
+    if !works(cargo("fuzz --version")) {
+        perform(cargo("install cargo-fuzz --locked"))?;
+    }
+    let mut fuzz = cargo("+nightly fuzz run wire --");
+    fuzz.arg(format!("-max_total_time={seconds}"));
+    perform(fuzz)
+}
+
+fn checked(seconds: &str) -> Result<&str> {
+    let _: u64 = seconds.parse().context("--seconds takes a number")?;
+    Ok(seconds)
+}
+
+fn cargo(line: &str) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(line.split(' '));
-    let status = cargo.env("LOCKLAB_FUZZ_SECONDS", seconds).status();
-    let status = status.context("start cargo")?;
+    // This program was started by a cargo that said which compiler; `+nightly` says so
+    // anew.
+    cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    cargo
+}
+
+fn rustup(line: &str) -> Command {
+    let mut rustup = Command::new("rustup");
+    rustup.args(line.split(' '));
+    rustup
+}
+
+fn works(mut command: Command) -> bool {
+    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+fn perform(mut command: Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("start {command:?}"))?;
     if !status.success() {
-        bail!("`cargo {line}`: {status}");
+        bail!("{command:?}: {status}");
     }
     Ok(())
 }

@@ -16,29 +16,38 @@ const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
   test             Everything that CI checks
+  test --long      That, 200,000 commands against a real redis-server, a minute of
+                   libFuzzer, and the build of the other simulators' workloads
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare
   redis            Install redis-server if it is missing
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
+  bench --build    Only build what it times
   bench serve      Requests a second of `locklab serve` and of redis-server
   fuzz [--seconds N]
                    Send the node what chance comes up with, for a minute or N seconds
+  fuzz --libfuzzer [--seconds N]
+                   Send it what libFuzzer finds, on a nightly compiler
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = to_the_root().and_then(|()| match arguments[..] {
-        ["test"] => test::run(),
+        ["test"] => test::run(test::Length::Short),
+        ["test", "--long"] => test::run(test::Length::Long),
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(),
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),
+        ["bench", "--build"] => bench::build(),
         ["bench", "serve"] => bench::serve::run(),
-        ["fuzz"] => fuzz::run("60"),
+        ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => fuzz::run(seconds),
+        ["fuzz", "--libfuzzer"] => fuzz::libfuzzer(fuzz::SECONDS),
+        ["fuzz", "--libfuzzer", "--seconds", seconds] => fuzz::libfuzzer(seconds),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

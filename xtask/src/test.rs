@@ -1,11 +1,12 @@
-//! What CI runs: one step after the other, up to the first that fails.
+//! What CI runs: one step after the other, up to the first that fails. And what takes
+//! longer, for whoever asks.
 
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{determinism, redis, tidy};
+use crate::{bench, determinism, fuzz, redis, tidy};
 
 /// In the order that tells soonest what is wrong.
 const STEPS: &[Step] = &[
@@ -47,13 +48,47 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// What takes too long for each commit: some ten minutes more.
+const LONG_STEPS: &[Step] = &[
+    Step {
+        name: "parity",
+        // Here, and with other sequences each time.
+        action: Action::Run(
+            &[("LOCKLAB_LONG", "1")],
+            "cargo test --package locklab-sim --test parity any_",
+        ),
+    },
+    Step {
+        name: "libFuzzer",
+        action: Action::Chore("fuzz --libfuzzer", || fuzz::libfuzzer(fuzz::SECONDS)),
+    },
+    Step {
+        name: "other simulators",
+        action: Action::Chore("bench --build", bench::build),
+    },
+];
+
+/// How much is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// What CI checks.
+    Short,
+    /// What is checked now and then.
+    Long,
+}
+
 /// Runs every step.
 ///
 /// # Errors
 ///
 /// The first step that fails, with the command that runs it alone.
-pub fn run() -> Result<()> {
-    run_steps(STEPS.iter().copied(), |line| println!("{line}"))
+pub fn run(length: Length) -> Result<()> {
+    let more = match length {
+        Length::Short => &[],
+        Length::Long => LONG_STEPS,
+    };
+    let steps = STEPS.iter().chain(more);
+    run_steps(steps.copied(), |line| println!("{line}"))
 }
 
 #[derive(Clone, Copy)]

@@ -10,22 +10,14 @@
 //! deleted it in between. As soon as the node sees the clock step back it makes up
 //! for the cycles until the last time that it saw.
 //!
-//! A cycle samples twenty keys and goes on while more than a tenth of a sample was
-//! expired (`ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP`, `config_cycle_acceptable_stale`).
-//! It takes no time, so the limit on its time, and the fast cycle that follows upon
-//! reaching it, are left out. Samples go round the keys by name, where Redis goes
-//! round its hash table.
-
-use bytes::Bytes;
+//! A cycle deletes every key whose time is over, in the order of their times. Redis
+//! looks at samples of twenty until less than a tenth of one is over its time, for as
+//! long as it may; here a cycle knows where to look, and takes no time.
 
 use super::changes::Class;
-use super::db::Overdue;
 use super::propagate::{self, Unit};
 use super::state::State;
 use super::tell::tell;
-
-/// `ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP`.
-const SAMPLE: usize = 20;
 
 /// Where the cycle is.
 pub(super) struct ActiveExpiry {
@@ -35,8 +27,6 @@ pub(super) struct ActiveExpiry {
     phase_us: u64,
     /// The last tick that was done, or the first time that was seen.
     last_us: Option<u64>,
-    /// The last key of the last sample.
-    cursor: Bytes,
 }
 
 impl ActiveExpiry {
@@ -46,7 +36,6 @@ impl ActiveExpiry {
             enabled: true,
             phase_us: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
             last_us: None,
-            cursor: Bytes::new(),
         }
     }
 }
@@ -64,15 +53,18 @@ impl State {
 
     /// When the node has to be woken for the next cycle that finds something, if
     /// anybody would notice.
+    pub(super) fn next_noticed_cycle_us(&self) -> Option<u64> {
+        self.next_cycle_us().filter(|_| {
+            self.db.effects.wanted
+                || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty())
+                || self.caches_in_use()
+        })
+    }
+
+    /// When the next cycle finds something.
     pub(super) fn next_cycle_us(&self) -> Option<u64> {
-        let noticed = self.caches_in_use()
-            || self.db.effects.wanted
-            || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty());
         let may = self.active_expiry.enabled && self.repl.link().is_none();
-        if !noticed || !may {
-            return None;
-        }
-        self.next_tick_with_work()
+        may.then(|| self.next_tick_with_work()).flatten()
     }
 
     /// Notices where the wall clock is.
@@ -89,7 +81,6 @@ impl State {
     pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
         // A replica waits for its master's DEL, and nobody deletes during a pause.
         if self.active_expiry.enabled && self.repl.link().is_none() && self.pause.is_none() {
-            self.db.overdue = Overdue::Delete;
             while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
                 self.active_expiry.last_us = Some(tick_us);
                 self.cycle((tick_us / 1000) as i64);
@@ -109,26 +100,7 @@ impl State {
 
     /// `activeExpireCycle`, the slow one.
     fn cycle(&mut self, now_ms: i64) {
-        loop {
-            let cursor = self.active_expiry.cursor.clone();
-            let rest = self.db.volatile_after(&cursor).take(SAMPLE);
-            let sample: Vec<(Bytes, i64)> = rest.map(|(key, when)| (key.clone(), when)).collect();
-            // The end: the next sample starts over.
-            let whole = sample.len() == SAMPLE;
-            self.active_expiry.cursor = match sample.last() {
-                Some((key, _)) if whole => key.clone(),
-                _ => Bytes::new(),
-            };
-            let stale = sample.iter().filter(|(_, when)| now_ms > *when).count();
-            for (key, _) in &sample {
-                self.db.expire_if_needed(key, now_ms);
-            }
-            // A sample that began in the middle says nothing of the start.
-            let wrapped_early = !whole && !cursor.is_empty() && stale == 0;
-            if stale * 10 <= sample.len() && !wrapped_early {
-                break;
-            }
-        }
+        self.db.expire_overdue(now_ms);
         tell(self);
         propagate::flush(self, Unit::Parts);
     }

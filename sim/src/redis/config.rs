@@ -216,14 +216,32 @@ impl Config {
         };
     }
 
+    /// The parameters that were set, by name, as a configuration file would set them.
+    pub(super) fn lines(&self) -> Vec<(String, String)> {
+        let values = self.values.iter();
+        values
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
+    }
+
     /// Ticks of the server a second.
     pub(super) fn hz(&self) -> u64 {
         self.number("hz").clamp(1, 500)
     }
 
+    /// The most connections at a time.
+    pub(super) fn max_clients(&self) -> usize {
+        usize::try_from(self.number("maxclients")).unwrap_or(usize::MAX)
+    }
+
     /// Whether there is an append-only file.
     pub(super) fn append_only(&self) -> bool {
         self.append_only
+    }
+
+    /// For how long a script may run before others are answered BUSY, in milliseconds.
+    pub(super) fn busy_threshold_ms(&self) -> u64 {
+        self.number("busy-reply-threshold")
     }
 
     /// When the append-only file is made durable.

@@ -3,8 +3,7 @@
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its
 //! time on, and goes when somebody looks at it, or when `active_expiry` finds it.
 
-use std::collections::{BTreeMap, btree_map};
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use bytes::Bytes;
 
@@ -24,6 +23,8 @@ pub(super) struct Entry {
 #[derive(Default)]
 pub(super) struct Db {
     keys: BTreeMap<Bytes, Entry>,
+    /// The keys that have a time to live, by when it is over.
+    deadlines: BTreeSet<(i64, Bytes)>,
     watched: BTreeMap<Bytes, Vec<Watcher>>,
     /// Keys deleted because their time was over, for INFO.
     pub(super) expired_keys: u64,
@@ -66,12 +67,12 @@ impl Db {
         }
     }
 
-    /// Like [`Db::get`], for a change in place. A caller that changed something
-    /// says so with [`Db::touch`].
-    pub(super) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Entry> {
+    /// Like [`Db::get`], for a change of the value in place. A caller that changed
+    /// something says so with [`Db::touch`].
+    pub(super) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Value> {
         match self.expire_if_needed(key, now_ms) {
             true => None,
-            false => self.keys.get_mut(key),
+            false => self.keys.get_mut(key).map(|entry| &mut entry.value),
         }
     }
 
@@ -82,18 +83,19 @@ impl Db {
         key: &[u8],
         now_ms: i64,
         value: impl FnOnce() -> Value,
-    ) -> &mut Entry {
+    ) -> &mut Value {
         if self.expire_if_needed(key, now_ms) {
-            self.keys.remove(key);
+            self.take(key);
         }
         match self.keys.entry(Bytes::copy_from_slice(key)) {
-            btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            btree_map::Entry::Occupied(entry) => &mut entry.into_mut().value,
             btree_map::Entry::Vacant(place) => {
                 self.changes.event(Class::New, "new", key);
-                place.insert(Entry {
+                let entry = place.insert(Entry {
                     value: value(),
                     expires_at_ms: None,
-                })
+                });
+                &mut entry.value
             }
         }
     }
@@ -106,7 +108,7 @@ impl Db {
             .get(key)
             .is_some_and(|entry| entry.value.is_empty());
         if empty {
-            self.keys.remove(key);
+            self.take(key);
         }
         self.touch(key);
         empty
@@ -116,13 +118,26 @@ impl Db {
     pub(super) fn set(&mut self, key: &[u8], entry: Entry, now_ms: i64) {
         self.expire_if_needed(key, now_ms);
         match self.keys.get_mut(key) {
-            Some(old) => *old = entry,
+            Some(old) => {
+                let (from, to) = (old.expires_at_ms, entry.expires_at_ms);
+                *old = entry;
+                self.move_deadline(key, from, to);
+            }
             None => {
-                self.keys.insert(Bytes::copy_from_slice(key), entry);
+                self.load(Bytes::copy_from_slice(key), entry);
                 self.changes.event(Class::New, "new", key);
             }
         }
         self.touch(key);
+    }
+
+    /// Gives a key that is there a time to live, in milliseconds since the epoch, or
+    /// none. A caller says so with [`Db::touch`].
+    pub(super) fn set_expiry(&mut self, key: &[u8], to: Option<i64>) {
+        if let Some(entry) = self.keys.get_mut(key) {
+            let from = std::mem::replace(&mut entry.expires_at_ms, to);
+            self.move_deadline(key, from, to);
+        }
     }
 
     /// Deletes a key; says whether it was there.
@@ -130,7 +145,7 @@ impl Db {
         if self.expire_if_needed(key, now_ms) {
             return None;
         }
-        let entry = self.keys.remove(key);
+        let entry = self.take(key);
         if entry.is_some() {
             self.touch(key);
         }
@@ -140,6 +155,7 @@ impl Db {
     /// Deletes everything. Watchers of keys that were there see a change.
     pub(super) fn flush(&mut self) {
         let keys = std::mem::take(&mut self.keys);
+        self.deadlines.clear();
         self.effects.dirty += 1;
         self.changes.flushed();
         for (key, watchers) in &mut self.watched {
@@ -176,10 +192,7 @@ impl Db {
 
     /// How many keys have a time to live.
     pub(super) fn volatile_len(&self) -> usize {
-        self.keys
-            .values()
-            .filter(|entry| entry.expires_at_ms.is_some())
-            .count()
+        self.deadlines.len()
     }
 
     /// A command changed a key.
@@ -252,30 +265,66 @@ impl Db {
     pub(super) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
         let expired = self.overdue != Overdue::Keep && self.is_expired(key, now_ms);
         if expired && self.overdue == Overdue::Delete {
-            self.keys.remove(key);
-            self.expired_keys += 1;
-            self.changes.event(Class::Expired, "expired", key);
-            self.effects.expired(key);
-            self.signal(key);
+            self.expire(key);
         }
         expired
     }
 
-    /// Puts a key there as a file has it.
-    pub(super) fn load(&mut self, key: Bytes, entry: Entry) {
-        self.keys.insert(key, entry);
-    }
-
-    /// The keys that have a time to live, with that time, from one key on.
-    pub(super) fn volatile_after(&self, key: &Bytes) -> impl Iterator<Item = (&Bytes, i64)> {
-        self.keys
-            .range((Bound::Excluded(key.clone()), Bound::Unbounded))
-            .filter_map(|(key, entry)| Some((key, entry.expires_at_ms?)))
+    /// Deletes every key whose time is over, in the order of their times.
+    pub(super) fn expire_overdue(&mut self, now_ms: i64) {
+        while let Some((when, key)) = self.deadlines.first()
+            && now_ms > *when
+        {
+            let key = key.clone();
+            self.expire(&key);
+        }
     }
 
     /// When the next key's time is over, or was, in milliseconds since the epoch.
     pub(super) fn earliest_expiry_ms(&self) -> Option<i64> {
-        let times = self.keys.values().filter_map(|entry| entry.expires_at_ms);
-        times.min()
+        self.deadlines.first().map(|(when, _)| *when)
+    }
+
+    /// Deletes a key because its time is over.
+    fn expire(&mut self, key: &[u8]) {
+        self.take(key);
+        self.expired_keys += 1;
+        self.changes.event(Class::Expired, "expired", key);
+        self.effects.expired(key);
+        self.signal(key);
+    }
+
+    /// Puts a key there as a file has it.
+    pub(super) fn load(&mut self, key: Bytes, entry: Entry) {
+        self.take(&key);
+        if let Some(when) = entry.expires_at_ms {
+            self.deadlines.insert((when, key.clone()));
+        }
+        self.keys.insert(key, entry);
+    }
+
+    /// Takes a key away, and tells nobody.
+    fn take(&mut self, key: &[u8]) -> Option<Entry> {
+        let (key, entry) = self.keys.remove_entry(key)?;
+        if let Some(when) = entry.expires_at_ms {
+            self.deadlines.remove(&(when, key));
+        }
+        Some(entry)
+    }
+
+    /// A key's time is another one.
+    fn move_deadline(&mut self, key: &[u8], from: Option<i64>, to: Option<i64>) {
+        if from == to {
+            return;
+        }
+        let Some((key, _)) = self.keys.get_key_value(key) else {
+            return;
+        };
+        if let Some(when) = from {
+            self.deadlines.remove(&(when, key.clone()));
+        }
+        if let Some(when) = to {
+            self.deadlines.insert((when, key.clone()));
+        }
     }
 }

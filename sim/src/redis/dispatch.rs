@@ -7,12 +7,12 @@ use bytes::Bytes;
 use super::propagate::{self, Unit};
 use super::repl::master;
 use super::reply::{Error, Reply};
-use super::script::Access;
+use super::script::{self, Access, Flags, ScriptFlag};
 use super::session::Session;
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
 use super::tell::tell;
-use super::tracking;
+use super::{busy, tracking};
 
 /// What became of a request.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -49,8 +49,10 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
                 };
                 let reply = run(command, &mut call);
                 state.client(client).answer(&reply);
-                propagate::flush(state, Unit::Whole);
-                tracking::tell_own(state, client);
+                if state.busy.is_none() {
+                    propagate::flush(state, Unit::Whole);
+                    tracking::tell_own(state, client);
+                }
                 after_command(state, client, command);
             }
         }
@@ -124,16 +126,65 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if command.flags.contains(&Flag::NoScript) {
         return Error::of("ERR This Redis command is not allowed from script").into();
     }
+    if is_stale(call.state) && !command.flags.contains(&Flag::Stale) {
+        return Error::of("ERR Can not execute the command on a stale replica").into();
+    }
     if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
-    if too_few_replicas(call.state, call.client, command, call.wall_us) {
-        return NO_REPLICAS.into();
-    }
-    if is_read_only(call.state, call.client, command) {
-        return READ_ONLY.into();
+    if command.flags.contains(&Flag::Write) {
+        if too_few_replicas(call.state, call.wall_us) {
+            return NO_REPLICAS.into();
+        }
+        if is_read_only(call.state, call.client) {
+            return READ_ONLY.into();
+        }
+        call.state.script_wrote = true;
     }
     run(command, call)
+}
+
+/// Whether a script may run here and now, as far as it says what it needs
+/// (`scriptPrepareForRun`).
+///
+/// # Errors
+///
+/// Why not.
+pub(super) fn may_run(
+    call: &mut Call<'_>,
+    flags: Option<&Flags>,
+    access: Access,
+) -> Result<(), Error> {
+    call.state.script_wrote = false;
+    let Some(flags) = flags else {
+        return match is_stale(call.state) {
+            true => Err(MASTER_DOWN),
+            false => Ok(()),
+        };
+    };
+    if is_stale(call.state) && !flags.contains(&ScriptFlag::AllowStale) {
+        return Err(Error::of(
+            "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and \
+             'allow-stale' flag is not set on the script.",
+        ));
+    }
+    if flags.contains(&ScriptFlag::NoWrites) {
+        return Ok(());
+    }
+    if is_read_only(call.state, call.client) {
+        return Err(Error::of(
+            "READONLY You can not run script with write flag on readonly replica.",
+        ));
+    }
+    if access == Access::ReadOnly {
+        return Err(Error::of(
+            "ERR Can not execute a script with write flag using *_ro command.",
+        ));
+    }
+    match too_few_replicas(call.state, call.wall_us) {
+        true => Err(NO_REPLICAS),
+        false => Ok(()),
+    }
 }
 
 /// What a transaction does not queue.
@@ -183,10 +234,11 @@ fn check(
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
-    if too_few_replicas(state, client, command, wall_us) {
+    let needs = Needs::of(state, client, command, args);
+    if needs.writes && too_few_replicas(state, wall_us) {
         return Err(NO_REPLICAS);
     }
-    if is_read_only(state, client, command) {
+    if needs.writes && is_read_only(state, client) {
         return Err(READ_ONLY);
     }
     if only_listens && !WHILE_LISTENING.contains(&command.name) {
@@ -196,12 +248,55 @@ fn check(
             command.name
         )));
     }
-    if is_stale(state, client, command) {
-        return Err(Error::of(
-            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-        ));
+    if needs.fresh_data && is_stale(state) {
+        return Err(MASTER_DOWN);
     }
-    Ok(command)
+    match busy::refuses(state, command) {
+        Some(error) => Err(error),
+        None => Ok(command),
+    }
+}
+
+/// What a request needs (`getCommandFlags`).
+struct Needs {
+    /// It may change the keyspace.
+    writes: bool,
+    /// It does not work on a replica without its master.
+    fresh_data: bool,
+}
+
+impl Needs {
+    fn of(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Self {
+        if let Some(flags) = declared_flags(state, command, args) {
+            return Needs {
+                writes: !flags.contains(&ScriptFlag::NoWrites),
+                fresh_data: !flags.contains(&ScriptFlag::AllowStale),
+            };
+        }
+        let writes = |command: &Command| command.flags.contains(&Flag::Write);
+        let fresh_data = |command: &Command| !command.flags.contains(&Flag::Stale);
+        Needs {
+            writes: writes(command) || state.is_exec_of(client, command, writes),
+            fresh_data: fresh_data(command) || state.is_exec_of(client, command, fresh_data),
+        }
+    }
+}
+
+/// What the script or the function of a request says of itself: that counts, not what
+/// its command says.
+fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
+    match command.name {
+        "eval" | "eval_ro" => script::declared_flags(args[1]),
+        "evalsha" | "evalsha_ro" => {
+            let sha = script::parse_sha(args[1])?;
+            script::declared_flags(state.scripts.get(&sha)?)
+        }
+        "fcall" | "fcall_ro" => {
+            let (_, function) = state.functions.find(args[1])?;
+            Some(function.flags.clone())
+        }
+        _ => None,
+    }
 }
 
 /// What a client may call in RESP2 while it is subscribed to something.
@@ -221,37 +316,31 @@ const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to wri
 
 const READ_ONLY: Error = Error::of("READONLY You can't write against a read only replica.");
 
+const MASTER_DOWN: Error =
+    Error::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
+
 /// `min-replicas-to-write`: a master that has heard of too few replicas lately does not
 /// write.
-fn too_few_replicas(state: &State, client: u64, command: &Command, wall_us: u64) -> bool {
+fn too_few_replicas(state: &State, wall_us: u64) -> bool {
     let wanted = state.config.min_replicas_to_write;
     wanted > 0
         && state.repl.link().is_none()
         && !state.loading
-        && may_write(state, client, command)
         && master::count_good(state, wall_us) < wanted
 }
 
 /// A replica writes what its master says, and nothing else.
-fn is_read_only(state: &State, client: u64, command: &Command) -> bool {
+fn is_read_only(state: &State, client: u64) -> bool {
     state.repl.link().is_some()
         && state.config.replica_is_read_only()
         && !state.repl.is_master(client)
         && !state.loading
-        && may_write(state, client, command)
 }
 
 /// `replica-serve-stale-data no`: a replica without its master says little.
-fn is_stale(state: &State, client: u64, command: &Command) -> bool {
-    let is = |command: &Command| !command.flags.contains(&Flag::Stale);
-    state.repl.link().is_some_and(|link| !link.is_up())
-        && !state.config.serves_stale_data()
-        && (is(command) || state.is_exec_of(client, command, is))
-}
-
-fn may_write(state: &State, client: u64, command: &Command) -> bool {
-    let writes = |command: &Command| command.flags.contains(&Flag::Write);
-    writes(command) || state.is_exec_of(client, command, writes)
+fn is_stale(state: &State) -> bool {
+    let down = state.repl.link().is_some_and(|link| !link.is_up());
+    down && !state.config.serves_stale_data()
 }
 
 /// Whether a request has as many words as its command takes.

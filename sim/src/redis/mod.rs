@@ -16,12 +16,15 @@
 
 mod active_expiry;
 mod blocking;
+mod busy;
 mod changes;
 mod cmd;
 mod config;
 mod db;
 mod dispatch;
+mod dump;
 mod float;
+mod functions;
 pub(crate) mod glob;
 mod node;
 mod number;
@@ -33,11 +36,11 @@ mod rdb;
 #[cfg(test)]
 mod reference;
 mod repl;
-mod reply;
-mod request;
+pub(crate) mod reply;
+pub(crate) mod request;
 mod script;
 mod session;
-mod state;
+pub(crate) mod state;
 mod table;
 mod tell;
 mod tracking;

@@ -11,7 +11,7 @@ use super::repl::{self, replica};
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, config, tracking};
+use super::{blocking, busy, config, tracking};
 
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +177,7 @@ impl Node {
             self.state.waiting.resumed.push_back(conn.0);
             return;
         }
+        busy::end_if_over(&mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
         // As a rule nothing is pending and `bytes` are whole requests: then they
         // are handled where they lie.
@@ -203,6 +204,18 @@ impl Node {
         input.map_or(0, |input| input.pending.len())
     }
 
+    /// Whether a connection is to this node's master, or from a replica: a whole data set
+    /// passes it.
+    pub fn is_replication(&self, conn: ConnId) -> bool {
+        let session = self.state.clients.get(&conn.0);
+        session.is_some_and(|session| session.peer != Peer::Client)
+    }
+
+    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    pub fn max_clients(&self) -> usize {
+        self.state.config.max_clients()
+    }
+
     /// The node's wall-clock time in microseconds at which it wants to be called
     /// again, if nothing arrives before; `None` while nothing of what it does is due
     /// to time. Ask after each call, and whenever the wall clock was set.
@@ -212,6 +225,9 @@ impl Node {
     pub fn next_wake_us(&self) -> Option<u64> {
         if let Some(us) = self.state.asleep_until_us {
             return Some(us);
+        }
+        if self.state.busy.is_some() {
+            return busy::next_wake_us(&self.state);
         }
         let at_tick = |ms: i64| {
             let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
@@ -225,7 +241,7 @@ impl Node {
             .filter(|_| held_back)
             .map(|p| at_tick(p.until_ms));
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
-        let cycle_us = self.state.next_cycle_us();
+        let cycle_us = self.state.next_noticed_cycle_us();
         let repl_us = self.state.repl.next_wake_us();
         let write_us = self.state.next_write_us();
         [pause_us, timeout_us, cycle_us, repl_us, write_us]
@@ -234,12 +250,20 @@ impl Node {
             .min()
     }
 
+    /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
+    /// free the memory of a key whose time is over, though nobody would notice. For a
+    /// driver that runs for long.
+    pub fn next_expiry_us(&self) -> Option<u64> {
+        self.state.next_cycle_us()
+    }
+
     /// The wall clock reads `wall_us`: does what is due. To be called at the time
     /// that [`Node::next_wake_us`] gave, and harmless at any other.
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
-            if self.state.next_cycle_us().is_some() {
+            busy::end_if_over(&mut self.state, wall_us);
+            if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
             self.finish(wall_us, effects);
@@ -248,28 +272,27 @@ impl Node {
 
     /// `beforeSleep`: what is left to do when the requests that arrived are done.
     fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
-        let now_ms = (wall_us / 1000) as i64;
-        self.state.end_pause_if_over(now_ms);
-        repl::run_due_cron(&mut self.state, wall_us);
-        blocking::time_out(&mut self.state, now_ms);
-        while !self.state.is_asleep(wall_us)
-            && let Some(id) = self.state.waiting.resumed.pop_front()
-        {
-            // It may have been killed meanwhile.
-            if let Some(input) = self.inputs.get_mut(&ConnId(id))
-                && self.state.clients.contains_key(&id)
-            {
-                input.resume(&mut self.state, id, wall_us);
-                self.state.stirred.push(id);
-            }
+        if self.state.busy.is_none() {
+            let now_ms = (wall_us / 1000) as i64;
+            self.state.end_pause_if_over(now_ms);
+            repl::run_due_cron(&mut self.state, wall_us);
+            blocking::time_out(&mut self.state, now_ms);
         }
-        tracking::broadcast(&mut self.state);
+        self.resume_all(wall_us);
+        // SCRIPT KILL may have been among that.
+        busy::end_if_over(&mut self.state, wall_us);
+        self.resume_all(wall_us);
         if self.state.is_asleep(wall_us) {
             return;
         }
-        repl::master::ask_for_acks(&mut self.state);
-        self.connect_if_due(wall_us, effects);
-        if self.state.writes_to_disk() {
+        if self.state.busy.is_none() {
+            tracking::broadcast(&mut self.state);
+            repl::master::ask_for_acks(&mut self.state);
+            self.connect_if_due(wall_us, effects);
+        }
+        if self.state.writes_to_disk()
+            && (self.state.busy.is_none() || self.state.shut_down.is_some())
+        {
             let writes = persist::writes(&mut self.state, wall_us);
             effects.extend(writes.into_iter().map(Effect::Disk));
         }
@@ -282,8 +305,23 @@ impl Node {
             self.inputs.remove(&conn);
             effects.push(Effect::Close { conn });
         }
-        if self.state.shut_down {
+        if self.state.shut_down.is_some() {
             effects.push(Effect::Exit);
+        }
+    }
+
+    /// Goes on with those who have waited.
+    fn resume_all(&mut self, wall_us: u64) {
+        while !self.state.is_asleep(wall_us)
+            && let Some(id) = self.state.waiting.resumed.pop_front()
+        {
+            // It may have been killed meanwhile.
+            if let Some(input) = self.inputs.get_mut(&ConnId(id))
+                && self.state.clients.contains_key(&id)
+            {
+                input.resume(&mut self.state, id, wall_us);
+                self.state.stirred.push(id);
+            }
         }
     }
 
@@ -298,6 +336,9 @@ impl Node {
     }
 
     fn send(&mut self, conn: ConnId, effects: &mut Vec<Effect>) {
+        if busy::holds_back(&self.state, conn.0) {
+            return;
+        }
         let Some(session) = self.state.clients.get_mut(&conn.0) else {
             return;
         };
@@ -362,7 +403,9 @@ impl Parser {
 /// Whether a connection's next request may be handled; one that has ended has none.
 fn may_go_on(state: &State, client: u64) -> bool {
     let free = |session: &Session| session.is_free();
-    state.clients.get(&client).is_some_and(free) && !replica::is_in_handshake(state, client)
+    state.clients.get(&client).is_some_and(free)
+        && !replica::is_in_handshake(state, client)
+        && !busy::holds_back(state, client)
 }
 
 /// Processes a request, and serves who waited for what it did.
@@ -371,7 +414,9 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
         return Processed::Done;
     }
     let processed = dispatch::process(state, client, args, wall_us);
-    blocking::serve(state, wall_us);
-    propagate::flush(state, Unit::Whole);
+    if state.busy.is_none() {
+        blocking::serve(state, wall_us);
+        propagate::flush(state, Unit::Whole);
+    }
     processed
 }

@@ -28,6 +28,9 @@ pub enum DiskWrite {
     Rewrite(Bytes),
     /// Replace the snapshot by this one, durably.
     Snapshot(Bytes),
+    /// Replace the configuration file, durably: names and values of parameters, as
+    /// [`Node::configure`](super::Node::configure) takes them.
+    Config(Vec<(String, String)>),
 }
 
 /// What the disk has when the node starts; an empty file is none.
@@ -37,6 +40,8 @@ pub struct Files {
     pub aof: Vec<u8>,
     /// The last snapshot.
     pub snapshot: Vec<u8>,
+    /// The configuration file, once CONFIG REWRITE has written it.
+    pub config: Option<Vec<(String, String)>>,
 }
 
 /// What is to be written, and what was.
@@ -78,9 +83,18 @@ pub(super) fn rewrite(state: &mut State) {
         persist.buffer.clear();
         persist.selected = false;
         persist.unsynced = false;
-        let snapshot = rdb::save(&state.db);
+        let snapshot = rdb::save(&state.db, &state.functions);
         persist.writes.push(DiskWrite::Rewrite(snapshot));
     }
+}
+
+/// `rewriteConfig`: the parameters as they are, and whom the server follows.
+pub(super) fn save_config(state: &mut State) {
+    let mut lines = state.config.lines();
+    if let Some(link) = state.repl.link() {
+        lines.push(("replicaof".into(), format!("{} {}", link.host, link.port)));
+    }
+    state.persist.writes.push(DiskWrite::Config(lines));
 }
 
 /// `beforeSleep`: what is to be written before anybody is answered.
@@ -96,8 +110,8 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     if persist.unsynced {
         let now = match state.config.append_fsync() {
             Fsync::Always => true,
-            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down,
-            Fsync::No => state.shut_down,
+            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down.is_some(),
+            Fsync::No => state.shut_down.is_some(),
         };
         // A clock that was set back does not put the next sync off.
         persist.synced_s = persist.synced_s.min(now_s);
@@ -107,12 +121,27 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
             writes.push(DiskWrite::Fsync);
         }
     }
-    if due || state.shut_down && state.saves_on_shutdown() {
+    let saves = match state.shut_down {
+        None => due,
+        Some(saving) => state.saves_on_shutdown(saving),
+    };
+    if saves {
         state.persist.saved_dirty = state.db.effects.dirty;
         state.persist.saved_s = now_s;
-        writes.push(DiskWrite::Snapshot(rdb::save(&state.db)));
+        writes.push(DiskWrite::Snapshot(rdb::save(&state.db, &state.functions)));
     }
     writes
+}
+
+/// Whether SHUTDOWN takes a snapshot.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Saving {
+    /// If there are save points.
+    AsConfigured,
+    /// SAVE.
+    Always,
+    /// NOSAVE.
+    Never,
 }
 
 /// When to make durable.
@@ -143,7 +172,10 @@ impl State {
 
     /// Whether there may be anything to write.
     pub(super) fn writes_to_disk(&self) -> bool {
-        self.config.append_only() || self.config.save_points().next().is_some()
+        self.config.append_only()
+            || self.config.save_points().next().is_some()
+            || !self.persist.writes.is_empty()
+            || self.shut_down == Some(Saving::Always)
     }
 
     fn save_is_due(&self, now_s: u64) -> bool {
@@ -156,8 +188,12 @@ impl State {
                 .any(|point| changes >= point.changes && elapsed_s > point.seconds)
     }
 
-    fn saves_on_shutdown(&self) -> bool {
-        self.config.save_points().next().is_some()
+    fn saves_on_shutdown(&self, saving: Saving) -> bool {
+        match saving {
+            Saving::AsConfigured => self.config.save_points().next().is_some(),
+            Saving::Always => true,
+            Saving::Never => false,
+        }
     }
 }
 
@@ -165,6 +201,7 @@ impl State {
 /// snapshot. A command that is not whole at the end of the file is left out
 /// (`aof-load-truncated yes`); a snapshot that cannot be read counts as none.
 pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
+    state.config.has_file |= files.config.is_some();
     state.persist.saved_s = wall_us / 1_000_000;
     state.persist.synced_s = wall_us / 1_000_000;
     let file = match state.config.append_only() {
@@ -173,16 +210,17 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     };
     let mut rest = &file[..];
     if rdb::is_snapshot(rest)
-        && let Ok((entries, len)) = rdb::load_prefix(rest)
+        && let Ok(snapshot) = rdb::load(rest)
     {
         let now_ms = (wall_us / 1000) as i64;
-        for (key, entry) in entries {
+        for (key, entry) in snapshot.entries {
             // `rdbLoadRio`: time went on while the server was down.
             if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
                 state.db.load(key, entry);
             }
         }
-        rest = &rest[len..];
+        state.functions = snapshot.functions;
+        rest = &rest[snapshot.len..];
     }
     replay(state, rest, wall_us);
     state.db.effects.clear();

@@ -1,17 +1,34 @@
-//! Snapshots: the RDB format (`src/rdb.c`), as much of it as our own data needs.
+//! Snapshots: the RDB format (`src/rdb.c`).
 //!
 //! Every value is written in the plain form of its type, which any Redis since 2.8
-//! reads. Only these forms are read back, so a snapshot that a real server made, with
-//! its compact forms, is refused.
+//! reads. What is read is whatever 7.0 writes of the types that a node has: `compact`
+//! and `lzf` are its forms that save memory.
+
+mod compact;
+mod lzf;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::db::{Db, Entry};
+use super::functions::{Collision, Functions};
 use super::value::{Hash, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
 const MAGIC: &[u8] = b"REDIS0010";
+/// As a number.
+pub(super) const VERSION: u16 = 10;
+/// `RDB_OPCODE_FUNCTION2`: the text of a library.
+pub(super) const FUNCTION: u8 = 0xf5;
+
+/// How recently a key was used: so many seconds ago, or how often.
+const IDLE_S: u8 = 0xf8;
+const FREQUENCY: u8 = 0xf9;
+/// A name and a value, for information.
+const AUX: u8 = 0xfa;
+/// How many keys come, and how many have a time to live.
+const SIZES: u8 = 0xfb;
 const EXPIRES_AT_MS: u8 = 0xfc;
+const EXPIRES_AT_S: u8 = 0xfd;
 const SELECT_DB: u8 = 0xfe;
 const END: u8 = 0xff;
 
@@ -21,10 +38,28 @@ const SET: u8 = 2;
 const HASH: u8 = 4;
 /// Sorted sets with binary scores.
 const ZSET: u8 = 5;
+const SET_INTSET: u8 = 11;
+const HASH_LISTPACK: u8 = 16;
+const ZSET_LISTPACK: u8 = 17;
+/// Listpacks, and elements that are too large for one.
+const LIST_QUICKLIST: u8 = 18;
+/// Since 7.2.
+const SET_LISTPACK: u8 = 20;
+
+/// What a part of a quicklist is: one element, or a listpack.
+const PLAIN: usize = 1;
+const PACKED: usize = 2;
+
+/// How a text is written if not as its length and its bytes.
+const INT8: u8 = 0xc0;
+const INT16: u8 = 0xc1;
+const INT32: u8 = 0xc2;
+const LZF: u8 = 0xc3;
 
 /// Everything that is there, keys whose time is over included.
-pub(super) fn save(db: &Db) -> Bytes {
+pub(super) fn save(db: &Db, functions: &Functions) -> Bytes {
     let mut out = BytesMut::from(MAGIC);
+    write_functions(functions, &mut out);
     out.put_slice(&[SELECT_DB, 0]);
     for (key, entry) in db.iter_all() {
         if let Some(when) = entry.expires_at_ms {
@@ -37,6 +72,14 @@ pub(super) fn save(db: &Db) -> Bytes {
     // No checksum: as with `rdbchecksum no`.
     out.put_u64_le(0);
     out.freeze()
+}
+
+/// The texts of the libraries.
+pub(super) fn write_functions(functions: &Functions, out: &mut BytesMut) {
+    for library in functions.libraries() {
+        out.put_u8(FUNCTION);
+        write_string(&library.code, out);
+    }
 }
 
 fn write_entry(key: &[u8], value: &Value, out: &mut BytesMut) {
@@ -109,32 +152,62 @@ pub(super) fn is_snapshot(file: &[u8]) -> bool {
 }
 
 /// What a snapshot holds.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    /// Every key.
+    pub(super) entries: Vec<(Bytes, Entry)>,
+    /// The libraries of functions.
+    pub(super) functions: Functions,
+    /// The length of the snapshot, after which more may come.
+    pub(super) len: usize,
+}
+
+/// Reads a snapshot from the start of a file.
 ///
 /// # Errors
 ///
-/// It is cut short, or has something that [`save`] does not write.
-pub(super) fn load(snapshot: &[u8]) -> Result<Vec<(Bytes, Entry)>, Unreadable> {
-    load_prefix(snapshot).map(|(entries, _)| entries)
-}
-
-/// As [`load`], with the length of the snapshot, after which more may come.
-pub(super) fn load_prefix(file: &[u8]) -> Result<(Vec<(Bytes, Entry)>, usize), Unreadable> {
+/// It is cut short, or has something that no node holds: another database, a stream.
+pub(super) fn load(file: &[u8]) -> Result<Snapshot, Unreadable> {
     let mut reader = Reader(file);
-    if reader.take(MAGIC.len())? != MAGIC {
+    let version = reader.take(MAGIC.len())?.strip_prefix(b"REDIS");
+    // A later version may have forms that are not known, and is refused when one comes.
+    if !version.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)) {
         return Err(Unreadable);
     }
-    let mut entries = Vec::new();
+    let mut snapshot = Snapshot::default();
     let mut expires_at_ms = None;
     loop {
         match reader.byte()? {
-            EXPIRES_AT_MS => expires_at_ms = Some(i64::from_le_bytes(reader.eight()?)),
-            SELECT_DB => drop(reader.len()?),
+            EXPIRES_AT_MS => expires_at_ms = Some(i64::from_le_bytes(reader.bytes()?)),
+            EXPIRES_AT_S => {
+                expires_at_ms = Some(i64::from(i32::from_le_bytes(reader.bytes()?)) * 1000);
+            }
+            SELECT_DB => {
+                if reader.len()? != 0 {
+                    return Err(Unreadable);
+                }
+            }
+            AUX => {
+                reader.string()?;
+                reader.string()?;
+            }
+            SIZES => {
+                reader.len()?;
+                reader.len()?;
+            }
+            IDLE_S => drop(reader.len()?),
+            FREQUENCY => drop(reader.byte()?),
+            FUNCTION => {
+                let code = reader.string()?;
+                let loaded = snapshot.functions.load(&code, Collision::Refuse);
+                loaded.map_err(|_| Unreadable)?;
+            }
             END => break,
             kind => {
                 let key = reader.string()?;
                 let value = reader.value(kind)?;
                 let expires_at_ms = expires_at_ms.take();
-                entries.push((
+                snapshot.entries.push((
                     key,
                     Entry {
                         value,
@@ -144,12 +217,14 @@ pub(super) fn load_prefix(file: &[u8]) -> Result<(Vec<(Bytes, Entry)>, usize), U
             }
         }
     }
-    reader.eight()?;
-    Ok((entries, file.len() - reader.0.len()))
+    // The checksum.
+    reader.take(8)?;
+    snapshot.len = file.len() - reader.0.len();
+    Ok(snapshot)
 }
 
 /// What is left to read.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], Unreadable> {
@@ -158,12 +233,12 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    fn byte(&mut self) -> Result<u8, Unreadable> {
+    pub(super) fn byte(&mut self) -> Result<u8, Unreadable> {
         self.take(1).map(|bytes| bytes[0])
     }
 
-    fn eight(&mut self) -> Result<[u8; 8], Unreadable> {
-        self.take(8)?.try_into().map_err(|_| Unreadable)
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+        self.take(N)?.try_into().map_err(|_| Unreadable)
     }
 
     fn len(&mut self) -> Result<usize, Unreadable> {
@@ -171,56 +246,116 @@ impl<'a> Reader<'a> {
         Ok(match first {
             0..0x40 => usize::from(first),
             0x40..0x80 => usize::from(first & 0x3f) << 8 | usize::from(self.byte()?),
-            0x80 => {
-                let four = self.take(4)?.try_into().map_err(|_| Unreadable)?;
-                u32::from_be_bytes(four) as usize
-            }
-            0x81 => u64::from_be_bytes(self.eight()?) as usize,
+            0x80 => u32::from_be_bytes(self.bytes()?) as usize,
+            0x81 => u64::from_be_bytes(self.bytes()?) as usize,
             _ => return Err(Unreadable),
         })
     }
 
-    fn string(&mut self) -> Result<Bytes, Unreadable> {
-        let len = self.len()?;
-        self.take(len).map(Bytes::copy_from_slice)
+    /// A text in whatever form it was written.
+    pub(super) fn string(&mut self) -> Result<Bytes, Unreadable> {
+        let encoding = self.0.first().copied().filter(|first| *first >= INT8);
+        if encoding.is_none() {
+            let len = self.len()?;
+            return self.take(len).map(Bytes::copy_from_slice);
+        }
+        Ok(match self.byte()? {
+            INT8 => compact::integer(i8::from_le_bytes(self.bytes()?).into()),
+            INT16 => compact::integer(i16::from_le_bytes(self.bytes()?).into()),
+            INT32 => compact::integer(i32::from_le_bytes(self.bytes()?).into()),
+            LZF => {
+                let (compressed_len, len) = (self.len()?, self.len()?);
+                lzf::decompress(self.take(compressed_len)?, len)?.into()
+            }
+            _ => return Err(Unreadable),
+        })
     }
 
     fn value(&mut self, kind: u8) -> Result<Value, Unreadable> {
-        if kind == STRING {
-            return self.string().map(Value::String);
-        }
-        let len = self.len()?;
         Ok(match kind {
+            STRING => Value::String(self.string()?),
             LIST => {
-                let items: Result<List, _> = (0..len).map(|_| self.string()).collect();
+                let items: Result<List, _> = (0..self.len()?).map(|_| self.string()).collect();
                 Value::List(items?)
             }
+            LIST_QUICKLIST => Value::List(self.quicklist()?),
             SET => {
-                let mut set = Set::default();
-                for _ in 0..len {
-                    set.add(&self.string()?);
-                }
-                Value::Set(set)
+                let members: Result<Vec<_>, _> = (0..self.len()?).map(|_| self.string()).collect();
+                set(&members?)
             }
+            SET_INTSET => set(&compact::intset(&self.string()?)?),
+            SET_LISTPACK => set(&self.listpack()?),
             HASH => {
                 let mut hash = Hash::default();
-                for _ in 0..len {
+                for _ in 0..self.len()? {
                     let field = self.string()?;
                     hash.set(&field, self.string()?);
                 }
                 Value::Hash(hash)
             }
+            HASH_LISTPACK => {
+                let mut hash = Hash::default();
+                for (field, value) in pairs(&self.listpack()?)? {
+                    hash.set(field, value.clone());
+                }
+                Value::Hash(hash)
+            }
             ZSET => {
                 let mut zset = Zset::default();
-                for _ in 0..len {
+                for _ in 0..self.len()? {
                     let member = self.string()?;
-                    zset.set(&member, f64::from_le_bytes(self.eight()?));
+                    zset.set(&member, f64::from_le_bytes(self.bytes()?));
+                }
+                Value::Zset(zset)
+            }
+            ZSET_LISTPACK => {
+                let mut zset = Zset::default();
+                for (member, score) in pairs(&self.listpack()?)? {
+                    zset.set(member, number(score)?);
                 }
                 Value::Zset(zset)
             }
             _ => return Err(Unreadable),
         })
     }
+
+    fn listpack(&mut self) -> Result<Vec<Bytes>, Unreadable> {
+        compact::listpack(&self.string()?)
+    }
+
+    fn quicklist(&mut self) -> Result<List, Unreadable> {
+        let mut list = List::new();
+        for _ in 0..self.len()? {
+            match self.len()? {
+                PLAIN => list.push_back(self.string()?),
+                PACKED => list.extend(self.listpack()?),
+                _ => return Err(Unreadable),
+            }
+        }
+        Ok(list)
+    }
+}
+
+fn set(members: &[Bytes]) -> Value {
+    let mut set = Set::default();
+    for member in members {
+        set.add(member);
+    }
+    Value::Set(set)
+}
+
+/// What comes in turns.
+fn pairs(elements: &[Bytes]) -> Result<impl Iterator<Item = (&Bytes, &Bytes)>, Unreadable> {
+    let pairs = elements.chunks_exact(2);
+    match pairs.remainder() {
+        [] => Ok(pairs.map(|pair| (&pair[0], &pair[1]))),
+        _ => Err(Unreadable),
+    }
+}
+
+fn number(text: &[u8]) -> Result<f64, Unreadable> {
+    let number = std::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
+    number.filter(|n: &f64| !n.is_nan()).ok_or(Unreadable)
 }
 
 #[cfg(test)]
@@ -256,9 +391,9 @@ mod tests {
                 },
             );
         }
-        let snapshot = save(&db);
+        let snapshot = save(&db, &Functions::default());
         let mut again = Db::default();
-        for (key, entry) in load(&snapshot).expect("it is whole") {
+        for (key, entry) in load(&snapshot).expect("it is whole").entries {
             again.load(key, entry);
         }
         assert_eq!(format!("{:?}", again.iter_all().collect::<Vec<_>>()), {

@@ -22,8 +22,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis it is chance, and changes from server to server. A run has to be repeatable.",
     ),
     (
-        "A key that nobody looked at from its end until the node's clock stepped back may be there again. The active expiry cycle goes round the keys by name and takes no time.",
-        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. Redis goes round a hash table.",
+        "A key that nobody looked at from its end until the node's clock stepped back may be there again. An active expiry cycle deletes every key whose time is over, in the order of their times, and takes no time.",
+        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. (A served node does them all.) Redis looks at samples of a hash table, and leaves up to a tenth of what is over its time for later.",
     ),
     (
         "While `CLIENT PAUSE` is on, expired keys are deleted as ever.",
@@ -78,11 +78,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients ask for little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type, and only these forms are read: a real server can follow a node, but a node cannot follow a real server that has more than strings. `WAITAOF` and `BGSAVE` are unknown.",
+        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions, of streams and of functions are not: a node that follows a server with any of these asks it again and again. `WAITAOF` and `BGSAVE` are unknown.",
         "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
     ),
     (
-        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes nothing.",
+        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes names and values of the parameters that were set, no text.",
         "Runs are short. A scenario says what a node is told when it starts.",
     ),
     (
@@ -90,8 +90,16 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis its last digits depend on the processor. A run has to be the same everywhere.",
     ),
     (
-        "A script ends with an error after 100 million instructions.",
-        "Redis lets it run on and answers others with `BUSY` after five seconds. In the node no time passes while a script runs.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million has no end. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, also if it would do so only later; what it publishes is out when the node first answers again.",
+        "A machine runs perhaps ten times as many, no two alike. Between two calls no time passes in a node: it runs the script to its end, and keeps what it did to itself until that is due.",
+    ),
+    (
+        "A script that loops in a coroutine can be killed.",
+        "In 7.0.15 it cannot: the server stays busy.",
+    ),
+    (
+        "`FUNCTION LIST` goes by name, and `FUNCTION DUMP` compresses nothing. A library that runs for more than five million instructions is not loaded.",
+        "In Redis the order is a hash table's, and the limit half a second.",
     ),
     (
         "A value that a script returns may nest 500 tables deep, and what `cmsgpack.unpack` reads 200.",
@@ -108,8 +116,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
 ];
 
 /// Families of Redis's commands that the node does not have.
-const ABSENT: &str = "streams, HyperLogLog, geography, bitmaps, functions, modules, cluster, \
-    replication, `SORT`, the algebra of sets and sorted sets (`SINTER`, `ZUNION`, …), `HRANDFIELD` and \
+const ABSENT: &str = "streams, HyperLogLog, geography, bitmaps, modules, cluster, `SORT`, the algebra of sets and sorted sets (`SINTER`, `ZUNION`, …), `HRANDFIELD` and \
     `ZRANDMEMBER`, `DUMP`, `RESTORE`, `MIGRATE`, `MOVE`, `SWAPDB`, `LCS`, `MONITOR`, and \
     what saves to disk.";
 

@@ -10,7 +10,7 @@ use super::session::MAX_OUT_BYTES;
 
 /// What a command answers.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// `+OK`.
     Status(Cow<'static, str>),
     Error(Error),
@@ -46,7 +46,7 @@ pub(super) enum Reply {
 
 /// The protocol that a client speaks, as HELLO chose.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) enum Resp {
+pub(crate) enum Resp {
     #[default]
     V2,
     V3,
@@ -54,7 +54,7 @@ pub(super) enum Resp {
 
 /// An error reply's text, code first: `ERR syntax error`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Error(Cow<'static, [u8]>);
+pub(crate) struct Error(Cow<'static, [u8]>);
 
 /// What a command function returns.
 pub(super) type Answer = Result<Reply, Error>;
@@ -64,7 +64,7 @@ impl Reply {
     pub(super) const OK: Reply = Reply::Status(Cow::Borrowed("OK"));
 
     /// A bulk string that copies its bytes.
-    pub(super) fn bulk(bytes: impl AsRef<[u8]>) -> Reply {
+    pub(crate) fn bulk(bytes: impl AsRef<[u8]>) -> Reply {
         Reply::Bulk(Bytes::copy_from_slice(bytes.as_ref()))
     }
 
@@ -85,7 +85,7 @@ impl Reply {
     pub(super) const NONE: Reply = Reply::Several(Vec::new());
 
     /// Appends the reply.
-    pub(super) fn encode(&self, resp: Resp, out: &mut BytesMut) {
+    pub(crate) fn encode(&self, resp: Resp, out: &mut BytesMut) {
         let aggregate = |out: &mut BytesMut, kind: u8, items: &[Reply]| {
             let kind = if resp == Resp::V3 { kind } else { b'*' };
             number_line(out, kind, items.len() as i64);
@@ -184,7 +184,7 @@ impl Error {
 
     /// An error with parts of the request in it. Line ends become spaces, as in
     /// `addReplyErrorFormat`, for a reply is one line.
-    pub(super) fn new(text: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(text: impl Into<Vec<u8>>) -> Self {
         let mut text: Vec<u8> = text.into();
         while text.last().is_some_and(|b| matches!(b, b'\r' | b'\n')) {
             text.pop();
@@ -198,7 +198,7 @@ impl Error {
     }
 
     /// The text, code first.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         &self.0
     }
 

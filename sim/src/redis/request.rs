@@ -21,7 +21,7 @@ const MAX_ARGS: i64 = i32::MAX as i64;
 /// Cuts requests from a connection's bytes. It goes on where it stopped: a request that
 /// arrives in a thousand pieces is read once.
 #[derive(Default)]
-pub(super) struct Parser {
+pub(crate) struct Parser {
     /// No request is complete before this many bytes are there, so do not look.
     needed: usize,
     /// The multibulk request whose start was read.
@@ -40,7 +40,7 @@ struct Begun {
 }
 
 /// What the bytes at the start of the query buffer are.
-pub(super) enum Parsed<'a> {
+pub(crate) enum Parsed<'a> {
     /// A multibulk request of `len` bytes. It may be empty: `*0\r\n` is.
     Multibulk { args: Vec<&'a [u8]>, len: usize },
     /// An inline command of `len` bytes. It may be empty: `\r\n` is.
@@ -53,7 +53,7 @@ pub(super) enum Parsed<'a> {
 
 impl Parser {
     /// Reads the request at the start of `input`.
-    pub(super) fn next<'a>(&mut self, input: &'a [u8]) -> Parsed<'a> {
+    pub(crate) fn next<'a>(&mut self, input: &'a [u8]) -> Parsed<'a> {
         if input.is_empty() || input.len() < self.needed {
             return Parsed::Incomplete;
         }
@@ -180,7 +180,7 @@ fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, Refusal> {
 
 /// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with
 /// escapes. `None` if a quote is not closed, or not followed by a space.
-fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+pub(super) fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut args = Vec::new();
     let mut rest = line;
     loop {

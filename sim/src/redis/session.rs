@@ -237,7 +237,8 @@ impl Session {
         };
     }
 
-    fn may_answer(&self) -> bool {
+    /// Whether replies are sent.
+    pub(super) fn may_answer(&self) -> bool {
         !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
     }
 

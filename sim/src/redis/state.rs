@@ -8,10 +8,12 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use super::active_expiry::ActiveExpiry;
 use super::blocking::Waiting;
+use super::busy::Busy;
 use super::config::Config;
 use super::db::Db;
+use super::functions::Functions;
 use super::pause::Pause;
-use super::persist::Persistence;
+use super::persist::{Persistence, Saving};
 use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
@@ -20,7 +22,7 @@ use super::session::{Closing, Replies, Session};
 use super::tracking::Caches;
 
 /// The Redis that the node is like in whatever can be seen of it.
-pub(super) const VERSION: &str = "7.0.15";
+pub(crate) const VERSION: &str = "7.0.15";
 
 /// The server.
 pub(super) struct State {
@@ -38,6 +40,11 @@ pub(super) struct State {
     pub(super) active_expiry: ActiveExpiry,
     /// The scripts that EVALSHA finds here.
     pub(super) scripts: BTreeMap<Sha, Bytes>,
+    pub(super) functions: Functions,
+    /// A script that takes its time.
+    pub(super) busy: Option<Busy>,
+    /// The script that runs, or ran last, called a command that writes.
+    pub(super) script_wrote: bool,
     /// Where the scripts' `math.random` is in its sequence.
     pub(super) random: Rand48,
     /// What RANDOMKEY, SPOP and SRANDMEMBER draw from.
@@ -54,11 +61,11 @@ pub(super) struct State {
     pub(super) stirred: Vec<u64>,
     /// Whose connection was ended at once.
     pub(super) killed: Vec<u64>,
-    /// DEBUG SLEEP: the server does nothing before this wall-clock time, in
+    /// DEBUG SLEEP, or a script: the server does nothing before this wall-clock time, in
     /// microseconds.
     pub(super) asleep_until_us: Option<u64>,
     /// SHUTDOWN was called.
-    pub(super) shut_down: bool,
+    pub(super) shut_down: Option<Saving>,
 }
 
 impl State {
@@ -77,6 +84,9 @@ impl State {
             pause: None,
             active_expiry: ActiveExpiry::new(seed),
             scripts: BTreeMap::new(),
+            functions: Functions::default(),
+            busy: None,
+            script_wrote: false,
             random: Rand48::default(),
             choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),
@@ -86,11 +96,11 @@ impl State {
             stirred: Vec::new(),
             killed: Vec::new(),
             asleep_until_us: None,
-            shut_down: false,
+            shut_down: None,
         }
     }
 
-    /// Whether DEBUG SLEEP holds the server still. Once it is over it is forgotten.
+    /// Whether DEBUG SLEEP or a script holds the server still. Once it is over it is forgotten.
     pub(super) fn is_asleep(&mut self, wall_us: u64) -> bool {
         self.asleep_until_us = self.asleep_until_us.filter(|until_us| wall_us < *until_us);
         self.asleep_until_us.is_some()

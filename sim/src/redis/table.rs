@@ -2,8 +2,8 @@
 
 use super::changes::Class;
 use super::cmd::{
-    auth, blocking, client, config, connection, debug, del, expire, get, incr, keys, multi, pubsub,
-    replication, script, server, set, tracking,
+    auth, blocking, client, config, connection, debug, del, expire, function, get, incr, keys,
+    multi, pubsub, replication, script, server, set, tracking,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -226,8 +226,11 @@ pub(super) static COMMANDS: &[Command] = &[
     command("expire", -3, &[Write, Fast], ONE, expire::expire),
     command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
     command("expiretime", 2, &[ReadOnly, Fast], ONE, expire::expiretime),
+    command("fcall", -3, &[NoScript, Stale, MovableKeys], NONE, function::fcall),
+    command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, function::fcall_ro),
     command("flushall", -1, &[Write], NONE, keys::flush),
     command("flushdb", -1, &[Write], NONE, keys::flush),
+    container("function", -2, FUNCTION),
     command("get", 2, &[ReadOnly, Fast], ONE, get::get),
     command("getdel", 2, &[Write, Fast], ONE, get::getdel),
     command("getex", -2, &[Write, Fast], ONE, getex::getex),
@@ -402,6 +405,18 @@ static CONFIG: &[Command] = &[
 ];
 
 #[rustfmt::skip]
+static FUNCTION: &[Command] = &[
+    command("function|delete", 3, &[Write, NoScript], NONE, function::delete),
+    command("function|dump", 2, &[NoScript], NONE, function::dump),
+    command("function|flush", -2, &[Write, NoScript], NONE, function::flush),
+    command("function|kill", 2, &[NoScript, AllowBusy], NONE, function::kill),
+    command("function|list", -2, &[NoScript], NONE, function::list),
+    command("function|load", -3, &[Write, DenyOom, NoScript], NONE, function::load),
+    command("function|restore", -3, &[Write, DenyOom, NoScript], NONE, function::restore),
+    command("function|stats", 2, &[NoScript, AllowBusy], NONE, function::stats),
+];
+
+#[rustfmt::skip]
 static PUBSUB: &[Command] = &[
     command("pubsub|channels", -2, &[PubSub, Loading, Stale], NONE, pubsub::channels),
     command("pubsub|numpat", 2, &[PubSub, Loading, Stale], NONE, pubsub::numpat),
@@ -448,8 +463,8 @@ static OBJECT: &[Command] = &[
 static SCRIPT: &[Command] = &[
     command("script|exists", -3, &[NoScript], NONE, script::exists),
     command("script|flush", -2, &[NoScript], NONE, script::flush),
-    command("script|kill", 2, &[NoScript], NONE, script::kill),
-    command("script|load", 3, &[NoScript], NONE, script::load),
+    command("script|kill", 2, &[NoScript, AllowBusy], NONE, script::kill),
+    command("script|load", 3, &[NoScript, Stale], NONE, script::load),
 ];
 
 const fn command(
@@ -487,8 +502,8 @@ mod tests {
     #[test]
     fn tables_are_sorted_and_so_every_name_is_found() {
         for table in [
-            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, LATENCY, MEMORY, SLOWLOG, OBJECT, PUBSUB,
-            SCRIPT,
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, FUNCTION, LATENCY, MEMORY, SLOWLOG, OBJECT,
+            PUBSUB, SCRIPT,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {

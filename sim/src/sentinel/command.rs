@@ -1,8 +1,6 @@
 //! What clients, and other sentinels, may ask.
 
 use bytes::{Bytes, BytesMut};
-use redis_protocol::resp2::encode::extend_encode;
-use redis_protocol::resp2::types::BytesFrame as Frame;
 
 use super::config::{Address, Monitor};
 use super::core::{ConnId, Effect};
@@ -12,22 +10,21 @@ use super::listing;
 use super::master::{Master, Who};
 use super::server::Sentinel;
 use crate::redis::glob;
+use crate::redis::reply::{Error, Reply, Resp};
+use crate::redis::state::VERSION;
 
 /// An answer; an error's text begins with its code.
-type Answer = Result<Frame, String>;
+type Answer = Result<Reply, String>;
+
+/// Answers what is no request, and ends the connection.
+pub(super) fn refuse(sentinel: &mut Sentinel, conn: ConnId, text: &str) {
+    answer(sentinel, conn, error(text));
+    sentinel.core.clients.remove(&conn);
+    sentinel.core.effects.push(Effect::Close { conn });
+}
 
 /// Serves one request.
-pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
-    let Some(words) = words_of(request) else {
-        answer(
-            sentinel,
-            conn,
-            error("ERR Protocol error: expected an array of strings"),
-        );
-        sentinel.core.clients.remove(&conn);
-        sentinel.core.effects.push(Effect::Close { conn });
-        return;
-    };
+pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
     let texts: Vec<&str> = words
         .iter()
         .map(|word| std::str::from_utf8(word).unwrap_or(""))
@@ -36,7 +33,9 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
         return;
     };
     let result = match (name.to_ascii_uppercase().as_str(), arguments) {
-        ("PING", []) if listens(sentinel, conn) => Ok(array(["pong", ""])),
+        ("PING", []) if listens(sentinel, conn) && !speaks_resp3(sentinel, conn) => {
+            Ok(array(["pong", ""]))
+        }
         ("PING", []) => Ok(status("PONG")),
         ("SENTINEL", [subcommand, rest @ ..]) => ask(sentinel, subcommand, rest),
         ("SUBSCRIBE" | "PSUBSCRIBE" | "UNSUBSCRIBE" | "PUNSUBSCRIBE", _) => {
@@ -45,13 +44,19 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
         }
         ("PUBLISH", [HELLO_CHANNEL, hello]) => {
             sentinel.take_hello(hello);
-            Ok(Frame::Integer(1))
+            Ok(Reply::Integer(1))
         }
         ("PUBLISH", [_, _]) => {
             Err("ERR Only HELLO messages are accepted by Sentinel instances.".into())
         }
+        ("HELLO", []) => Ok(hello(sentinel, conn)),
+        ("HELLO", [version, ..]) => match *version {
+            "2" => Ok(switch(sentinel, conn, Resp::V2)),
+            "3" => Ok(switch(sentinel, conn, Resp::V3)),
+            _ => Err("NOPROTO unsupported protocol version".into()),
+        },
         ("INFO", _) => Ok(bulk(listing::info(sentinel))),
-        ("ROLE", []) => Ok(Frame::Array(vec![
+        ("ROLE", []) => Ok(Reply::Array(vec![
             bulk("sentinel"),
             array(sentinel.masters.keys()),
         ])),
@@ -70,10 +75,37 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, request: &Frame) {
     answer(sentinel, conn, result.unwrap_or_else(|text| error(&text)));
 }
 
+/// `HELLO 2` and `HELLO 3`. A name and a password may follow, and matter to nobody here.
+fn switch(sentinel: &mut Sentinel, conn: ConnId, resp: Resp) -> Reply {
+    if let Some(client) = sentinel.core.clients.get_mut(&conn) {
+        client.resp = resp;
+    }
+    hello(sentinel, conn)
+}
+
+fn hello(sentinel: &Sentinel, conn: ConnId) -> Reply {
+    let client = sentinel.core.clients.get(&conn);
+    let proto = match client.map_or(Resp::V2, |client| client.resp) {
+        Resp::V2 => 2,
+        Resp::V3 => 3,
+    };
+    let fields = [
+        ("server", bulk("redis")),
+        ("version", bulk(VERSION)),
+        ("proto", Reply::Integer(proto)),
+        ("id", Reply::Integer(conn.0 as i64)),
+        ("mode", bulk("sentinel")),
+        ("modules", Reply::Array(Vec::new())),
+    ];
+    let pairs = fields.into_iter().map(|(name, value)| (bulk(name), value));
+    Reply::Map(pairs.collect())
+}
+
 /// Begins to monitor a master (`SENTINEL MONITOR`).
 pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
     let (name, quorum) = (settings.name.clone(), settings.quorum);
     let master = Master::new(settings, sentinel.core.now_ms);
+    sentinel.core.unsaved = true;
     let what = master.describe(&Who::Master);
     sentinel
         .core
@@ -87,31 +119,32 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
     match (subcommand.to_ascii_lowercase().as_str(), arguments) {
         ("get-master-addr-by-name", [name]) => {
             let address = masters.get(*name).map(Master::current_address);
-            // In RESP2 "no array" is `*-1`, which the frame type lacks.
-            Ok(address.map_or(Frame::Null, |a| array([a.host.clone(), a.port.to_string()])))
+            Ok(address.map_or(Reply::NilArray, |a| {
+                array([a.host.clone(), a.port.to_string()])
+            }))
         }
-        ("masters", []) => Ok(Frame::Array(
+        ("masters", []) => Ok(Reply::Array(
             masters
                 .values()
-                .map(|master| array(listing::master(core, master)))
+                .map(|master| map(listing::master(core, master)))
                 .collect(),
         )),
-        ("master", [name]) => Ok(array(listing::master(core, find(masters.get(*name))?))),
+        ("master", [name]) => Ok(map(listing::master(core, find(masters.get(*name))?))),
         ("replicas" | "slaves", [name]) => {
             let master = find(masters.get(*name))?;
             let listed = master
                 .replicas
                 .values()
-                .map(|r| array(listing::replica(core, master, r)));
-            Ok(Frame::Array(listed.collect()))
+                .map(|r| map(listing::replica(core, master, r)));
+            Ok(Reply::Array(listed.collect()))
         }
         ("sentinels", [name]) => {
             let master = find(masters.get(*name))?;
             let listed = master
                 .peers
                 .values()
-                .map(|peer| array(listing::peer(core, peer)));
-            Ok(Frame::Array(listed.collect()))
+                .map(|peer| map(listing::peer(core, peer)));
+            Ok(Reply::Array(listed.collect()))
         }
         ("myid", []) => Ok(bulk(core.run_id.clone())),
         ("ckquorum", [name]) => quorum(find(masters.get(*name))?),
@@ -127,22 +160,22 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                 .values_mut()
                 .find(|master| master.server.address == address);
             let Some(master) = master else {
-                return Ok(Frame::Array(vec![
-                    Frame::Integer(0),
+                return Ok(Reply::Array(vec![
+                    Reply::Integer(0),
                     bulk("*"),
-                    Frame::Integer(0),
+                    Reply::Integer(0),
                 ]));
             };
             let is_down = core.tilt_since_ms.is_none() && master.server.is_down;
-            let vote = match *candidate {
-                "*" => None,
+            let (leader, epoch) = match *candidate {
+                "*" => (None, 0),
                 candidate => master.vote_for(core, epoch, candidate),
             };
-            let (leader, epoch) = vote.unwrap_or(("*".to_owned(), 0));
-            Ok(Frame::Array(vec![
-                Frame::Integer(is_down.into()),
+            let leader = leader.unwrap_or_else(|| "*".to_owned());
+            Ok(Reply::Array(vec![
+                Reply::Integer(is_down.into()),
                 bulk(leader),
-                Frame::Integer(epoch as i64),
+                Reply::Integer(epoch as i64),
             ]))
         }
         ("failover", [name]) => {
@@ -158,6 +191,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
         }
         ("set", [name, options @ ..]) if !options.is_empty() && options.len() % 2 == 0 => {
             let master = find(masters.get_mut(*name))?;
+            core.unsaved = true;
             for pair in options.chunks_exact(2) {
                 set(master, pair[0], pair[1])?;
                 let what = master.describe(&Who::Master);
@@ -183,6 +217,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
         }
         ("remove", [name]) => {
             let mut master = find(masters.remove(*name))?;
+            core.unsaved = true;
             core.event("-monitor", master.describe(&Who::Master));
             disconnect(core, &mut master);
             Ok(status("OK"))
@@ -194,11 +229,12 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                     disconnect(core, master);
                     master.peers.clear();
                     master.forget_servers(core);
+                    core.unsaved = true;
                     core.event("+reset-master", master.describe(&Who::Master));
                     count += 1;
                 }
             }
-            Ok(Frame::Integer(count))
+            Ok(Reply::Integer(count))
         }
         _ => Err(format!(
             "ERR unknown subcommand or wrong number of arguments for '{subcommand}'. Try SENTINEL HELP."
@@ -267,6 +303,11 @@ fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn speaks_resp3(sentinel: &Sentinel, conn: ConnId) -> bool {
+    let client = sentinel.core.clients.get(&conn);
+    client.is_some_and(|client| client.resp == Resp::V3)
+}
+
 fn listens(sentinel: &Sentinel, conn: ConnId) -> bool {
     let client = sentinel.core.clients.get(&conn);
     client.is_some_and(|client| client.channels.len() + client.patterns.len() > 0)
@@ -299,10 +340,10 @@ fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Byte
     }
     let others = client.channels.len() + client.patterns.len() - counts.last().unwrap_or(&0);
     for (name, count) in names.into_iter().zip(counts) {
-        let count = Frame::Integer((count + others) as i64);
-        replies.push(Frame::Array(vec![
+        let count = Reply::Integer((count + others) as i64);
+        replies.push(Reply::Push(vec![
             bulk(command.clone()),
-            Frame::BulkString(name),
+            Reply::Bulk(name),
             count,
         ]));
     }
@@ -313,7 +354,7 @@ fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Byte
             )),
             false => {
                 let left = (client.channels.len() + client.patterns.len()) as i64;
-                Frame::Array(vec![bulk(command), Frame::Null, Frame::Integer(left)])
+                Reply::Push(vec![bulk(command), Reply::Nil, Reply::Integer(left)])
             }
         };
         replies.push(reply);
@@ -323,43 +364,33 @@ fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Byte
     }
 }
 
-fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Frame) {
-    let bytes = match reply {
-        // The only command that answers nothing at all answers no array.
-        Frame::Null => Bytes::from_static(b"*-1\r\n"),
-        reply => {
-            let mut out = BytesMut::new();
-            // Cannot fail: the buffer grows, and every frame can be encoded.
-            let _ = extend_encode(&mut out, &reply, false);
-            out.freeze()
-        }
-    };
+fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Reply) {
+    let client = sentinel.core.clients.get(&conn);
+    let resp = client.map_or(Resp::V2, |client| client.resp);
+    let mut out = BytesMut::new();
+    reply.encode(resp, &mut out);
+    let bytes = out.freeze();
     sentinel.core.effects.push(Effect::Reply { conn, bytes });
 }
 
-fn words_of(request: &Frame) -> Option<Vec<Bytes>> {
-    let Frame::Array(items) = request else {
-        return None;
-    };
-    let words = items.iter().map(|item| match item {
-        Frame::BulkString(word) => Some(word.clone()),
-        _ => None,
-    });
-    words.collect()
+fn status(text: &str) -> Reply {
+    Reply::Status(text.to_owned().into())
 }
 
-fn status(text: &str) -> Frame {
-    Frame::SimpleString(Bytes::copy_from_slice(text.as_bytes()))
+fn error(text: &str) -> Reply {
+    Error::new(text).into()
 }
 
-fn error(text: &str) -> Frame {
-    Frame::Error(text.into())
+fn bulk(text: impl AsRef<str>) -> Reply {
+    Reply::bulk(text.as_ref())
 }
 
-fn bulk(text: impl AsRef<str>) -> Frame {
-    Frame::BulkString(Bytes::copy_from_slice(text.as_ref().as_bytes()))
+fn array<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Reply {
+    Reply::Array(words.into_iter().map(bulk).collect())
 }
 
-fn array<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Frame {
-    Frame::Array(words.into_iter().map(bulk).collect())
+/// Names and values in turn.
+fn map(fields: Vec<String>) -> Reply {
+    let pairs = fields.chunks_exact(2);
+    Reply::Map(pairs.map(|two| (bulk(&two[0]), bulk(&two[1]))).collect())
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::file::SentinelFile;
+
 /// Where a server can be reached. A sentinel compares hosts as texts, as Redis does
 /// with `resolve-hostnames` and `announce-hostnames` on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +27,8 @@ pub struct SentinelConfig {
     pub announce: Address,
     /// What it monitors at first.
     pub monitor: Vec<Monitor>,
+    /// What it has written to its configuration file before; then `monitor` is history.
+    pub file: Option<SentinelFile>,
     /// Draws a number in 0..n: the sentinel's run id, the delay before an election of
     /// its own, the jitter of its timer.
     pub random: Box<dyn FnMut(u64) -> u64>,

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use super::config::Address;
-use super::link::{self, Link};
+use super::file::SentinelFile;
+use super::link::Link;
 use crate::redis::glob;
+use crate::redis::reply::{Reply, Resp};
+use crate::redis::request::Parser;
 
 /// A connection that the sentinel opened. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +53,8 @@ pub enum Effect {
         /// The connection.
         conn: ConnId,
     },
+    /// Write the configuration file, durably, before anything that comes after this.
+    Write(SentinelFile),
     /// An event for the log; subscribers have been told by [`Effect::Reply`].
     Event(Notice),
 }
@@ -74,6 +79,8 @@ pub(super) struct Core {
     /// Since when it only watches, because its clock jumped or its timer was late.
     pub(super) tilt_since_ms: Option<i64>,
     pub(super) effects: Vec<Effect>,
+    /// Something changed that the configuration file says.
+    pub(super) unsaved: bool,
     pub(super) clients: BTreeMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
     next_link: u64,
@@ -83,6 +90,8 @@ pub(super) struct Core {
 #[derive(Default)]
 pub(super) struct Client {
     pub(super) inbound: BytesMut,
+    pub(super) parser: Parser,
+    pub(super) resp: Resp,
     pub(super) channels: Vec<Bytes>,
     pub(super) patterns: Vec<Bytes>,
 }
@@ -99,6 +108,8 @@ impl Core {
             epoch: 0,
             tilt_since_ms: None,
             effects: Vec::new(),
+            // A sentinel that starts writes its id down.
+            unsaved: true,
             clients: BTreeMap::new(),
             random,
             next_link: 1,
@@ -109,21 +120,20 @@ impl Core {
     pub(super) fn event(&mut self, channel: &'static str, text: impl Into<String>) {
         let text = text.into();
         for (conn, client) in &self.clients {
-            let direct = client.channels.iter().any(|c| c == channel.as_bytes());
-            let message = [&b"message"[..], channel.as_bytes(), text.as_bytes()];
-            let matching = client
-                .patterns
-                .iter()
-                .filter(|pattern| glob::matches(pattern, channel.as_bytes()));
-            let by_pattern = matching.map(|pattern| {
-                link::encode(&[b"pmessage", pattern, channel.as_bytes(), text.as_bytes()])
-            });
-            for bytes in direct
-                .then(|| link::encode(&message))
-                .into_iter()
-                .chain(by_pattern)
-            {
-                self.effects.push(Effect::Reply { conn: *conn, bytes });
+            let name = channel.as_bytes();
+            let mut out = BytesMut::new();
+            if client.channels.iter().any(|known| known == name) {
+                push(client.resp, &[b"message", name, text.as_bytes()], &mut out);
+            }
+            for pattern in &client.patterns {
+                if glob::matches(pattern, name) {
+                    let words = [b"pmessage", &pattern[..], name, text.as_bytes()];
+                    push(client.resp, &words, &mut out);
+                }
+            }
+            if !out.is_empty() {
+                let (conn, bytes) = (*conn, out.freeze());
+                self.effects.push(Effect::Reply { conn, bytes });
             }
         }
         self.effects.push(Effect::Event(Notice { channel, text }));
@@ -157,4 +167,9 @@ impl Core {
     pub(super) fn desync_ms(&mut self) -> i64 {
         (self.random)(1000) as i64
     }
+}
+
+/// A message to a subscriber.
+fn push(resp: Resp, words: &[&[u8]], out: &mut BytesMut) {
+    Reply::Push(words.iter().map(Reply::bulk).collect()).encode(resp, out);
 }

@@ -84,18 +84,19 @@ impl Master {
         }
     }
 
-    /// Votes for the first sentinel that asks in an epoch; returns the vote given last
-    /// (`sentinelVoteLeader`).
+    /// Votes for the first sentinel that asks in an epoch; returns the vote given last, and
+    /// its epoch (`sentinelVoteLeader`). One that was started again knows the epoch only.
     pub(super) fn vote_for(
         &mut self,
         core: &mut Core,
         epoch: u64,
         candidate: &str,
-    ) -> Option<(String, u64)> {
+    ) -> (Option<String>, u64) {
         self.see_epoch(core, epoch);
         if self.vote_epoch < epoch && core.epoch <= epoch {
             self.vote = Some(candidate.to_owned());
             self.vote_epoch = core.epoch;
+            core.unsaved = true;
             core.event(
                 "+vote-for-leader",
                 format!("{candidate} {}", self.vote_epoch),
@@ -105,13 +106,14 @@ impl Master {
                 self.failover_began_ms = core.now_ms + core.desync_ms();
             }
         }
-        Some((self.vote.clone()?, self.vote_epoch))
+        (self.vote.clone(), self.vote_epoch)
     }
 
     /// A greater epoch than any before.
     pub(super) fn see_epoch(&mut self, core: &mut Core, epoch: u64) {
         if epoch > core.epoch {
             core.epoch = epoch;
+            core.unsaved = true;
             core.event("+new-epoch", epoch.to_string());
         }
     }
@@ -130,7 +132,7 @@ impl Master {
             Some((leading, _)) => leading.to_owned(),
             None => core.run_id.clone(),
         };
-        if let Some((vote, vote_epoch)) = self.vote_for(core, epoch, &candidate)
+        if let (Some(vote), vote_epoch) = self.vote_for(core, epoch, &candidate)
             && vote_epoch == epoch
         {
             *votes.entry(vote).or_default() += 1;

@@ -67,6 +67,7 @@ impl Master {
     /// Begins a failover (`sentinelStartFailover`).
     pub(super) fn start_failover(&mut self, core: &mut Core, reason: Reason) {
         core.epoch += 1;
+        core.unsaved = true;
         self.failover = Some(Failover {
             stage: Stage::WaitStart,
             epoch: core.epoch,
@@ -156,6 +157,7 @@ impl Master {
             self.config_epoch = failover.epoch;
         }
         self.enter(core, Stage::ReconfReplicas);
+        core.unsaved = true;
         core.event(
             "+promoted-slave",
             self.describe(&Who::Replica(address.clone())),

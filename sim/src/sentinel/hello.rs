@@ -3,7 +3,6 @@
 
 use super::config::Address;
 use super::core::Core;
-use super::instance::{Instance, Listens, Role};
 use super::master::{Master, Peer, Who};
 
 /// What a sentinel says of itself and of a master.
@@ -66,6 +65,7 @@ impl Master {
             return;
         }
         self.config_epoch = hello.config_epoch;
+        core.unsaved = true;
         if self.server.address != hello.master {
             let who = Who::Peer(hello.run_id.to_owned());
             core.event("+config-update-from", self.describe(&who));
@@ -105,16 +105,9 @@ impl Master {
             }
         }
         let address = hello.sentinel.clone();
-        let mut server = Instance::new(address, Role::Master, Listens::ToNothing, core.now_ms);
-        server.run_id = hello.run_id.to_owned();
-        let peer = Peer {
-            server,
-            says_down: false,
-            said_ms: 0,
-            vote: None,
-            vote_epoch: 0,
-        };
+        let peer = Peer::new(hello.run_id, address, core.now_ms);
         self.peers.insert(hello.run_id.to_owned(), peer);
+        core.unsaved = true;
         let event = match has_moved {
             true => "+sentinel-address-switch",
             false => "+sentinel",

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use redis_protocol::resp2::decode::decode_bytes_mut;
+use bytes::BytesMut;
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::core::{Core, Effect, LinkId};
+use crate::resp::{Garbled, encode, next_frame};
 
 /// A connection, or the attempt at one.
 pub(super) struct Link {
@@ -28,9 +28,6 @@ pub(super) enum Expect {
     /// `SENTINEL is-master-down-by-addr`.
     MasterDown,
 }
-
-/// The other end does not speak RESP.
-pub(super) struct Garbled;
 
 impl Link {
     pub(super) fn new(id: LinkId, since_ms: i64) -> Self {
@@ -70,25 +67,4 @@ impl Link {
             (expected.unwrap_or(Expect::Nothing), frame)
         }))
     }
-}
-
-/// Cuts a whole frame off the front.
-pub(super) fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Garbled> {
-    if inbound.is_empty() {
-        return Ok(None);
-    }
-    let decoded = decode_bytes_mut(inbound).map_err(|_| Garbled)?;
-    Ok(decoded.map(|(frame, _, _)| frame))
-}
-
-/// A command, or a message, as an array of strings.
-pub(super) fn encode(words: &[&[u8]]) -> Bytes {
-    let mut out = BytesMut::new();
-    out.put_slice(format!("*{}\r\n", words.len()).as_bytes());
-    for word in words {
-        out.put_slice(format!("${}\r\n", word.len()).as_bytes());
-        out.put_slice(word);
-        out.put_slice(b"\r\n");
-    }
-    out.freeze()
 }

@@ -158,6 +158,7 @@ impl Master {
         others.retain(|other| *other != address);
         self.forget_servers(core);
         self.server.address = address;
+        core.unsaved = true;
         for other in others {
             self.add_replica(core, other);
         }
@@ -180,23 +181,9 @@ impl Master {
 
     /// A replica that was not known.
     pub(super) fn add_replica(&mut self, core: &mut Core, address: Address) {
-        let server = Instance::new(
-            address.clone(),
-            Role::Replica,
-            Listens::ToHellos,
-            core.now_ms,
-        );
-        let replica = Replica {
-            server,
-            master: None,
-            master_since_ms: core.now_ms,
-            link_is_up: false,
-            link_down_ms: 0,
-            priority: 100,
-            offset: 0,
-            reconf: Reconf::No,
-        };
+        let replica = Replica::new(address.clone(), core.now_ms);
         self.replicas.insert(address.clone(), replica);
+        core.unsaved = true;
         core.event("+slave", self.describe(&Who::Replica(address)));
     }
 
@@ -249,6 +236,35 @@ impl Master {
             Who::Master => Some(&mut self.server),
             Who::Replica(address) => Some(&mut self.replicas.get_mut(address)?.server),
             Who::Peer(run_id) => Some(&mut self.peers.get_mut(run_id)?.server),
+        }
+    }
+}
+
+impl Replica {
+    pub(super) fn new(address: Address, now_ms: i64) -> Self {
+        Replica {
+            server: Instance::new(address, Role::Replica, Listens::ToHellos, now_ms),
+            master: None,
+            master_since_ms: now_ms,
+            link_is_up: false,
+            link_down_ms: 0,
+            priority: 100,
+            offset: 0,
+            reconf: Reconf::No,
+        }
+    }
+}
+
+impl Peer {
+    pub(super) fn new(run_id: &str, address: Address, now_ms: i64) -> Self {
+        let mut server = Instance::new(address, Role::Master, Listens::ToNothing, now_ms);
+        server.run_id = run_id.to_owned();
+        Peer {
+            server,
+            says_down: false,
+            said_ms: 0,
+            vote: None,
+            vote_epoch: 0,
         }
     }
 }

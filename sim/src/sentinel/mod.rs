@@ -7,17 +7,16 @@
 //! `master` is what a sentinel knows of one monitored master, with its replicas and the
 //! other sentinels; `instance` is what these three kinds have in common; `info` and
 //! `hello` take in what they say of themselves, `election` is how sentinels agree,
-//! `failover` what the elected one does, `command` what clients may ask. The names of
-//! the events, the periods and the order of things are those of `src/sentinel.c`.
-//!
-//! Not modelled: scripts, passwords, and the configuration file. A sentinel that is
-//! started again has forgotten the epochs it saw and the vote it gave.
+//! `failover` what the elected one does, `command` what clients may ask, `file` what
+//! outlives the process. The names of the events, the periods and the order of things are
+//! those of `src/sentinel.c`. Not modelled: scripts and passwords.
 
 mod command;
 mod config;
 mod core;
 mod election;
 mod failover;
+mod file;
 mod hello;
 mod info;
 mod instance;
@@ -30,4 +29,5 @@ mod tests;
 
 pub use self::config::{Address, Monitor, SentinelConfig};
 pub use self::core::{ConnId, Effect, LinkId, Notice};
+pub use self::file::{SavedMaster, SentinelFile};
 pub use self::server::Sentinel;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::{Buf, Bytes};
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::command;
@@ -9,8 +10,9 @@ use super::config::SentinelConfig;
 use super::core::{Client, ConnId, Core, Effect, LinkId};
 use super::hello::Hello;
 use super::instance::Channel;
-use super::link::{Expect, next_frame};
+use super::link::Expect;
 use super::master::{Master, Who};
+use crate::redis::request::Parsed;
 
 /// `SENTINEL_TILT_TRIGGER`: a timer that is so late, or early, is not to be trusted.
 const TILT_TRIGGER_MS: i64 = 2_000;
@@ -38,8 +40,13 @@ impl Sentinel {
             next_tick_ms: None,
             last_tick_ms: now_ms,
         };
-        for monitor in config.monitor {
-            command::monitor(&mut sentinel, monitor);
+        match config.file {
+            Some(file) => sentinel.restore(file),
+            None => {
+                for monitor in config.monitor {
+                    command::monitor(&mut sentinel, monitor);
+                }
+            }
         }
         sentinel
     }
@@ -60,6 +67,14 @@ impl Sentinel {
         // A clock that was set back has the timer run, and notice it.
         if now_ms >= self.next_wake_ms() || now_ms < self.last_tick_ms {
             self.tick();
+        }
+        self.finish(effects);
+    }
+
+    /// What is to be done; first of all what is to be remembered.
+    fn finish(&mut self, effects: &mut Vec<Effect>) {
+        if std::mem::take(&mut self.core.unsaved) {
+            effects.push(Effect::Write(self.file()));
         }
         effects.append(&mut self.core.effects);
     }
@@ -99,7 +114,7 @@ impl Sentinel {
                 self.handle_reply(link, reply);
             }
         }
-        effects.append(&mut self.core.effects);
+        self.finish(effects);
     }
 
     /// A link ended, or could not be connected.
@@ -207,16 +222,29 @@ impl Sentinel {
             client.inbound.extend_from_slice(bytes);
         }
         while let Some(client) = self.core.clients.get_mut(&conn) {
-            match next_frame(&mut client.inbound) {
-                Ok(Some(frame)) => command::serve(self, conn, &frame),
-                Ok(None) => break,
-                Err(_) => {
-                    self.core.clients.remove(&conn);
-                    self.core.effects.push(Effect::Close { conn });
+            let (words, len): (Vec<Bytes>, _) = match client.parser.next(&client.inbound) {
+                Parsed::Multibulk { args, len } => {
+                    let copy = |arg: &[u8]| Bytes::copy_from_slice(arg);
+                    (args.into_iter().map(copy).collect(), len)
                 }
-            }
+                Parsed::Inline { args, len } => (args.into_iter().map(Bytes::from).collect(), len),
+                Parsed::Incomplete => break,
+                Parsed::Malformed(error) => {
+                    command::refuse(self, conn, &String::from_utf8_lossy(error.text()));
+                    break;
+                }
+            };
+            client.inbound.advance(len);
+            command::serve(self, conn, &words);
         }
-        effects.append(&mut self.core.effects);
+        self.finish(effects);
+    }
+
+    /// How much of what a client sent is kept because its request is not complete, in
+    /// bytes. The driver decides how much is too much.
+    pub fn pending_bytes(&self, conn: ConnId) -> usize {
+        let client = self.core.clients.get(&conn);
+        client.map_or(0, |client| client.inbound.len())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig};
+use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile};
 
 /// A server that answers what sentinels ask.
 #[derive(Clone)]
@@ -17,6 +17,7 @@ struct Server {
 struct Town {
     now_ms: i64,
     sentinels: Vec<Sentinel>,
+    files: Vec<Option<SentinelFile>>,
     servers: BTreeMap<String, Server>,
     /// Per sentinel, where its links lead.
     links: BTreeMap<(usize, LinkId), String>,
@@ -31,6 +32,27 @@ fn address(host: &str) -> Address {
     }
 }
 
+fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
+    let mut state = index as u64;
+    let monitor = Monitor {
+        down_after_ms: 1000,
+        failover_timeout_ms: 5000,
+        ..Monitor::new("mymaster", address("m"), 2)
+    };
+    let config = SentinelConfig {
+        announce: address(&format!("s{index}")),
+        monitor: vec![monitor],
+        file,
+        random: Box::new(move |n| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % n
+        }),
+    };
+    Sentinel::new(config, now_ms)
+}
+
 impl Town {
     fn new() -> Self {
         let server = |master: Option<&str>, offset| Server {
@@ -43,33 +65,22 @@ impl Town {
             ("r1".to_owned(), server(Some("m"), 90)),
             ("r2".to_owned(), server(Some("m"), 100)),
         ];
-        let sentinels = (0..3_u64).map(|index| {
-            let mut state = index;
-            let monitor = Monitor {
-                down_after_ms: 1000,
-                failover_timeout_ms: 5000,
-                ..Monitor::new("mymaster", address("m"), 2)
-            };
-            let config = SentinelConfig {
-                announce: address(&format!("s{index}")),
-                monitor: vec![monitor],
-                random: Box::new(move |n| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    (state >> 33) % n
-                }),
-            };
-            Sentinel::new(config, 1_000_000)
-        });
         Town {
             now_ms: 1_000_000,
-            sentinels: sentinels.collect(),
+            sentinels: (0..3).map(|index| start(index, None, 1_000_000)).collect(),
+            files: vec![None; 3],
             servers: servers.into(),
             links: BTreeMap::new(),
             listeners: BTreeSet::new(),
             log: Vec::new(),
         }
+    }
+
+    /// The process of a sentinel ends, and another one starts.
+    fn restart(&mut self, index: usize) {
+        self.links.retain(|(owner, _), _| *owner != index);
+        self.listeners.retain(|(owner, _)| *owner != index);
+        self.sentinels[index] = start(index, self.files[index].clone(), self.now_ms);
     }
 
     /// Lets time pass in steps of 10 ms.
@@ -102,6 +113,7 @@ impl Town {
                         self.carry_out(index, effects);
                     }
                 }
+                Effect::Write(file) => self.files[index] = Some(file),
                 Effect::Event(notice) => {
                     self.log
                         .push((index, format!("{} {}", notice.channel, notice.text)));
@@ -163,7 +175,7 @@ impl Town {
 
     fn publish(&mut self, server: &str, channel: &str, hello: &str) {
         let words = [b"message", channel.as_bytes(), hello.as_bytes()];
-        let message = super::link::encode(&words);
+        let message = crate::resp::encode(&words);
         let here: Vec<_> = (self.listeners.iter())
             .filter(|key| self.links.get(key).is_some_and(|to| to == server))
             .copied()
@@ -182,7 +194,7 @@ impl Town {
         let conn = sentinel.accept();
         sentinel.receive(
             conn,
-            &super::link::encode(&words),
+            &crate::resp::encode(&words),
             self.now_ms,
             &mut effects,
         );
@@ -301,6 +313,75 @@ fn a_vote_is_given_once_in_an_epoch() {
     assert_eq!(vote("aa", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
     assert_eq!(vote("bb", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
     assert_eq!(vote("bb", "2"), "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n");
+}
+
+/// The file says in which epoch a vote was given, not for whom.
+#[test]
+fn a_vote_is_given_once_in_an_epoch_even_by_two_processes() {
+    let mut town = Town::new();
+    let words = |candidate, epoch| {
+        let question = ["SENTINEL", "is-master-down-by-addr", "m", "6379"];
+        [&question[..], &[epoch, candidate]].concat()
+    };
+    assert_eq!(
+        town.ask(0, &words("aa", "1")),
+        "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n"
+    );
+    town.restart(0);
+    assert_eq!(
+        town.ask(0, &words("bb", "1")),
+        "*3\r\n:0\r\n$1\r\n*\r\n:1\r\n"
+    );
+    assert_eq!(
+        town.ask(0, &words("bb", "2")),
+        "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n"
+    );
+}
+
+#[test]
+fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
+    let mut town = Town::new();
+    town.pass(5000);
+    town.servers.get_mut("m").expect("the master").is_up = false;
+    town.pass(10_000);
+    let own = ["SENTINEL", "myid"];
+    let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
+    for index in 0..3 {
+        let id = town.ask(index, &own);
+        town.restart(index);
+        // At once: nobody has told it anything.
+        assert_eq!(town.ask(index, &own), id);
+        let master = town.ask(index, &address);
+        assert_eq!(master, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
+        let quorum = town.ask(index, &["SENTINEL", "ckquorum", "mymaster"]);
+        assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
+        let listed = town.ask(index, &["SENTINEL", "replicas", "mymaster"]);
+        assert!(listed.starts_with("*2\r\n"), "{listed}");
+    }
+    town.pass(5000);
+    // They are who they were: nobody is met a second time.
+    assert_eq!(town.happened("+sentinel "), 6);
+}
+
+/// The outcome is written as soon as the replica is a master, before the others follow.
+#[test]
+fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
+    let mut town = Town::new();
+    town.pass(5000);
+    let asked = town.ask(0, &["SENTINEL", "failover", "mymaster"]);
+    assert_eq!(asked, "+OK\r\n");
+    while town.happened("+promoted-slave") == 0 {
+        town.pass(10);
+    }
+    assert_eq!(town.happened("+switch-master"), 0);
+    town.restart(0);
+    let address = town.ask(0, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
+    assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
+    let listed = town.ask(0, &["SENTINEL", "replicas", "mymaster"]);
+    assert!(
+        listed.contains("m:6379") && listed.contains("r1:6379"),
+        "{listed}"
+    );
 }
 
 #[test]

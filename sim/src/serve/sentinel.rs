@@ -1,20 +1,17 @@
 //! A sentinel on a simulated host.
-//!
-//! A sentinel sends little, so a connection whose socket takes nothing more is dead
-//! to it: it is closed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
-use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
-use crate::sentinel::{Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig};
+use super::line::{self, Line};
+use crate::sentinel::{
+    Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig, SentinelFile,
+};
 use crate::world::{Host, HostId};
 
 /// What a driver is asked that is no matter of Sentinel's.
@@ -23,14 +20,18 @@ pub struct Surroundings {
     pub resolve: Resolve,
     /// Told of every event.
     pub log: Box<dyn Fn(&Notice)>,
+    /// The sentinel's configuration file, which outlives its process, and a loss of power:
+    /// it is synced whenever it is written.
+    pub file: RefCell<Option<SentinelFile>>,
 }
 
 /// From a host's name to the host.
 pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
 
 /// Runs a sentinel on `host` until its process ends. Its time is that host's wall
-/// clock.
-pub async fn sentinel(host: Host, config: SentinelConfig, around: Rc<Surroundings>) {
+/// clock. One that has run before goes on with what its file says.
+pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroundings>) {
+    config.file = around.file.borrow().clone();
     let Ok(listener) = host.listen(config.announce.port).await else {
         return;
     };
@@ -65,48 +66,11 @@ struct Server {
     around: Rc<Surroundings>,
 }
 
-/// The sending side of a connection.
-struct Line {
-    /// `None` until it is connected.
-    writer: Option<OwnedWriteHalf>,
-    /// What is to be sent then.
-    early: Vec<Bytes>,
-    /// Tells the receiving side that it ended.
-    ended: Rc<Notify>,
-}
-
-impl Line {
-    fn new(writer: Option<OwnedWriteHalf>) -> Self {
-        Line {
-            writer,
-            early: Vec::new(),
-            ended: Rc::default(),
-        }
-    }
-
-    /// Sends, or keeps for later.
-    fn send(&mut self, bytes: Bytes) -> io::Result<()> {
-        match &self.writer {
-            None => self.early.push(bytes),
-            Some(writer) if writer.try_write(&bytes)? == bytes.len() => {}
-            Some(_) => return Err(io::ErrorKind::WriteZero.into()),
-        }
-        Ok(())
-    }
-
-    /// The connection stands.
-    fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
-        self.writer = Some(writer);
-        let mut early = std::mem::take(&mut self.early).into_iter();
-        early.try_for_each(|bytes| self.send(bytes))
-    }
-}
-
 impl Server {
     /// Serves one client.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
-        while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
+        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
             self.sentinel.borrow_mut().receive(
                 conn,
@@ -124,7 +88,7 @@ impl Server {
     async fn keep_link(self: Rc<Self>, link: LinkId, to: Address, ended: Rc<Notify>) {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
-            while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
+            while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
                 let mut effects = Vec::new();
                 self.sentinel.borrow_mut().link_received(
                     link,
@@ -142,21 +106,7 @@ impl Server {
 
     async fn open(&self, link: LinkId, to: &Address, ended: &Notify) -> Option<OwnedReadHalf> {
         let id = (self.around.resolve)(&to.host)?;
-        let stream = tokio::select! {
-            biased;
-            () = ended.notified() => return None,
-            stream = self.host.connect(id, to.port) => stream.ok()?,
-        };
-        // The acknowledgement that ends the handshake goes alone: in turmoil-net what comes
-        // with it is lost.
-        self.host.sleep(Duration::from_nanos(1)).await;
-        let (reader, writer) = stream.into_split();
-        self.links
-            .borrow_mut()
-            .get_mut(&link)?
-            .connected(writer)
-            .ok()?;
-        Some(reader)
+        line::open(&self.links, link, &self.host, (id, to.port), ended).await
     }
 
     fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
@@ -168,10 +118,11 @@ impl Server {
                     self.links.borrow_mut().insert(link, line);
                     self.host.spawn(self.clone().keep_link(link, to, ended));
                 }
-                Effect::Send { link, bytes } => send(&self.links, link, bytes),
-                Effect::Reply { conn, bytes } => send(&self.clients, conn, bytes),
-                Effect::Hangup { link } => end(&self.links, link),
-                Effect::Close { conn } => end(&self.clients, conn),
+                Effect::Send { link, bytes } => line::send(&self.links, link, bytes),
+                Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
+                Effect::Hangup { link } => line::end(&self.links, link),
+                Effect::Close { conn } => line::end(&self.clients, conn),
+                Effect::Write(file) => *self.around.file.borrow_mut() = Some(file),
                 Effect::Event(notice) => (self.around.log)(&notice),
             }
         }
@@ -192,31 +143,5 @@ impl Server {
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             self.host.sleep(Duration::from_millis(left_ms)).await;
         }
-    }
-}
-
-/// Sends on a connection; ends it if it takes nothing.
-fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
-    let mut lines = lines.borrow_mut();
-    if lines
-        .get_mut(&key)
-        .is_some_and(|line| line.send(bytes).is_err())
-    {
-        lines.remove(&key).inspect(|line| line.ended.notify_one());
-    }
-}
-
-fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
-    if let Some(line) = lines.borrow_mut().remove(&key) {
-        line.ended.notify_one();
-    }
-}
-
-/// Waits for bytes; `None` when the connection has ended, at whichever end.
-async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -> Option<usize> {
-    tokio::select! {
-        biased;
-        () = ended.notified() => None,
-        count = reader.read(bytes) => count.ok().filter(|count| *count > 0),
     }
 }

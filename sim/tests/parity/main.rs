@@ -4,13 +4,16 @@
 //! Each test starts a server of its own on a free port of the loopback and stops
 //! it at the end. The fake's clock is set by asking the real server for its time.
 
+mod busy;
 mod cases;
+mod functions;
 mod libraries;
 mod lock_scripts;
 mod pair;
 mod random;
 mod real;
 mod replication;
+mod replication_state;
 mod scripts;
 mod talk;
 mod talks;

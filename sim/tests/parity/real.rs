@@ -75,6 +75,10 @@ impl RealServer {
         String::from_utf8_lossy(&info).contains(&pid)
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub fn connect(&self) -> RealClient {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
             .expect("redis-server accepts connections");

@@ -159,6 +159,7 @@ fn a_master_passes_on_what_a_real_one_does() {
     let mut masters = Masters::start();
     let script = r#"EVAL "redis.call('hincrby', KEYS[1], 'f', 1); redis.call('pexpire', KEYS[1], 9000); redis.call('publish', 'c', 'x'); return 1" 1 h"#;
     let one = r#"EVAL "return redis.call('set', KEYS[1], 'v', 'NX', 'PX', 9000)" 1 once"#;
+    let library = "FUNCTION LOAD \"#!lua name=lib\nredis.register_function('f', function(k) redis.call('incr', k[1]) return redis.call('expire', k[1], 100) end)\"";
     let none = r#"EVAL "return redis.call('get', KEYS[1])" 1 once"#;
     for lines in [
         &[
@@ -225,6 +226,17 @@ fn a_master_passes_on_what_a_real_one_does() {
             "GET a", "EXEC",
         ],
         &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
+        &[
+            library,
+            library,
+            "FCALL f 1 counter",
+            "FCALL_RO f 1 counter",
+            "FCALL nope 0",
+            "FUNCTION DELETE lib",
+            "FUNCTION DELETE lib",
+            "FUNCTION FLUSH",
+            "FUNCTION FLUSH",
+        ],
         &[
             "INCR x",
             "APPEND x 1",

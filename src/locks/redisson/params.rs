@@ -1,5 +1,6 @@
 //! The parameters that all locks of the family have.
 
+use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
 use crate::env::Env;
@@ -34,6 +35,10 @@ macro_rules! params {
             /// How long to wait then before the command is sent again, in milliseconds.
             #[serde(default = "crate::locks::redisson::params::default_resend_interval_ms")]
             pub resend_interval_ms: u64,
+            /// Whether a replica must have the lock, if the node has any. In Redisson that
+            /// is the default unless it is told of a single server.
+            #[serde(default)]
+            pub check_replicas: bool,
             $($(#[$field_doc])* pub $field: $type,)*
         }
 
@@ -51,6 +56,7 @@ macro_rules! params {
                         reply_timeout_ms: self.reply_timeout_ms,
                         interval_ms: self.resend_interval_ms,
                     },
+                    check_replicas: self.check_replicas,
                 }
             }
         }
@@ -87,6 +93,11 @@ macro_rules! parameters {
                 "1500",
                 "how long to wait then before sending again",
             ),
+            (
+                "check_replicas",
+                "false",
+                "a replica must have the lock, if there is any (WAIT)",
+            ),
             $($own,)*
         ]
     };
@@ -103,6 +114,8 @@ pub(in crate::locks) struct Shared {
     pub on_error: OnError,
     /// What is sent again.
     pub resend: Resend,
+    /// Whether a replica must have the lock, if the node has any.
+    pub check_replicas: bool,
 }
 
 impl Shared {
@@ -127,10 +140,19 @@ impl Shared {
                 "a watchdog renews every third of the lease, so it needs 3 ms at least",
             )?,
         }
+        let timeout_ms = self.resend.reply_timeout_ms;
         require(
-            self.resend.reply_timeout_ms > 0,
+            timeout_ms > 0,
             ["lock", "reply_timeout_ms"],
             "a client that waits 0 ms never gets a reply",
+        )?;
+        require(
+            !self.check_replicas || timeout_ms > SYNC_TIMEOUT_MS,
+            ["lock", "reply_timeout_ms"],
+            format!(
+                "with \"check_replicas\" the node may answer after {SYNC_TIMEOUT_MS} ms, \
+                 and the client waits for {timeout_ms} ms"
+            ),
         )
     }
 }

@@ -101,3 +101,99 @@ impl<E: Env> Resending<E> {
 pub(in crate::locks) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
     words.iter().map(|word| word.as_bytes()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::{Future, pending, ready};
+    use std::io;
+    use std::rc::Rc;
+
+    use futures_util::FutureExt;
+    use tokio::io::DuplexStream;
+
+    use super::*;
+    use crate::history::ClockKind;
+
+    /// A world in which nothing happens but sleep, and that takes no time.
+    #[derive(Clone, Default)]
+    struct Sleeper {
+        slept: Rc<Cell<Duration>>,
+    }
+
+    impl Env for Sleeper {
+        type Stream = DuplexStream;
+
+        fn now_ns(&self, _: ClockKind) -> u64 {
+            0
+        }
+
+        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+            self.slept.set(self.slept.get() + duration);
+            ready(())
+        }
+
+        fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
+            pending()
+        }
+
+        fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
+
+        fn random(&self) -> u64 {
+            0
+        }
+
+        fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
+            ready(())
+        }
+    }
+
+    /// What becomes of a command that is answered so, one answer for each sending; and
+    /// for how many milliseconds it waits between them.
+    fn check(answers: &[&str], expected: &str, expected_ms: u128) {
+        let env = Sleeper::default();
+        let resend = Resend {
+            times: 2,
+            reply_timeout_ms: 3_000,
+            interval_ms: 1_500,
+        };
+        let client = Resending::new(env.clone(), "n1".into(), resend);
+        let sent = Cell::new(0);
+        let send = async || {
+            let answer = answers[sent.replace(sent.get() + 1)];
+            let (node, why) = (Name::from("n1"), String::new());
+            match answer {
+                "done" => Ok(()),
+                "refused" => Err(Error::Refused { node, text: why }),
+                "not sent" => Err(Error::NotSent { node, why }),
+                _ => Err(Error::Unanswered { node, why }),
+            }
+        };
+        let result = client.again(send).now_or_never();
+        let outcome = match result.expect("nothing to wait for") {
+            Ok(()) => "done",
+            Err(Error::Refused { .. }) => "refused",
+            Err(Error::NotSent { .. }) => "not sent",
+            Err(Error::Unanswered { .. }) => "unknown",
+        };
+        assert_eq!(outcome, expected, "{answers:?}");
+        assert_eq!(sent.get(), answers.len(), "{answers:?}");
+        assert_eq!(env.slept.get().as_millis(), expected_ms, "{answers:?}");
+    }
+
+    #[test]
+    fn what_is_not_known_of_one_sending_is_not_known_of_all() {
+        check(&["done"], "done", 0);
+        check(&["unknown", "done"], "done", 1_500);
+        check(&["not sent", "not sent", "not sent"], "not sent", 3_000);
+        check(&["unknown", "not sent", "not sent"], "unknown", 3_000);
+        check(&["not sent", "unknown", "not sent"], "unknown", 3_000);
+    }
+
+    #[test]
+    fn what_is_refused_is_not_sent_again() {
+        check(&["refused"], "refused", 0);
+        check(&["not sent", "refused"], "refused", 1_500);
+        check(&["unknown", "refused"], "unknown", 1_500);
+    }
+}

@@ -43,9 +43,13 @@ pub(super) struct Point {
 /// Arranges the sweep as a chart.
 pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error> {
     let properties = properties(sweep, options);
+    let of_loss = options.properties.is_empty() && is_measured(sweep);
     let x_parameter = x_parameter(sweep);
     let x = x_axis(sweep, x_parameter);
-    let series = series(sweep, &properties, x_parameter, &x);
+    let series = match of_loss {
+        true => losses(sweep, x_parameter, &x),
+        false => series(sweep, &properties, x_parameter, &x),
+    };
     if series.is_empty() {
         let asked: Vec<&str> = properties.iter().map(|&p| name(p)).collect();
         return Err(Error::NothingJudged {
@@ -64,8 +68,12 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
     });
     Ok(Plot {
         title: sweep.title.clone(),
-        subtitle: subtitle(sweep, &properties),
+        subtitle: match of_loss {
+            true => format!("{}, 95 % intervals over runs", seeds(sweep)),
+            false => subtitle(sweep, &properties),
+        },
         y_label: match properties[..] {
+            _ if of_loss => "acknowledged adds that were lost (%)".to_owned(),
             [only] => format!("runs that violate {} (%)", name(only)),
             _ => "runs that violate it (%)".to_owned(),
         },
@@ -165,6 +173,30 @@ fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Ve
     in_order.collect()
 }
 
+/// Whether the sweep measured how much was lost.
+fn is_measured(sweep: &Sweep) -> bool {
+    sweep.cells.iter().any(|cell| cell.loss.is_some())
+}
+
+/// The loss rate, as one series.
+fn losses(sweep: &Sweep, place: usize, x: &XAxis) -> Vec<Series> {
+    let point = |cell: &Cell| {
+        let loss = cell.loss.as_ref()?;
+        let interval = loss.interval();
+        Some(Point {
+            x: position(cell, place, x)?,
+            rate: 100.0 * loss.rate(),
+            low: 100.0 * interval.low,
+            high: 100.0 * interval.high,
+        })
+    };
+    let points = sweep.cells.iter().filter_map(point).collect();
+    vec![Series {
+        label: "loss rate".to_owned(),
+        points,
+    }]
+}
+
 fn position(cell: &Cell, place: usize, x: &XAxis) -> Option<f64> {
     let value = (cell.parameters.get(place)).map_or("", |(_, value)| value.as_str());
     match x.kind {
@@ -210,11 +242,15 @@ fn label(sweep: &Sweep, cell: &Cell, x: usize, property: Property, properties: u
     parts.join(", ")
 }
 
-fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
-    let seeds = match sweep.seeds {
+fn seeds(sweep: &Sweep) -> String {
+    match sweep.seeds {
         1 => "1 seed per point".to_owned(),
         seeds => format!("{seeds} seeds per point"),
-    };
+    }
+}
+
+fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
+    let seeds = seeds(sweep);
     let tallies =
         (sweep.cells.iter()).flat_map(|cell| properties.iter().filter_map(|p| cell.tallies.get(p)));
     let (left_out, all) = tallies.fold((0, 0), |(left_out, all), tally| {
@@ -258,6 +294,7 @@ fn name(property: Property) -> &'static str {
         Property::ForeignRelease => "no foreign release",
         Property::Deadlock => "no deadlock",
         Property::Availability => "available",
+        Property::AcknowledgedLost => "nothing acknowledged lost",
         Property::Fifo => "first in, first out",
     }
 }
@@ -270,4 +307,55 @@ fn parse_number(value: &str) -> Option<f64> {
 
 fn unquoted(value: &str) -> String {
     value.trim_matches('"').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Loss;
+    use crate::runner::loss::LossRate;
+    use crate::runner::results::Tally;
+
+    /// A cell whose two runs lost these shares of a hundred adds.
+    fn cell(value: &str, lost: [u64; 2]) -> Cell {
+        let mut loss = LossRate::default();
+        for lost in lost {
+            loss.add(Loss {
+                acknowledged: 100,
+                lost,
+            });
+        }
+        let violated = Tally {
+            violated: 2,
+            ..Tally::default()
+        };
+        Cell {
+            parameters: vec![("fault.split.duration_ms".into(), value.into())],
+            tallies: [(Property::AcknowledgedLost, violated)].into(),
+            loss: Some(loss),
+            ..Cell::default()
+        }
+    }
+
+    #[test]
+    fn a_measured_loss_is_drawn_unless_a_property_is_asked_for() {
+        let sweep = Sweep {
+            seeds: 2,
+            cells: vec![cell("1000", [20, 20]), cell("2000", [40, 60])],
+            ..Sweep::default()
+        };
+        let rates = |options: &ChartOptions| {
+            let plot = plot(&sweep, options).expect("something to draw");
+            let rates = plot.series[0].points.iter().map(|point| point.rate);
+            (plot.y_label, rates.collect::<Vec<f64>>())
+        };
+        let (label, measured) = rates(&ChartOptions::default());
+        assert_eq!(label, "acknowledged adds that were lost (%)");
+        assert_eq!(measured, [20.0, 50.0]);
+        let asked = ChartOptions {
+            properties: vec![Property::AcknowledgedLost],
+            ..ChartOptions::default()
+        };
+        assert_eq!(rates(&asked).1, [100.0, 100.0]);
+    }
 }

@@ -39,7 +39,7 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
             });
             let ends_ns = ends.map(|end| end.at_ns);
             let until_ns = match &**kind {
-                "clock-step" => record.at_ns,
+                "clock-step" | "failover" => record.at_ns,
                 // Over at once means: nobody starts the process again.
                 "kill" | "crash" => ends_ns
                     .filter(|&at_ns| at_ns > record.at_ns)

@@ -9,9 +9,11 @@ pub(super) struct Hold<'a> {
     pub(super) from_ns: u64,
     /// When the client's own clock reached the deadline, if that was before it ended.
     pub(super) deadline_ns: Option<u64>,
-    /// When the client stopped believing of itself, or the run ended.
+    /// When the client stopped believing of itself, or died, or the run ended.
     pub(super) until_ns: u64,
     pub(super) token: Option<u64>,
+    /// Whether it is a reader's.
+    pub(super) shared: bool,
 }
 
 impl Hold<'_> {
@@ -39,14 +41,16 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
             grant,
             deadline,
             token,
-            ..
+            shared,
         } = record.event
         else {
             continue;
         };
         let later = &history.records[index..];
-        let ends = (later.iter())
-            .find(|end| end.host == record.host && end.event == Event::BeliefEnds { grant });
+        let ends = (later.iter()).find(|end| {
+            let is_over = end.event == Event::BeliefEnds { grant } || end.event.is_death();
+            end.host == record.host && is_over
+        });
         let until_ns = ends.map_or(history.end_ns.max(record.at_ns), |end| end.at_ns);
         holds.push(Hold {
             client: &record.host,
@@ -56,6 +60,7 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
                 .filter(|&reached_ns| reached_ns < until_ns),
             until_ns,
             token,
+            shared,
         });
     }
     holds
@@ -85,12 +90,13 @@ fn reached_ns(records: &[Record], deadline: Deadline) -> Option<u64> {
     before.at_ns.checked_add(rest)
 }
 
-/// The overlaps of holds of different clients, covered and uncovered parts apart.
+/// The overlaps of holds of different clients that are not both readers, covered and uncovered parts apart.
 pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {
         for later in &holds[index + 1..] {
-            if earlier.client == later.client {
+            let is_shared = earlier.shared && later.shared;
+            if earlier.client == later.client || is_shared {
                 continue;
             }
             let from_ns = earlier.from_ns.max(later.from_ns);
@@ -126,6 +132,7 @@ mod tests {
             deadline_ns,
             until_ns,
             token: None,
+            shared: false,
         }
     }
 
@@ -150,8 +157,51 @@ mod tests {
     }
 
     #[test]
+    fn readers_do_not_overlap_one_another() {
+        let reader = |hold| Hold {
+            shared: true,
+            ..hold
+        };
+        let (first, second) = (hold("c1", 0, None, 9), hold("c2", 5, None, 30));
+        check(&[reader(first), reader(second)], &[]);
+        check(&[reader(first), second], &[(5, 9, false)]);
+    }
+
+    #[test]
     fn a_client_does_not_overlap_with_itself() {
         check(&[hold("c1", 0, None, 9), hold("c1", 5, None, 30)], &[]);
+    }
+
+    #[test]
+    fn a_hold_ends_with_its_process_at_the_latest() {
+        let record = |at_ns, host: &str, event| Record {
+            at_ns,
+            host: host.into(),
+            wall_ns: at_ns,
+            mono_ns: at_ns,
+            event,
+        };
+        let begins = Event::BeliefBegins {
+            grant: 1,
+            deadline: None,
+            token: None,
+            shared: false,
+        };
+        let crash = || Event::Fault {
+            fault: "power".into(),
+            kind: "crash".into(),
+            phase: crate::history::Phase::Begins,
+        };
+        let history = History {
+            records: vec![
+                record(5, "c1", begins),
+                record(7, "c2", crash()),
+                record(9, "c1", crash()),
+            ],
+            end_ns: 30,
+            ..History::default()
+        };
+        assert_eq!(holds(&history), [hold("c1", 5, None, 9)]);
     }
 
     /// A suspension stops the monotonic clock: the deadline comes later in true time.

@@ -33,6 +33,10 @@ pub(super) fn hosts(history: &History, window: Window) -> Vec<Host<'_>> {
             Event::Fault { .. } => {
                 roles.entry(&record.host).or_insert(Role::Node);
             }
+            // What a sentinel says: `+switch-master`.
+            Event::Reached { point } if point.starts_with(['+', '-']) => {
+                roles.entry(&record.host).or_insert(Role::Node);
+            }
             _ => clients.push(&record.host),
         }
     }

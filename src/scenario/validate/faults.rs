@@ -1,9 +1,9 @@
 //! Impossible faults: on hosts that are not there, at points that nobody reaches.
 
 use super::{Problem, drift, probability, require};
-use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
+use crate::fault::{Effect, FaultSpec, Link, Moment, Placement, failover};
 use crate::history::Name;
-use crate::scenario::{CheckBeforeWrite, Dist, Scenario};
+use crate::scenario::{CheckBeforeWrite, Dist, Scenario, WorkloadKind};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     scenario.fault.iter().try_for_each(|(name, spec)| {
@@ -44,7 +44,30 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
             drift(*drift_ppm, &["fault", name, "drift_ppm"])?;
             hosts(scenario, on, name, "on")
         }
+        Effect::Failover { on } => {
+            hosts(scenario, on, name, "on")?;
+            promotable(scenario, on, name)
+        }
     }
+}
+
+/// Whether there is a replica to promote, and somebody on these hosts who can be asked.
+fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
+    require(
+        scenario.topology.replicas > 0,
+        &["fault", name, "kind"],
+        "a failover needs a replica to promote, and \"topology.replicas\" is 0",
+    )?;
+    let deaf = hosts.iter().find(|host| failover::order(host).is_none());
+    deaf.map_or(Ok(()), |host| {
+        Err(Problem::at(
+            &["fault", name, "on"],
+            format!(
+                "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), or the \
+                 replica that is to be the master (\"n1r1\")"
+            ),
+        ))
+    })
 }
 
 fn hosts(scenario: &Scenario, hosts: &[Name], name: &str, key: &str) -> Result<(), Problem> {
@@ -103,14 +126,21 @@ fn longest_ms(dist: &Dist) -> f64 {
 fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), Problem> {
     client_exists(scenario, &moment.client, path)?;
     require(
+        scenario.workload.kind == WorkloadKind::Lock,
+        path,
+        "a client that adds to a set comes to no point of a lock's; place the fault by \"at_ms\" \
+         or \"every_ms\"",
+    )?;
+    require(
         &*moment.point != "checked" || scenario.workload.check == CheckBeforeWrite::Deadline,
         path,
         "a client reaches \"checked\" only with \"check = \\\"deadline\\\"\" in [workload]",
     )?;
     let rounds = scenario.workload.of(&moment.client).rounds;
-    // An attempt to acquire may be repeated within one round, the rest may not.
+    // Attempts, waits and renewals may be repeated within one round, the rest may not.
+    let is_repeated = ["acquiring", "waiting", "renewing"].contains(&&*moment.point);
     require(
-        moment.nth <= rounds || &*moment.point == "acquiring",
+        moment.nth <= rounds || is_repeated,
         path,
         format!(
             "\"{moment}\" never comes: {} takes the lock {}",

@@ -35,10 +35,8 @@ pub enum Output {
 /// If a program does not build, run, or say what was expected; if the README lacks the
 /// two comments, or Locklab's own program is not there to give ratios.
 pub fn run(output: Output) -> Result<()> {
+    build()?;
     let simulators: Vec<&Simulator> = SIMULATORS.iter().filter(|s| s.exists()).collect();
-    for simulator in &simulators {
-        simulator.build()?;
-    }
     let mut seconds = vec![Vec::new(); simulators.len()];
     for turn in 1..=TURNS {
         for (simulator, seconds) in simulators.iter().zip(&mut seconds) {
@@ -69,6 +67,16 @@ pub fn run(output: Output) -> Result<()> {
         std::fs::write(README, readme).with_context(|| format!("write {README}"))?;
     }
     Ok(())
+}
+
+/// Builds the workload in every simulator.
+///
+/// # Errors
+///
+/// If one does not build.
+pub fn build() -> Result<()> {
+    let mut simulators = SIMULATORS.iter().filter(|simulator| simulator.exists());
+    simulators.try_for_each(Simulator::build)
 }
 
 const SIMULATORS: &[Simulator] = &[

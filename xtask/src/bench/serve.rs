@@ -1,5 +1,6 @@
 //! Requests a second of `locklab serve` and of `redis-server`, as `redis-benchmark` counts
-//! them, in turns on one machine.
+//! them, in turns on one machine; and the processor time that each takes for a request,
+//! for on a machine that has other work the first says more of that than of the servers.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -31,45 +32,93 @@ pub fn run() -> Result<()> {
     if !built.context("start cargo")?.success() {
         bail!("`cargo build --release` failed");
     }
-    let (ours, our_port) = locklab()?;
-    let (real, real_port) = redis_server()?;
-    let _servers = (ours, real);
-
+    let (ours, real) = (locklab()?, redis_server()?);
     println!(
-        "{:<24}{:>14}{:>14}{:>8}",
-        "", "locklab serve", "redis-server", "ratio"
+        "{:<24}{:>15}{:>15}{:>8}{:>12}{:>12}{:>8}",
+        "", "locklab serve", "redis-server", "ratio", "its CPU", "its CPU", "ratio"
     );
     for pipeline in ["1", "16"] {
         for command in COMMANDS.iter().chain(&["eval"]) {
-            let mut rates = [Vec::new(), Vec::new()];
+            let mut turns = [Vec::new(), Vec::new()];
             for _ in 0..TURNS {
-                for (port, rates) in [our_port, real_port].iter().zip(&mut rates) {
-                    rates.push(rate(*port, command, pipeline)?);
+                for (server, turns) in [&ours, &real].into_iter().zip(&mut turns) {
+                    turns.push(server.turn(command, pipeline)?);
                 }
             }
-            let [ours, real] = rates.map(median);
-            let title = format!("{command}, pipeline of {pipeline}");
+            let rates = turns
+                .each_ref()
+                .map(|turns| middle(turns, |turn| turn.rate));
+            let costs = turns
+                .each_ref()
+                .map(|turns| middle(turns, |turn| turn.cpu_us));
             println!(
-                "{title:<24}{ours:>12.0}/s{real:>12.0}/s{:>8.2}",
-                ours / real
+                "{:<24}{:>13.0}/s{:>13.0}/s{:>8.2}{:>9.2} µs{:>9.2} µs{:>8.2}",
+                format!("{command}, pipeline of {pipeline}"),
+                rates[0],
+                rates[1],
+                rates[0] / rates[1],
+                costs[0],
+                costs[1],
+                // As with rates: more is better.
+                costs[1] / costs[0],
             );
         }
     }
     Ok(())
 }
 
+/// What was measured once.
+struct Turn {
+    /// Requests a second.
+    rate: f64,
+    /// Processor time for a request, in microseconds.
+    cpu_us: f64,
+}
+
+fn middle(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> f64 {
+    median(turns.iter().map(of).collect())
+}
+
 /// A server that ends with the measurement.
-struct Server(Child);
+struct Server {
+    child: Child,
+    port: u16,
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-fn locklab() -> Result<(Server, u16)> {
+impl Server {
+    fn turn(&self, command: &str, pipeline: &str) -> Result<Turn> {
+        let before_ns = self.cpu_ns()?;
+        let rate = rate(self.port, command, pipeline)?;
+        let cpu_ns = self.cpu_ns()?.saturating_sub(before_ns);
+        let requests: f64 = REQUESTS.parse()?;
+        Ok(Turn {
+            rate,
+            cpu_us: cpu_ns as f64 / 1000.0 / requests,
+        })
+    }
+
+    /// The processor time of all its threads so far, as Linux tells it.
+    fn cpu_ns(&self) -> Result<u64> {
+        let threads = format!("/proc/{}/task", self.child.id());
+        let mut sum_ns = 0;
+        for thread in std::fs::read_dir(&threads).with_context(|| format!("read {threads}"))? {
+            let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+            let ran_ns = times.split(' ').next().unwrap_or_default();
+            sum_ns += ran_ns.parse::<u64>().context("schedstat")?;
+        }
+        Ok(sum_ns)
+    }
+}
+
+fn locklab() -> Result<Server> {
     let mut command = Command::new("target/release/locklab");
     command.args(["serve", "--port", "0"]).stderr(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).spawn().context("start it")?;
@@ -77,13 +126,15 @@ fn locklab() -> Result<(Server, u16)> {
     if let Some(out) = child.stdout.take() {
         BufReader::new(out).read_line(&mut address)?;
     }
-    let server = Server(child);
-    let port = address.trim().rsplit(':').next().unwrap_or_default();
-    let port = port.parse().context("it printed no address")?;
-    Ok((server, port))
+    let mut server = Server { child, port: 0 };
+    // What it is stands behind it.
+    let address = address.split_whitespace().next().unwrap_or_default();
+    let port = address.rsplit(':').next().unwrap_or_default();
+    server.port = port.parse().context("it printed no address")?;
+    Ok(server)
 }
 
-fn redis_server() -> Result<(Server, u16)> {
+fn redis_server() -> Result<Server> {
     // Free a moment ago, which has to do.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new("redis-server");
@@ -100,14 +151,14 @@ fn redis_server() -> Result<(Server, u16)> {
         .spawn()
         .context("start redis-server")?;
     let log = child.stdout.take().context("its log")?;
-    let server = Server(child);
+    let server = Server { child, port };
     let mut lines = BufReader::new(log).lines();
     let ready = |line: &std::io::Result<String>| {
         line.as_ref()
             .is_ok_and(|line| line.contains("Ready to accept connections"))
     };
     match lines.any(|line| ready(&line)) {
-        true => Ok((server, port)),
+        true => Ok(server),
         false => bail!("redis-server ended before it was ready"),
     }
 }

@@ -35,7 +35,7 @@ impl Call<'_> {
         let now_ms = self.now_ms();
         match self.state.db.get_mut(key, now_ms) {
             None => Ok(None),
-            Some(entry) => T::of_mut(&mut entry.value).map(Some).ok_or(WRONG_TYPE),
+            Some(value) => T::of_mut(value).map(Some).ok_or(WRONG_TYPE),
         }
     }
 
@@ -50,8 +50,8 @@ impl Call<'_> {
         key: &[u8],
     ) -> Result<&mut T, Error> {
         let now_ms = self.now_ms();
-        let entry = self.state.db.get_or_insert(key, now_ms, T::empty);
-        T::of_mut(&mut entry.value).ok_or(WRONG_TYPE)
+        let value = self.state.db.get_or_insert(key, now_ms, T::empty);
+        T::of_mut(value).ok_or(WRONG_TYPE)
     }
 
     /// A key's value changed in place; a collection that is empty now goes. Says

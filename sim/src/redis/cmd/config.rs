@@ -78,12 +78,13 @@ pub(in crate::redis) fn resetstat(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `CONFIG REWRITE`: nothing, if there is a file; its driver keeps none for the next start.
+/// `CONFIG REWRITE`: the configuration file says what is so now.
 pub(in crate::redis) fn rewrite(call: &mut Call<'_>) -> Answer {
-    if call.state.config.has_file {
-        return Ok(Reply::OK);
+    if !call.state.config.has_file {
+        return Err(Error::of("ERR The server is running without a config file"));
     }
-    Err(Error::of("ERR The server is running without a config file"))
+    persist::save_config(call.state);
+    Ok(Reply::OK)
 }
 
 fn refuse(name: &[u8], why: &str) -> Error {

@@ -1,6 +1,7 @@
 //! DEBUG, as far as tests of locks use it, and SHUTDOWN.
 
 use super::SYNTAX;
+use crate::redis::persist::Saving;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Closing;
 use crate::redis::table::Call;
@@ -50,7 +51,17 @@ pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
     if has("abort") {
         return Err(Error::of("ERR No shutdown in progress."));
     }
-    call.state.shut_down = true;
+    // A script that has not ended may have left things half done.
+    if let Some(busy) = &call.state.busy
+        && !has("nosave")
+    {
+        return Err(busy.kind.error());
+    }
+    call.state.shut_down = Some(match (has("save"), has("nosave")) {
+        (true, _) => Saving::Always,
+        (_, true) => Saving::Never,
+        _ => Saving::AsConfigured,
+    });
     // The client is not answered: its connection ends.
     call.state.close(call.client, Closing::Now);
     Ok(Reply::NONE)

@@ -33,7 +33,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     let now_ms = call.now_ms();
     let when = time.unix_ms(now_ms, name)?;
     let may_delete = call.state.db.overdue != Overdue::Keep;
-    let Some(entry) = call.state.db.get_mut(key, now_ms) else {
+    let Some(entry) = call.state.db.get(key, now_ms) else {
         return Ok(Reply::Integer(0));
     };
     if !options.allow(entry.expires_at_ms, when) {
@@ -46,7 +46,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
         call.notify(Class::Generic, "del", key);
         call.propagate_as(&[b"DEL", key]);
     } else {
-        entry.expires_at_ms = Some(when);
+        call.state.db.set_expiry(key, Some(when));
         call.state.db.touch(key);
         call.notify(Class::Generic, "expire", key);
         propagate_as_pexpireat(call, when);
@@ -68,9 +68,10 @@ fn propagate_as_pexpireat(call: &mut Call<'_>, when: i64) {
 /// `PERSIST key`: 1 if the key had a time to live, and has none now.
 pub(in crate::redis) fn persist(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
-    let entry = call.state.db.get_mut(call.args[1], now_ms);
-    let had = entry.is_some_and(|entry| entry.expires_at_ms.take().is_some());
+    let entry = call.state.db.get(call.args[1], now_ms);
+    let had = entry.is_some_and(|entry| entry.expires_at_ms.is_some());
     if had {
+        call.state.db.set_expiry(call.args[1], None);
         call.state.db.touch(call.args[1]);
         call.notify(Class::Generic, "persist", call.args[1]);
     }

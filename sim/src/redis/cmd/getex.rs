@@ -25,9 +25,9 @@ pub(in crate::redis) fn getex(call: &mut Call<'_>) -> Answer {
         db.remove(key, now_ms);
         call.notify(Class::Generic, "del", key);
         call.propagate_as(&[b"DEL", key]);
-    } else if let Some(entry) = db.get_mut(key, now_ms) {
+    } else if let Some(entry) = db.get(key, now_ms) {
         let had = entry.expires_at_ms.is_some();
-        entry.expires_at_ms = expires_at_ms;
+        db.set_expiry(key, expires_at_ms);
         if had || expires_at_ms.is_some() {
             db.touch(key);
             let event = match expires_at_ms {

@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use super::integer;
 use super::keys::is_flush_mode;
+use crate::redis::busy::{self, Kind};
 use crate::redis::reply::{Answer, Error, Reply};
-use crate::redis::script::{self, Access, Invocation, Sha};
+use crate::redis::script::{self, Access, Invocation, Program, Sha, parse_sha};
 use crate::redis::table::Call;
 
 /// `EVAL script numkeys [key …] [arg …]`.
@@ -35,14 +36,15 @@ fn eval_body(call: &mut Call<'_>, access: Access) -> Answer {
     let body = call.args[1];
     let sha = &script::sha(body);
     know(call, *sha, body)?;
-    let invocation = Invocation {
-        sha,
-        body,
-        keys,
-        argv,
-        access,
-    };
-    script::run(call, &invocation)
+    run(
+        call,
+        &Invocation {
+            program: Program::Script { sha, body },
+            keys,
+            argv,
+            access,
+        },
+    )
 }
 
 fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
@@ -51,19 +53,31 @@ fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
     let sha = &parse_sha(call.args[1]).ok_or(UNKNOWN)?;
     let (keys, argv) = keys_and_argv(call.args)?;
     let body = call.state.scripts.get(sha).cloned().ok_or(UNKNOWN)?;
-    let invocation = Invocation {
-        sha,
-        body: &body,
-        keys,
-        argv,
-        access,
-    };
-    script::run(call, &invocation)
+    run(
+        call,
+        &Invocation {
+            program: Program::Script { sha, body: &body },
+            keys,
+            argv,
+            access,
+        },
+    )
+}
+
+/// Runs a script, or a function, and takes the time that it takes.
+pub(super) fn run(call: &mut Call<'_>, invocation: &Invocation<'_>) -> Answer {
+    let (answer, reading) = script::run(call, invocation)?;
+    let reply = answer.unwrap_or_else(Reply::Error);
+    busy::begin(call, &invocation.program, &reading, &reply);
+    Ok(reply)
+}
+
+fn keys_and_argv<'a>(args: &'a [&'a [u8]]) -> Result<(Words<'a>, Words<'a>), Error> {
+    part(args, integer(args[2])?)
 }
 
 /// Parts the words after `numkeys`.
-fn keys_and_argv<'a>(args: &'a [&'a [u8]]) -> Result<(Words<'a>, Words<'a>), Error> {
-    let count = integer(args[2])?;
+pub(super) fn part<'a>(args: &'a [&'a [u8]], count: i64) -> Result<(Words<'a>, Words<'a>), Error> {
     let count =
         usize::try_from(count).map_err(|_| Error::of("ERR Number of keys can't be negative"))?;
     args[3..].split_at_checked(count).ok_or(Error::of(
@@ -71,7 +85,7 @@ fn keys_and_argv<'a>(args: &'a [&'a [u8]]) -> Result<(Words<'a>, Words<'a>), Err
     ))
 }
 
-type Words<'a> = &'a [&'a [u8]];
+pub(super) type Words<'a> = &'a [&'a [u8]];
 
 /// `SCRIPT LOAD script`: its SHA-1, by which EVALSHA finds it from now on.
 pub(in crate::redis) fn load(call: &mut Call<'_>) -> Answer {
@@ -100,9 +114,9 @@ pub(in crate::redis) fn flush(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `SCRIPT KILL`: nothing else runs while a script does, so there is none to kill.
-pub(in crate::redis) fn kill(_: &mut Call<'_>) -> Answer {
-    Err(Error::of("NOTBUSY No scripts in execution right now."))
+/// `SCRIPT KILL`: ends a script that others were told of with BUSY.
+pub(in crate::redis) fn kill(call: &mut Call<'_>) -> Answer {
+    busy::kill(call.state, Kind::Script).map(|()| Reply::OK)
 }
 
 /// Takes a script into the set of those that EVALSHA finds, if it compiles.
@@ -112,11 +126,4 @@ fn know(call: &mut Call<'_>, sha: Sha, body: &[u8]) -> Result<(), Error> {
         place.insert(Bytes::copy_from_slice(body));
     }
     Ok(())
-}
-
-/// A SHA-1 in any case.
-fn parse_sha(text: &[u8]) -> Option<Sha> {
-    let mut sha: Sha = text.try_into().ok()?;
-    sha.make_ascii_lowercase();
-    Some(sha)
 }

@@ -109,7 +109,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
     if longest.is_none_or(|waited_us| waited_us < delay_us) {
         return;
     }
-    let snapshot = rdb::save(&state.db);
+    let snapshot = rdb::save(&state.db, &state.functions);
     let head = format!(
         "+FULLRESYNC {} {}\r\n${}\r\n",
         state.repl.id,

@@ -93,8 +93,15 @@ impl Replication {
     /// Whether this connection is the master, whose commands are executed whatever
     /// they are (`mustObeyClient`).
     pub(super) fn is_master(&self, client: u64) -> bool {
-        self.link()
-            .is_some_and(|link| matches!(link.state, LinkState::Stream(conn) if conn == client))
+        self.master_conn() == Some(client)
+    }
+
+    /// The connection on which the master's stream comes.
+    pub(super) fn master_conn(&self) -> Option<u64> {
+        match self.link()?.state {
+            LinkState::Stream(conn) => Some(conn),
+            _ => None,
+        }
     }
 
     /// Whether time matters to it.

@@ -261,15 +261,16 @@ fn set(state: &mut State, to: LinkState) {
 
 /// The whole data set is the master's from now on.
 fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
-    let Ok(entries) = rdb::load(snapshot) else {
+    let Ok(snapshot) = rdb::load(snapshot) else {
         state.kill(conn);
         return;
     };
     super::disconnect_replicas(state);
     state.db.flush();
-    for (key, entry) in entries {
+    for (key, entry) in snapshot.entries {
         state.db.load(key, entry);
     }
+    state.functions = snapshot.functions;
     tell(state);
     persist::rewrite(state);
     master::begin_backlog(state);

@@ -97,6 +97,11 @@ pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
     mlua::Error::external(Raised::Message(text))
 }
 
+/// Raises an error in Lua, by its text with its code.
+pub(super) fn raise_text(text: &'static str) -> mlua::Error {
+    raise(Error::of(text))
+}
+
 /// What a script sees of an error: of one that [`raise`] made, or mlua itself, a table
 /// with its text; of one that [`raise_message`] made, the text. Other values it sees
 /// as they are.

@@ -4,16 +4,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mlua::{
-    ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
-};
+use bytes::Bytes;
+use mlua::{ChunkMode, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value};
 
-use super::api;
 use super::convert::{self, Arguments};
-use super::lib;
+use super::flags::{Flags, ScriptFlag};
+use super::library::{self, Loading};
+use super::meter::{Meter, Reading};
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
-use super::{Access, Invocation, Sha};
+use super::{Access, Invocation, Program, Sha};
+use super::{api, lib};
 use crate::redis::dispatch;
 use crate::redis::reply::{Answer, Error, Reply, Resp};
 use crate::redis::table::{Call, Context};
@@ -21,37 +22,57 @@ use crate::redis::table::{Call, Context};
 /// Compiled scripts kept before all are dropped: far more than a run uses.
 const MAX_SCRIPTS: usize = 1000;
 
-/// A script that runs for longer is taken to have no end. (Redis lets it run on,
-/// and after five seconds lets others kill it. Here no time passes meanwhile.)
-const MAX_INSTRUCTIONS: u32 = 100_000_000;
+/// A script that runs for longer is taken to have no end.
+const MOST_INSTRUCTIONS: u64 = 60_000_000;
+/// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the
+/// speed that a node's scripts have.
+const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
 /// The most that all scripts' values take while one runs, in bytes. In Redis only the
 /// machine's memory limits them.
 const MAX_MEMORY_BYTES: usize = 256 << 20;
-/// How often instructions are counted.
-const INSTRUCTIONS_PER_COUNT: u32 = 1_000_000;
+
+/// What a script gets that is ended from outside.
+pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
 pub(super) struct Engine {
     lua: Lua,
-    environment: Table,
-    /// Where scripts find KEYS and ARGV.
-    globals: Table,
-    /// Runs a compiled script: `run` of `sandbox.lua`.
-    run: Function,
-    scripts: BTreeMap<Sha, Script>,
+    sandbox: Sandbox,
+    scripts: BTreeMap<Sha, Rc<Script>>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol that the script that is running speaks.
     resp: Rc<Cell<Resp>>,
-    /// What the script that is running has run, to the last count.
-    instructions: Rc<Cell<u32>>,
+    meter: Meter,
+    /// Where `redis.register_function` puts a function.
+    loading: Loading,
+}
+
+/// What `sandbox.lua` gives.
+struct Sandbox {
+    /// What scripts see as their globals.
+    environment: Table,
+    /// What libraries of functions do.
+    library_environment: Table,
+    /// Where scripts find KEYS and ARGV.
+    globals: Table,
+    /// Runs a compiled script.
+    run: Function,
+    /// Runs a function.
+    call: Function,
+    /// Runs a library's text.
+    load: Function,
 }
 
 /// A compiled script.
-#[derive(Clone)]
 pub(super) struct Script {
     function: Function,
-    access: Access,
+    /// `None` without a first line that declares any.
+    flags: Option<Flags>,
 }
+
+/// What a script came to: whether all went well, its value or error, and where in it the
+/// error was.
+type Outcome = (bool, Value, Option<String>);
 
 impl Engine {
     pub(super) fn new() -> mlua::Result<Self> {
@@ -62,8 +83,6 @@ impl Engine {
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
-        let instructions = Rc::new(Cell::new(0));
-        limit_instructions(&lua, Rc::clone(&instructions))?;
         let stream = Rc::clone(&random);
         let random_unit = lua.create_function(move |_, ()| {
             let mut generator = stream.get();
@@ -77,7 +96,11 @@ impl Engine {
             Ok(())
         })?;
         let visible = lua.create_function(api::visible)?;
-        let (environment, globals, run) = lua
+        let meter = Meter::default();
+        let overrun = meter.overrun(&lua)?;
+        let loading = Loading::default();
+        let register = library::register_function(&lua, Rc::clone(&loading))?;
+        let (environment, library_environment, globals, run, call, load) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
             .call((
@@ -86,92 +109,181 @@ impl Engine {
                 random_unit,
                 seed_random,
                 visible,
+                register,
+                overrun,
             ))?;
-        Ok(Engine {
-            lua,
+        let sandbox = Sandbox {
             environment,
+            library_environment,
             globals,
             run,
+            call,
+            load,
+        };
+        Ok(Engine {
+            lua,
+            sandbox,
             scripts: BTreeMap::new(),
             random,
             resp,
-            instructions,
+            meter,
+            loading,
         })
     }
 
     /// The compiled script, from the cache if it is there.
-    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Script, Error> {
+    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Rc<Script>, Error> {
         if let Some(script) = self.scripts.get(sha) {
-            return Ok(script.clone());
+            return Ok(Rc::clone(script));
         }
-        let Shebang { access, len } = shebang::parse(body)?;
-        let function = self.compile(&body[len..])?;
+        let Shebang { flags, len } = shebang::parse(body)?;
+        let compiled = self.compile(&body[len..], "@user_script", &self.sandbox.environment);
+        let function = compiled.map_err(|text| {
+            Error::new(format!("ERR Error compiling script (new function): {text}"))
+        })?;
         if self.scripts.len() >= MAX_SCRIPTS {
             self.scripts.clear();
         }
-        let script = Script { function, access };
-        self.scripts.insert(*sha, script.clone());
+        let script = Rc::new(Script { function, flags });
+        self.scripts.insert(*sha, Rc::clone(&script));
         Ok(script)
     }
 
-    fn compile(&self, body: &[u8]) -> Result<Function, Error> {
+    /// Runs the text of a library, and returns the functions that it registers.
+    pub(super) fn load_library(
+        &mut self,
+        code: &[u8],
+    ) -> Result<BTreeMap<Bytes, library::Function>, Error> {
+        let chunk = self
+            .compile(code, "@user_function", &self.sandbox.library_environment)
+            .map_err(|text| Error::new(format!("ERR Error compiling function: {text}")))?;
+        self.loading.replace(Some(BTreeMap::new()));
+        let outcome = self
+            .meter
+            .start(
+                &self.lua,
+                MOST_INSTRUCTIONS_OF_LOAD,
+                "ERR FUNCTION LOAD timeout",
+            )
+            .and_then(|()| self.limited(|| self.sandbox.load.call::<Outcome>(chunk)));
+        self.meter.stop(&self.lua);
+        let functions = self.loading.take().unwrap_or_default();
+        let (ok, value, _) = outcome.map_err(interpreter_error)?;
+        match ok {
+            true => Ok(functions),
+            false => {
+                let text = [
+                    b"ERR Error registering functions: ",
+                    &convert::text(&value)[..],
+                ];
+                Err(Error::new(text.concat()))
+            }
+        }
+    }
+
+    fn compile(&self, body: &[u8], name: &str, environment: &Table) -> Result<Function, String> {
         self.lua
             .load(body)
-            .set_name("@user_script")
+            .set_name(name)
             .set_mode(ChunkMode::Text)
-            .set_environment(self.environment.clone())
+            .set_environment(environment.clone())
             .into_function()
-            .map_err(|error| {
-                let text = match &error {
-                    mlua::Error::SyntaxError { message, .. } => message.clone(),
-                    other => other.to_string(),
-                };
-                Error::new(format!("ERR Error compiling script (new function): {text}"))
+            .map_err(|error| match &error {
+                mlua::Error::SyntaxError { message, .. } => message.clone(),
+                other => other.to_string(),
             })
     }
 
-    /// Runs a script and turns its value into a reply.
-    pub(super) fn run(&mut self, call: &mut Call<'_>, invocation: &Invocation<'_>) -> Answer {
-        let script = self.script(invocation.sha, invocation.body)?;
-        let access = match invocation.access {
-            Access::ReadWrite => script.access,
-            Access::ReadOnly => Access::ReadOnly,
+    /// Runs a script, and turns its value into a reply.
+    pub(super) fn run(
+        &mut self,
+        call: &mut Call<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<(Answer, Reading), Error> {
+        let script = match invocation.program {
+            Program::Script { sha, body } => Some(self.script(sha, body)?),
+            Program::Function { .. } => None,
         };
-        let interpreter = |error: mlua::Error| Error::new(format!("ERR Lua: {error}"));
-        self.set_global("KEYS", invocation.keys)
-            .and_then(|()| self.set_global("ARGV", invocation.argv))
-            .map_err(interpreter)?;
+        let flags = match (&script, invocation.program) {
+            (Some(script), _) => script.flags.as_ref(),
+            (None, Program::Function { function, .. }) => Some(&function.flags),
+            (None, Program::Script { .. }) => None,
+        };
+        dispatch::may_run(call, flags, invocation.access)?;
+        let access = match flags {
+            Some(flags) if flags.contains(&ScriptFlag::NoWrites) => Access::ReadOnly,
+            _ => invocation.access,
+        };
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
-        self.instructions.set(0);
-        let outcome = self.call(call, &script.function, access);
+        let outcome = self
+            .meter
+            .start(&self.lua, MOST_INSTRUCTIONS, KILLED)
+            .and_then(|()| match (&script, invocation.program) {
+                (Some(script), _) => self.run_script(call, script, invocation, access),
+                (None, program) => self.call_function(call, program, invocation, access),
+            });
+        let reading = self.meter.stop(&self.lua);
         call.state.random = self.random.get();
-        let (ok, value, position) = outcome.map_err(interpreter)?;
+        let (ok, value, position) = outcome.map_err(interpreter_error)?;
         if ok {
-            return Ok(convert::to_reply(&value, self.resp.get()));
+            let reply = convert::to_reply(&value, self.resp.get());
+            return Ok((Ok(reply), reading));
         }
-        let mut text = convert::text(&value);
-        if let Some(position) = position {
-            let sha = String::from_utf8_lossy(invocation.sha);
-            text.extend_from_slice(format!(" script: {sha}, on {position}.").as_bytes());
-        }
-        Err(Error::new(text))
+        let text = convert::text(&value);
+        let error = error_in(invocation.program.name(), &text, position.as_deref());
+        Ok((Err(error), reading))
     }
 
-    fn set_global(&self, name: &str, values: &[&[u8]]) -> mlua::Result<()> {
+    fn run_script(
+        &self,
+        call: &mut Call<'_>,
+        script: &Script,
+        invocation: &Invocation<'_>,
+        access: Access,
+    ) -> mlua::Result<Outcome> {
+        let globals = &self.sandbox.globals;
+        globals.raw_set("KEYS", self.strings(invocation.keys)?)?;
+        globals.raw_set("ARGV", self.strings(invocation.argv)?)?;
+        self.with_commands(call, access, |raising, protected| {
+            let arguments = (&script.function, raising, protected);
+            self.sandbox.run.call(arguments)
+        })
+    }
+
+    fn call_function(
+        &self,
+        call: &mut Call<'_>,
+        program: Program<'_>,
+        invocation: &Invocation<'_>,
+        access: Access,
+    ) -> mlua::Result<Outcome> {
+        let Program::Function { function, .. } = program else {
+            return Err(mlua::Error::runtime("a script is no function"));
+        };
+        let keys = self.strings(invocation.keys)?;
+        let argv = self.strings(invocation.argv)?;
+        self.with_commands(call, access, |raising, protected| {
+            let arguments = (&function.callback, raising, protected, keys, argv);
+            self.sandbox.call.call(arguments)
+        })
+    }
+
+    fn strings(&self, values: &[&[u8]]) -> mlua::Result<Table> {
         let table = self.lua.create_table_with_capacity(values.len(), 0)?;
         for value in values {
             table.raw_push(self.lua.create_string(value)?)?;
         }
-        self.globals.raw_set(name, table)
+        Ok(table)
     }
 
-    fn call(
+    /// Runs Lua with `redis.call` and `redis.pcall` of this client.
+    fn with_commands(
         &self,
         call: &mut Call<'_>,
-        script: &Function,
         access: Access,
-    ) -> mlua::Result<(bool, Value, Option<String>)> {
+        work: impl FnOnce(Function, Function) -> mlua::Result<Outcome>,
+    ) -> mlua::Result<Outcome> {
         let state = RefCell::new(&mut *call.state);
         let reply_to = |lua: &Lua, values: &MultiValue| -> mlua::Result<Reply> {
             let arguments = match Arguments::read(lua, values)? {
@@ -198,25 +310,31 @@ impl Engine {
             let protected = scope.create_function(|lua: &Lua, values: MultiValue| {
                 convert::from_reply(lua, &reply_to(lua, &values)?, self.resp.get())
             })?;
-            // With a limit each of mlua's own steps is a protected call, so there is one
-            // only while it matters.
-            self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
-            let outcome = self.run.call((script.clone(), raising, protected));
-            self.lua.set_memory_limit(0)?;
-            outcome
+            self.limited(|| work(raising, protected))
         })
+    }
+
+    /// Runs Lua with a limit on its memory. With one each of mlua's own steps is a
+    /// protected call, so there is one only while it matters.
+    fn limited<T>(&self, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
+        self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
+        let outcome = work();
+        self.lua.set_memory_limit(0)?;
+        outcome
     }
 }
 
-fn limit_instructions(lua: &Lua, instructions: Rc<Cell<u32>>) -> mlua::Result<()> {
-    let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_COUNT);
-    lua.set_global_hook(triggers, move |_, _| {
-        instructions.set(instructions.get().saturating_add(INSTRUCTIONS_PER_COUNT));
-        if instructions.get() <= MAX_INSTRUCTIONS {
-            return Ok(VmState::Continue);
-        }
-        Err(api::raise(Error::of(
-            "ERR Script killed by the node: it ran for more than 100 million instructions",
-        )))
-    })
+/// The error of a script, with the script and the place in it that it came from.
+pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Error {
+    let mut text = text.to_vec();
+    if let Some(position) = position {
+        text.extend_from_slice(b" script: ");
+        text.extend_from_slice(name);
+        text.extend_from_slice(format!(", on {position}.").as_bytes());
+    }
+    Error::new(text)
+}
+
+fn interpreter_error(error: mlua::Error) -> Error {
+    Error::new(format!("ERR Lua: {error}"))
 }

@@ -6,10 +6,11 @@
 -- to the table and refuses writes. What gets past that (`table.insert` does not ask)
 -- lands in the stand-in, and is gone after the run.
 --
--- Called once with what the host provides; returns the environment of scripts, the
--- table to put KEYS and ARGV in, and the function that runs a script.
+-- Called once with what the host provides; returns the environment of scripts, that of
+-- libraries of functions, the table to put KEYS and ARGV in, and what runs a script, a
+-- function, and the text of a library.
 
-local native, libraries, random_unit, seed_random, visible_error = ...
+local native, libraries, random_unit, seed_random, visible_error, register_function, overrun = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -22,14 +23,15 @@ local READONLY = "Attempt to modify a readonly table"
 local behind, stand_ins = {}, {}
 
 local function protect(real)
-  local stand_in = setmetatable({}, {
+  local meta = {
     __index = real,
     __newindex = function() error(READONLY, 2) end,
     __metatable = false,
-  })
+  }
+  local stand_in = setmetatable({}, meta)
   behind[stand_in] = real
   stand_ins[#stand_ins + 1] = stand_in
-  return stand_in
+  return stand_in, meta
 end
 
 local function is_stand_in(value) return value ~= nil and behind[value] ~= nil end
@@ -87,14 +89,26 @@ local function visible(err)
   return err
 end
 
+-- A script that is ended from outside cannot catch that.
+local function let_end_pass(err)
+  if overrun() then error(err, 0) end
+end
+
 local function visible_result(ok, ...)
   if ok then return ok, ... end
+  let_end_pass(...)
   return ok, visible((...))
+end
+
+local function handled_result(ok, ...)
+  if not ok then let_end_pass(...) end
+  return ok, ...
 end
 
 -- `luaRedisPcall`: of an error that is a table, `pcall` returns the text.
 local function text_result(ok, ...)
   if ok then return ok, ... end
+  let_end_pass(...)
   local err = visible((...))
   local text = type(err) == "table" and err.err
   if type(text) == "string" or type(text) == "number" then return ok, text end
@@ -147,12 +161,15 @@ maths.randomseed = function(seed) seed_random(seed) end
 local globals = pick(_G, [[_VERSION assert error getmetatable ipairs rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end
 globals.xpcall = function(f, handler)
-  return xpcall(f, function(err) return handler(visible(err)) end)
+  return handled_result(xpcall(f, function(err)
+    if overrun() then return err end
+    return handler(visible(err))
+  end))
 end
 globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
-for name, library in pairs(libraries) do globals[name] = protect(library) end
+for name, library in pairs(libraries) do globals[name] = (protect(library)) end
 globals.table = protect(pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]]))
 local coroutines = pick(coroutine, [[create running status wrap yield]])
 coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end
@@ -191,13 +208,35 @@ globals.setmetatable = function(t, meta)
   return setmetatable(t, meta)
 end
 
-setmetatable(globals, {
+local no_such_global = {
   __index = function(_, name)
     error("Script attempted to access nonexistent global variable '" .. safe_tostring(name) .. "'", 2)
   end,
-})
+}
+setmetatable(globals, no_such_global)
 local environment = protect(globals)
 globals._G = environment
+
+---------------------------------------------------------------------------
+-- Libraries of functions
+
+-- Their functions see what scripts see, without KEYS and ARGV, and with a smaller `redis`.
+local function_redis = {}
+for name, value in pairs(redis) do function_redis[name] = value end
+function_redis.breakpoint, function_redis.debug, function_redis.replicate_commands = nil, nil, nil
+local function_globals = {}
+for name, value in pairs(globals) do function_globals[name] = value end
+function_globals.redis = protect(function_redis)
+setmetatable(function_globals, no_such_global)
+local library_environment, library_meta = protect(function_globals)
+function_globals._G = library_environment
+
+-- While a library is loaded there is nothing but what that takes.
+local loading_redis = pick(redis, [[LOG_DEBUG LOG_VERBOSE LOG_NOTICE LOG_WARNING REDIS_VERSION
+  REDIS_VERSION_NUM log]])
+loading_redis.register_function = register_function
+setmetatable(loading_redis, no_such_global)
+local loading_globals = setmetatable({ redis = (protect(loading_redis)) }, no_such_global)
 
 -- Methods of strings are looked up in the metatable that all strings share.
 local string_meta = getmetatable("")
@@ -233,11 +272,7 @@ local function on_error(err)
   return { text = text, position = position }
 end
 
--- Runs a script. Returns true and its value, or false, the error's text, and the
--- source and line that it came from.
-local function run(script, call, protected_call)
-  redis.call, redis.pcall = call, protected_call
-  local ok, value = xpcall(script, on_error)
+local function result(ok, value)
   empty_stand_ins()
   if ok then return true, value end
   -- Lua failed as it handled an error.
@@ -245,7 +280,31 @@ local function run(script, call, protected_call)
   return false, value.text, value.position
 end
 
+-- Runs a script. Returns true and its value, or false, the error's text, and the
+-- source and line that it came from.
+local function run(script, call, protected_call)
+  redis.call, redis.pcall = call, protected_call
+  return result(xpcall(script, on_error))
+end
+
+-- Runs a function, likewise.
+local function run_function(callback, call, protected_call, keys, arguments)
+  function_redis.call, function_redis.pcall = call, protected_call
+  setfenv(0, library_environment)
+  local ok, value = xpcall(function() return callback(keys, arguments) end, on_error)
+  setfenv(0, environment)
+  return result(ok, value)
+end
+
+-- Runs the text of a library, likewise.
+local function load_library(chunk)
+  library_meta.__index = loading_globals
+  local ok, value = xpcall(chunk, on_error)
+  library_meta.__index = function_globals
+  return result(ok, value)
+end
+
 -- What `load` compiles lives in the global table of the interpreter.
 setfenv(0, environment)
 
-return environment, globals, run
+return environment, library_environment, globals, run, run_function, load_library

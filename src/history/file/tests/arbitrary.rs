@@ -76,6 +76,7 @@ fn faults() -> impl Strategy<Value = Fault> {
     ];
     let kind = prop_oneof![
         vec(names(), 0..3).prop_map(|hosts| FaultKind::Pause { hosts }),
+        vec(names(), 0..3).prop_map(|hosts| FaultKind::Failover { hosts }),
         (vec(names(), 0..3), any::<i64>())
             .prop_map(|(hosts, step_ns)| FaultKind::ClockStep { hosts, step_ns }),
         (
@@ -102,7 +103,17 @@ fn faults() -> impl Strategy<Value = Fault> {
 }
 
 fn events() -> impl Strategy<Value = Event> {
-    let ops = || prop::sample::select(&[Op::Acquire, Op::Extend, Op::Release, Op::Read, Op::Write]);
+    let ops = || {
+        prop::sample::select(&[
+            Op::Acquire,
+            Op::Extend,
+            Op::Release,
+            Op::Read,
+            Op::Write,
+            Op::Add,
+            Op::Members,
+        ])
+    };
     let outcomes = prop::sample::select(&[Outcome::Ok, Outcome::Failed, Outcome::Unknown]);
     let clocks = prop::sample::select(&[ClockKind::Wall, ClockKind::Monotonic]);
     let phases = prop::sample::select(&[Phase::Before, Phase::Begins, Phase::Ends, Phase::Missed]);

@@ -312,7 +312,11 @@ impl Order {
         if !signed {
             return bits as f64;
         }
-        let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
-        ((bits << unused) as i64 >> unused) as f64
+        // What is beyond eight bytes is dropped, and x86 shifts modulo 64.
+        let sign_and_above = u64::MAX << ((8 * bytes.len().max(1) - 1) % 64);
+        match bits & sign_and_above {
+            0 => bits as f64,
+            _ => (bits | sign_and_above) as i64 as f64,
+        }
     }
 }

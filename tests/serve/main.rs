@@ -1,11 +1,14 @@
 //! `locklab serve` as other programs meet it: a process, real sockets, `redis-cli`, and
 //! clients that do what no client should.
 
+mod failover;
+mod replication;
+
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -23,23 +26,44 @@ struct Served {
 
 impl Served {
     fn new(nodes: usize, options: &[&str]) -> Self {
+        let nodes_option = nodes.to_string();
+        let options = [options, &["--nodes", &nodes_option]].concat();
+        Served::with_roles(&options, &vec!["master"; nodes])
+    }
+
+    /// With what is printed beside each address; in place of another server's address
+    /// its number.
+    fn with_roles(options: &[&str], expected: &[&str]) -> Self {
         let mut child = serve(options)
-            .args(["--port", "0", "--nodes", &nodes.to_string()])
+            .args(["--port", "0"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        let addresses = (0..nodes).map(|_| {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for expected in expected {
             let mut line = String::new();
-            out.read_line(&mut line).expect("a line for each node");
-            line.trim().parse().expect("an address")
-        });
+            out.read_line(&mut line).expect("a line for each server");
+            let (address, role) = line.trim().split_once(' ').expect("an address and a role");
+            let role = addresses
+                .iter()
+                .enumerate()
+                .fold(role.to_owned(), |role, (number, address)| {
+                    role.replace(&address.to_string(), &number.to_string())
+                });
+            assert_eq!(role, *expected);
+            addresses.push(address.parse().expect("an address"));
+        }
         Served {
-            addresses: addresses.collect(),
+            addresses,
             child,
             _out: out,
         }
+    }
+
+    fn port(&self, server: usize) -> String {
+        self.addresses[server].port().to_string()
     }
 
     fn connect(&self, node: usize) -> Client {
@@ -51,11 +75,7 @@ impl Served {
 
     /// What `redis-cli` prints.
     fn redis_cli(&self, node: usize, words: &[&str]) -> String {
-        let port = self.addresses[node].port().to_string();
-        let mut cli = Command::new("redis-cli");
-        let done = cli.args(["-p", &port]).args(words).output();
-        let done = done.expect("redis-cli is installed");
-        String::from_utf8(done.stdout).expect("UTF-8")
+        redis_cli(&self.port(node), words)
     }
 
     fn signal(&self, signal: Signal) {
@@ -73,6 +93,27 @@ impl Drop for Served {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+fn redis_cli(port: &str, words: &[&str]) -> String {
+    let mut cli = Command::new("redis-cli");
+    let done = cli.args(["-p", port]).args(words).output();
+    let done = done.expect("redis-cli is installed");
+    String::from_utf8(done.stdout).expect("UTF-8")
+}
+
+/// Asks again and again, until what `redis-cli` prints is what is waited for.
+#[track_caller]
+fn until(port: &str, words: &[&str], done: impl Fn(&str) -> bool) -> String {
+    let start = Instant::now();
+    loop {
+        let said = redis_cli(port, words);
+        if done(&said) {
+            return said;
+        }
+        assert!(start.elapsed() < PATIENCE, "{words:?} still says {said}");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -184,6 +225,15 @@ fn no_more_clients_than_it_was_told() {
     two.check("PING\r\n", "+PONG\r\n");
     let refused = served.connect(0).rest();
     assert_eq!(refused, b"-ERR max number of clients reached\r\n");
+    let shown = |number: &str| {
+        let len = number.len();
+        format!("*2\r\n$10\r\nmaxclients\r\n${len}\r\n{number}\r\n")
+    };
+    one.check("CONFIG GET maxclients\r\n", &shown("2"));
+    one.check("CONFIG SET maxclients 3\r\n", "+OK\r\n");
+    one.check("CONFIG GET maxclients\r\n", &shown("3"));
+    served.connect(0).check("PING\r\n", "+PONG\r\n");
+    one.check("CONFIG SET maxclients 2\r\n", "+OK\r\n");
     two.check("QUIT\r\n", "+OK\r\n");
     assert_eq!(two.rest(), b"");
     // The node has noticed the end by the time that it is seen here, or soon after.
@@ -203,6 +253,25 @@ impl Client {
         let mut first = [0];
         matches!(self.0.peek(&mut first), Ok(1)) && first == *byte
     }
+}
+
+/// Nobody asks for a key that expired, nor how many there are; INFO's count does neither
+/// in the section that is asked for.
+#[test]
+fn memory_of_expired_keys_is_freed_though_nobody_looks() {
+    let served = Served::new(1, &[]);
+    let mut client = served.connect(0);
+    let value = "x".repeat(1 << 20);
+    for round in 0..4 {
+        for index in 0..100 {
+            let key = format!("{round}-{index}");
+            client.check(&format!("SET {key} {value:.60000} PX 50\r\n"), "+OK\r\n");
+            client.check(&format!("APPEND {key} {value:.60000}\r\n"), ":120000\r\n");
+        }
+        thread::sleep(Duration::from_millis(300));
+    }
+    // 12 MB in each round, of which the last has to find the room of the first.
+    assert!(served.resident_mb() < 40, "{} MB", served.resident_mb());
 }
 
 /// Everything here is done to a node that has to answer another client meanwhile.
@@ -370,12 +439,12 @@ fn what_it_cannot_do_it_says() {
             &["--bind", "example.org"],
             "an IP address is needed".to_owned(),
         ),
-        (&["--replicas", "1"], "has no replicas".to_owned()),
-        (&["--sentinels", "3"], "has no sentinels".to_owned()),
+        (&["--replicas", "17"], "--replicas".to_owned()),
+        (&["--down-after-ms", "0"], "--down-after-ms".to_owned()),
         (&["--nodes", "0"], "--nodes".to_owned()),
         (
             &["--port", "65535", "--nodes", "9"],
-            "9 nodes from port 65535".to_owned(),
+            "9 servers from port 65535".to_owned(),
         ),
     ] {
         let Output { status, stderr, .. } = serve(options).output().expect("it runs");

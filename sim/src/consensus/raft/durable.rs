@@ -1,0 +1,96 @@
+//! What a member must not forget: its term, its vote in that term, and its log.
+//!
+//! Every change is noted as a record, for the disk. Whoever drives the member makes the
+//! records durable before it sends anything that rests on them (§5, figure 2: "updated
+//! on stable storage before responding").
+
+use super::log::{Entry, Log};
+use super::message::Member;
+
+/// One change of what is durable. A member's file is a sequence of these.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Record {
+    /// The term, and the vote given in it.
+    Term(u64, Option<Member>),
+    /// An entry at the end of the log.
+    Entry(Entry),
+    /// The entry of this index and all that followed are gone.
+    Cut(u64),
+}
+
+/// Term, vote and log.
+#[derive(Debug, Default)]
+pub(crate) struct Durable {
+    term: u64,
+    vote: Option<Member>,
+    log: Log,
+    unsaved: Vec<Record>,
+}
+
+impl Durable {
+    /// What records of an earlier life amount to.
+    pub(crate) fn replay(records: impl IntoIterator<Item = Record>) -> Self {
+        let mut durable = Durable::default();
+        for record in records {
+            durable.change(record);
+        }
+        durable.unsaved.clear();
+        durable
+    }
+
+    pub(crate) fn term(&self) -> u64 {
+        self.term
+    }
+
+    pub(crate) fn vote(&self) -> Option<Member> {
+        self.vote
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// A later term begins, without a vote.
+    pub(super) fn enter(&mut self, term: u64) {
+        self.change(Record::Term(term, None));
+    }
+
+    /// The vote of this term is given.
+    pub(super) fn vote_for(&mut self, candidate: Member) {
+        if self.vote != Some(candidate) {
+            self.change(Record::Term(self.term, Some(candidate)));
+        }
+    }
+
+    /// An entry at the end.
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.change(Record::Entry(entry));
+    }
+
+    /// The log contains these entries after `prev_index` from now on. Entries that it
+    /// has are kept: the call may be an old one, and what follows them is later (§5.3).
+    pub(super) fn merge(&mut self, prev_index: u64, entries: Vec<Entry>) {
+        for (index, entry) in (prev_index + 1..).zip(entries) {
+            match self.log.term_at(index) {
+                Some(term) if term == entry.term => continue,
+                Some(_) => self.change(Record::Cut(index)),
+                None => {}
+            }
+            self.push(entry);
+        }
+    }
+
+    /// What changed since this was last asked.
+    pub(crate) fn take_unsaved(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.unsaved)
+    }
+
+    fn change(&mut self, record: Record) {
+        match &record {
+            Record::Term(term, vote) => (self.term, self.vote) = (*term, *vote),
+            Record::Entry(entry) => self.log.push(entry.clone()),
+            Record::Cut(index) => self.log.cut(*index),
+        }
+        self.unsaved.push(record);
+    }
+}

@@ -1,0 +1,123 @@
+//! RESP as the in-tree servers other than Redis speak it: a request is an array of
+//! words, an answer is any frame.
+//!
+//! What is cut and written here is `redis-protocol`'s. Redis itself answers malformed
+//! input with texts of its own, and so the Redis node has its own parser.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::encode::extend_encode;
+use redis_protocol::resp2::types::BytesFrame;
+
+/// What nobody's request comes near. Whoever sends more without completing a frame is
+/// not heard out.
+const MAX_FRAME_BYTES: usize = 16 << 20;
+
+/// The other end does not speak RESP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Garbled;
+
+/// Cuts a whole frame off the front, if there is one.
+pub(crate) fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Garbled> {
+    if inbound.is_empty() {
+        return Ok(None);
+    }
+    let decoded = decode_bytes_mut(inbound).map_err(|_| Garbled)?;
+    match decoded {
+        None if inbound.len() > MAX_FRAME_BYTES => Err(Garbled),
+        decoded => Ok(decoded.map(|(frame, _, _)| frame)),
+    }
+}
+
+/// Cuts a whole request off the front, if there is one: an array of strings.
+pub(crate) fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, Garbled> {
+    match next_frame(inbound)? {
+        None => Ok(None),
+        Some(BytesFrame::Array(items)) => {
+            let words = items.into_iter().map(|item| match item {
+                BytesFrame::BulkString(word) => Ok(word),
+                _ => Err(Garbled),
+            });
+            words.collect::<Result<_, _>>().map(Some)
+        }
+        Some(_) => Err(Garbled),
+    }
+}
+
+/// A request, or a message, as an array of strings.
+pub(crate) fn encode(words: &[&[u8]]) -> Bytes {
+    let mut out = BytesMut::new();
+    out.put_slice(format!("*{}\r\n", words.len()).as_bytes());
+    for word in words {
+        out.put_slice(format!("${}\r\n", word.len()).as_bytes());
+        out.put_slice(word);
+        out.put_slice(b"\r\n");
+    }
+    out.freeze()
+}
+
+/// An answer.
+pub(crate) fn answer(frame: &BytesFrame) -> Bytes {
+    let mut out = BytesMut::new();
+    // It fails where the buffer is too small, and this one grows.
+    let _ = extend_encode(&mut out, frame, false);
+    out.freeze()
+}
+
+/// An integer as an answer. None of ours reaches 2⁶³.
+pub(crate) fn integer(number: u64) -> BytesFrame {
+    BytesFrame::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// An error as an answer, code first.
+pub(crate) fn error(text: impl AsRef<str>) -> BytesFrame {
+    BytesFrame::Error(text.as_ref().into())
+}
+
+/// A string as an answer.
+pub(crate) fn bulk(text: impl Into<Bytes>) -> BytesFrame {
+    BytesFrame::BulkString(text.into())
+}
+
+/// A word that is a number.
+pub(crate) fn number(word: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(word).ok()?;
+    // `parse` takes a sign, which nobody writes.
+    text.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let mut inbound = BytesMut::from(&encode(&[b"SELECT", b"a\r\nb", b""])[..]);
+        inbound.extend_from_slice(b"*1\r\n$4\r\nPI");
+        let words = next_words(&mut inbound);
+        assert_eq!(
+            words,
+            Ok(Some(vec!["SELECT".into(), "a\r\nb".into(), "".into()]))
+        );
+        assert_eq!(next_words(&mut inbound), Ok(None));
+        inbound.extend_from_slice(b"NG\r\n");
+        assert_eq!(next_words(&mut inbound), Ok(Some(vec!["PING".into()])));
+    }
+
+    #[test]
+    fn what_is_no_array_of_strings_is_garbled() {
+        for text in ["PING\r\n", ":1\r\n", "*1\r\n:1\r\n", "*1\r\n$-1\r\n"] {
+            let mut inbound = BytesMut::from(text);
+            assert_eq!(next_words(&mut inbound), Err(Garbled), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_digits() {
+        assert_eq!(number(b"42"), Some(42));
+        for word in ["", "+1", "-1", "1x", "18446744073709551616"] {
+            assert_eq!(number(word.as_bytes()), None, "{word}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The consensus service on simulated hosts: what clients see of it while hosts crash,
+//! stand still and lose each other.
+
+mod campaign;
+mod client;
+mod history;
+mod locker;
+mod outages;
+mod service;
+mod setup;

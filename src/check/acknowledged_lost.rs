@@ -1,0 +1,194 @@
+//! What was acknowledged is still there at the end.
+//!
+//! Clients add elements to a set, each element once, and at the end somebody reads the
+//! set. An add that was acknowledged before that, and whose element is not in the set, is
+//! lost: Jepsen's set test, and the share of such adds is the loss rate that Jepsen prints.
+//! (An add of unknown outcome may be there or not; both are fine.)
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::timeline::Timeline;
+use super::{Ms, Verdict, Violation};
+use crate::history::{Event, History, Name, Op, Outcome, Record};
+
+/// How much of a set was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// Adds that were acknowledged before the set was read.
+    pub acknowledged: u64,
+    /// Those of them whose elements were not there.
+    pub lost: u64,
+}
+
+/// The loss of a history in which a set was read; of its last reading, if of several.
+pub fn loss(history: &History) -> Option<Loss> {
+    let lost = Reading::last_of(&history.records)?.lost();
+    Some(Loss {
+        acknowledged: lost.acknowledged,
+        lost: lost.adds.len() as u64,
+    })
+}
+
+/// Whether clients of this history add elements to a set.
+pub(super) fn concerns(timeline: &Timeline) -> bool {
+    let is_add = |record: &Record| matches!(record.event, Event::Invoke { op: Op::Add, .. });
+    timeline.records().any(|(_, _, record)| is_add(record))
+}
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    let inconclusive = |why: &str| Verdict::Inconclusive { why: why.into() };
+    let records = timeline.all_records();
+    let Some(reading) = Reading::last_of(records) else {
+        return inconclusive("the set was never read");
+    };
+    let lost = reading.lost();
+    if lost.acknowledged == 0 {
+        return inconclusive("no add was acknowledged before the set was read");
+    }
+    let Some(first) = lost.adds.first() else {
+        return Verdict::Holds;
+    };
+    let clients: BTreeSet<&Name> = lost.adds.iter().map(|add| &add.host).collect();
+    Verdict::Violated(Violation {
+        at_ns: first.at_ns,
+        until_ns: reading.read.at_ns,
+        clients: clients.into_iter().cloned().collect(),
+        what: format!(
+            "{} of {} acknowledged adds were not in the set that {} read at {}; the first of \
+             them was {}'s, acknowledged at {}",
+            lost.adds.len(),
+            lost.acknowledged,
+            reading.read.host,
+            Ms(reading.read.at_ns),
+            first.host,
+            Ms(first.at_ns),
+        ),
+    })
+}
+
+/// The set as somebody read it, and what happened before.
+struct Reading<'h> {
+    before: &'h [Record],
+    read: &'h Record,
+    members: &'h BTreeMap<Name, Vec<u32>>,
+}
+
+struct Lost<'h> {
+    acknowledged: u64,
+    /// The acknowledgements of what was lost, in order.
+    adds: Vec<&'h Record>,
+}
+
+impl<'h> Reading<'h> {
+    fn last_of(records: &'h [Record]) -> Option<Self> {
+        let mut readings = records.iter().enumerate().rev();
+        readings.find_map(|(place, read)| match &read.event {
+            Event::Members { members } => Some(Reading {
+                before: &records[..place],
+                read,
+                members,
+            }),
+            _ => None,
+        })
+    }
+
+    fn lost(&self) -> Lost<'h> {
+        let members: BTreeSet<(&str, u32)> = (self.members.iter())
+            .flat_map(|(client, calls)| calls.iter().map(|call| (&**client, *call)))
+            .collect();
+        let mut acknowledged = 0;
+        let mut adds = Vec::new();
+        for record in self.before {
+            if let Event::Complete {
+                call,
+                op: Op::Add,
+                outcome: Outcome::Ok,
+                ..
+            } = record.event
+            {
+                acknowledged += 1;
+                if !members.contains(&(&*record.host, call)) {
+                    adds.push(record);
+                }
+            }
+        }
+        Lost { acknowledged, adds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Property::AcknowledgedLost;
+    use crate::check::story::Story;
+
+    /// c1 adds two elements, c2 one, and one of c2's is of unknown outcome.
+    fn story() -> Story {
+        Story::new()
+            .adds(10, "c1", Outcome::Ok)
+            .adds(20, "c2", Outcome::Ok)
+            .adds(30, "c1", Outcome::Ok)
+            .adds(40, "c2", Outcome::Unknown)
+    }
+
+    #[test]
+    fn a_set_that_has_all_that_was_acknowledged_holds() {
+        for members in [
+            &[("c1", 1), ("c1", 2), ("c2", 1)][..],
+            &[("c1", 1), ("c1", 2), ("c2", 1), ("c2", 2)],
+        ] {
+            story()
+                .members(90, "c1", members)
+                .expect_holds_as_it_is(AcknowledgedLost);
+        }
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_is_not_there_is_lost() {
+        let story = story().members(90, "c1", &[("c1", 1), ("c2", 2)]);
+        let history = story.clone().history();
+        assert_eq!(
+            loss(&history),
+            Some(Loss {
+                acknowledged: 3,
+                lost: 2
+            })
+        );
+        story.expect_violated(
+            AcknowledgedLost,
+            (20, 90),
+            "2 of 3 acknowledged adds were not in the set that c1 read at 90.0 ms; the first of \
+             them was c2's, acknowledged at 20.0 ms",
+        );
+    }
+
+    #[test]
+    fn what_was_acknowledged_later_is_not_missing() {
+        let story = Story::new()
+            .adds(10, "c1", Outcome::Ok)
+            .members(20, "c1", &[("c1", 1)])
+            .adds(30, "c1", Outcome::Ok);
+        story.expect_holds_as_it_is(AcknowledgedLost);
+    }
+
+    #[test]
+    fn without_a_reading_or_an_acknowledgement_nothing_is_known() {
+        story().expect_inconclusive(AcknowledgedLost, "the set was never read");
+        Story::new()
+            .adds(10, "c1", Outcome::Failed)
+            .members(20, "c1", &[])
+            .expect_inconclusive(
+                AcknowledgedLost,
+                "no add was acknowledged before the set was read",
+            );
+        assert_eq!(loss(&story().history()), None);
+    }
+
+    #[test]
+    fn a_fault_that_missed_leaves_it_open() {
+        story()
+            .fault_missed(85, "n1", "partition")
+            .members(90, "c1", &[("c1", 1), ("c1", 2), ("c2", 1)])
+            .expect_inconclusive(AcknowledgedLost, "fault partition never took effect");
+    }
+}

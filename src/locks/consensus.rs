@@ -1,0 +1,258 @@
+//! `consensus`: ZooKeeper's recipe for locks, on a service that is linearizable and may
+//! lose a minority of its members.
+//!
+//! 1. Create an ephemeral sequential node below the lock's path.
+//! 2. List the nodes below it. If ours is the lowest, the lock is ours.
+//! 3. Else watch the next lower one, and go to 2 when it is gone.
+//!
+//! Release deletes the node. The node lives as long as its session, which ends when the
+//! service hears nothing of the client for the session's timeout; a background task
+//! pings. The node's number is the fencing token: it rises with every grant.
+//!
+//! The recipe gives its user no deadline: that the session has ended is told by the
+//! service, and whoever is cut off or stands still is not told. Runs in the world only.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use self::session::{Failure, Session};
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers, require};
+use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::scenario::Topology;
+
+mod service;
+mod session;
+
+/// Below this the nodes of the lock lie.
+const PATH: &str = "/lock";
+
+/// `consensus` as one process uses it.
+pub struct Consensus<E: Env> {
+    env: E,
+    members: Vec<Name>,
+    params: Params,
+    session: RefCell<Option<Rc<Session<E>>>>,
+    /// The nodes of those owners who stand in the queue.
+    queue: RefCell<BTreeMap<Owner, Place>>,
+}
+
+/// A node of ours.
+#[derive(Clone)]
+struct Place {
+    path: String,
+    number: u64,
+    /// The next lower node when we last looked.
+    behind: Option<String>,
+}
+
+impl<E: Env> Consensus<E> {
+    /// The session, opened when there is none or the last has ended.
+    async fn session(&self) -> Result<Rc<Session<E>>, Failure> {
+        let current = self.session.borrow().clone();
+        if let Some(session) = current.filter(|session| session.is_open()) {
+            return Ok(session);
+        }
+        // Its nodes are gone with it.
+        self.queue.borrow_mut().clear();
+        let timeout = Duration::from_millis(self.params.session_ms);
+        let opened = Session::open(self.env.clone(), &self.members, timeout).await?;
+        let session = Rc::new(opened);
+        *self.session.borrow_mut() = Some(session.clone());
+        Ok(session)
+    }
+
+    /// Step 1: the owner's node in the queue; made if there is none.
+    async fn place(&self, session: &Session<E>, owner: Owner) -> Result<Place, Failure> {
+        let standing = self.queue.borrow().get(&owner).cloned();
+        if let Some(place) = standing {
+            return Ok(place);
+        }
+        let (path, number) = session.create(&format!("{PATH}/c")).await?;
+        let place = Place {
+            path,
+            number,
+            behind: None,
+        };
+        self.queue.borrow_mut().insert(owner, place.clone());
+        Ok(place)
+    }
+
+    async fn leave(&self, owner: Owner) {
+        let place = self.queue.borrow_mut().remove(&owner);
+        let session = self.session.borrow().clone();
+        if let (Some(place), Some(session)) = (place, session) {
+            // If this fails, the session's end takes the node away.
+            let _ = session.delete(&place.path).await;
+        }
+    }
+}
+
+impl<E: Env> Lock for Consensus<E> {
+    async fn connect(&self) {
+        // If this fails, so will the first attempt, and say why.
+        let _ = self.session().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let session = self.session().await?;
+        let mut place = self.place(&session, request.owner).await?;
+        // Step 2.
+        let nodes = session.children(PATH).await?;
+        let lower = nodes.iter().filter(|(_, number)| *number < place.number);
+        place.behind = lower
+            .max_by_key(|(_, number)| *number)
+            .map(|(path, _)| path.clone());
+        if place.behind.is_some() {
+            let number = place.number;
+            self.queue.borrow_mut().insert(request.owner, place);
+            return Err(LockError::taken(format!("node {number} is not the lowest")));
+        }
+        self.queue.borrow_mut().remove(&request.owner);
+        if !nodes.iter().any(|(_, number)| *number == place.number) {
+            return Err(LockError::taken("the session ended while we waited"));
+        }
+        Ok(Grant {
+            owner: request.owner,
+            token: place.path,
+            deadline: None,
+            fencing_token: self.params.fencing_token.then_some(place.number),
+        })
+    }
+
+    /// Step 3.
+    async fn wait(&self, request: Request, _: &LockError) {
+        let place = self.queue.borrow().get(&request.owner).cloned();
+        let session = self.session.borrow().clone();
+        match (place.and_then(|place| place.behind), session) {
+            (Some(lower), Some(session)) => {
+                self.env.reach("waiting").await;
+                session.watch(&lower, request.wait).await;
+            }
+            // No node to watch: the service was not there.
+            _ => {
+                let pause = Duration::from_millis(super::default_retry_delay_ms());
+                let pause = request.wait.map_or(pause, |left| pause.min(left));
+                self.env.sleep(pause).await;
+            }
+        }
+    }
+
+    async fn give_up(&self, request: Request) {
+        self.leave(request.owner).await;
+    }
+
+    /// There is no lease to extend; says whether the node is still there.
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        match Lock::is_held(self, grant).await? {
+            true => Ok(grant.clone()),
+            false => Err(lost()),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        let session = self.session.borrow().clone();
+        let Some(session) = session.filter(|session| session.is_open()) else {
+            return Err(lost());
+        };
+        match session.delete(&grant.token).await? {
+            true => Ok(1),
+            false => Err(lost()),
+        }
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let session = self.session().await?;
+        let nodes = session.children(PATH).await?;
+        let lowest = nodes.iter().min_by_key(|(_, number)| *number);
+        Ok(lowest.is_some_and(|(path, _)| *path == grant.token))
+    }
+}
+
+fn lost() -> LockError {
+    LockError::Lost("the session ended, and our node with it".into())
+}
+
+/// The parameters of `consensus`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// A session ends when the service has heard nothing of its client for so long, in
+    /// milliseconds. The client pings every third of it.
+    pub session_ms: u64,
+    /// Whether a grant carries its node's number as a fencing token.
+    #[serde(default = "default_true")]
+    pub fencing_token: bool,
+}
+
+fn default_true() -> bool {
+    true
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Consensus {
+            env,
+            members: nodes.to_vec(),
+            params: self.clone(),
+            session: RefCell::default(),
+            queue: RefCell::default(),
+        })
+    }
+
+    /// A session outlives its client by its timeout, counted anew when the members elect
+    /// another leader, which takes them some election timeouts (at most 600 ms each).
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        2 * self.session_ms + 4 * 600 + service::MEMBER_LIMIT_MS
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::no_replicas(ENTRY.name, topology)?;
+        require(
+            self.session_ms > 0,
+            ["lock", "session_ms"],
+            "a session of 0 ms is over before it begins",
+        )
+    }
+
+    /// Three: the fewest of which one may fail.
+    fn nodes(&self) -> u32 {
+        3
+    }
+
+    fn gives_tokens(&self) -> bool {
+        self.fencing_token
+    }
+
+    fn servers(&self) -> Servers {
+        Servers::Consensus
+    }
+}
+
+/// `consensus` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "consensus",
+    summary: "ZooKeeper's recipe on a replicated, linearizable service (baseline)",
+    source: "ZooKeeper Recipes and Solutions, \"Locks\"; claims K18 and K19",
+    parameters: &[
+        (
+            "session_ms",
+            "required",
+            "a session ends when its client was silent for so long",
+        ),
+        (
+            "fencing_token",
+            "true",
+            "the node's number goes with the grant",
+        ),
+    ],
+    forms: &[
+        ("", "session_ms = LEASE"),
+        ("no token", "session_ms = LEASE\nfencing_token = false"),
+    ],
+};

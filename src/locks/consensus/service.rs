@@ -1,0 +1,75 @@
+//! A client of the coordination service: finds the member that leads, and asks again
+//! until it is answered.
+
+use tokio::sync::Mutex;
+
+use crate::env::{Duration, Env, timeout};
+use crate::history::Name;
+use crate::redis::{Client, Error, Reply};
+
+/// How long a member may take to answer before another is asked, in milliseconds.
+pub(super) const MEMBER_LIMIT_MS: u64 = 500;
+
+/// How long to wait before asking again, in milliseconds.
+const PAUSE_MS: u64 = 20;
+
+/// One line to the service: a request at a time.
+pub(super) struct Service<E: Env> {
+    env: E,
+    members: Vec<Client<E>>,
+    /// The member that is asked first.
+    leader: Mutex<usize>,
+}
+
+impl<E: Env> Service<E> {
+    /// Nothing is connected yet. `limit` is how long a member may take to answer; `None`:
+    /// as long as it likes.
+    pub(super) fn new(env: E, members: &[Name], limit: Option<Duration>) -> Self {
+        let client = |name: &Name| Client::new(env.clone(), name.clone(), limit);
+        Self {
+            members: members.iter().map(client).collect(),
+            env,
+            leader: Mutex::new(0),
+        }
+    }
+
+    /// Asks whoever leads until there is an answer, for `patience` at most.
+    ///
+    /// # Errors
+    /// The last member's, when patience is over; what the service refuses.
+    pub(super) async fn ask(&self, request: &[&[u8]], patience: Duration) -> Result<Reply, Error> {
+        let mut leader = self.leader.lock().await;
+        let mut last = None;
+        let asking = async {
+            loop {
+                match self.members[*leader].call(request).await {
+                    Ok(reply) => return Ok(reply),
+                    Err(Error::Refused { text, .. }) if text.starts_with("NOTLEADER") => {
+                        let named = text.strip_prefix("NOTLEADER ");
+                        let place = named.and_then(|name| self.place_of(name.trim()));
+                        *leader = place.unwrap_or((*leader + 1) % self.members.len());
+                    }
+                    Err(error @ Error::Refused { .. }) => return Err(error),
+                    Err(error) => {
+                        last = Some(error);
+                        *leader = (*leader + 1) % self.members.len();
+                    }
+                }
+                self.env.sleep(Duration::from_millis(PAUSE_MS)).await;
+            }
+        };
+        match timeout(&self.env, Some(patience), asking).await {
+            Ok(answer) => answer,
+            Err(elapsed) => Err(last.unwrap_or_else(|| Error::Unanswered {
+                node: "the service".into(),
+                why: elapsed.to_string(),
+            })),
+        }
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.members
+            .iter()
+            .position(|member| &**member.node() == name)
+    }
+}

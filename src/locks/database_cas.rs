@@ -1,0 +1,238 @@
+//! `database-cas`: compare-and-set on a version column.
+//!
+//! - Acquire: read the row: owner, version, expiry, and the database's own time. If
+//!   nobody owns it, or its time is over by the database's clock, update it *where the
+//!   version is still the one read*, with ourselves as the owner, an expiry of now plus
+//!   the TTL, and the next version. One row updated: acquired.
+//! - Extend: the same update, where the version is ours.
+//! - Release: the same, with no owner.
+//!
+//! One clock decides, the database's; and the version rises with every grant, so it
+//! serves as a fencing token. Runs in the world only, on the in-tree database.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::{KEY, PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::{ClockKind, Deadline, Name};
+use crate::redis::{Client, Error, Reply};
+use crate::scenario::Topology;
+
+/// Nobody.
+const FREE: &[u8] = b"-";
+
+/// `database-cas` as one process uses it.
+pub struct DatabaseCas<E: Env> {
+    env: E,
+    database: Client<E>,
+    params: Params,
+}
+
+/// The row of the lock, and what time it is where it lies.
+struct Row {
+    owner: Vec<u8>,
+    version: u64,
+    expires_ms: i64,
+    now_ms: i64,
+}
+
+impl<E: Env> DatabaseCas<E> {
+    async fn select(&self) -> Result<Option<Row>, Error> {
+        let reply = self.database.call(&[b"SELECT", KEY.as_bytes()]).await?;
+        let Reply::Array(fields) = reply else {
+            return Ok(None);
+        };
+        Ok(match &fields[..] {
+            [
+                Reply::Bulk(owner),
+                Reply::Integer(version),
+                Reply::Integer(expires_ms),
+                Reply::Integer(now_ms),
+            ] => Some(Row {
+                owner: owner.to_vec(),
+                version: *version as u64,
+                expires_ms: *expires_ms,
+                now_ms: *now_ms,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Updates the row if it still has `version`; whether it had.
+    async fn update(&self, owner: &[u8], version: u64, expires_ms: i64) -> Result<bool, Error> {
+        let (version, expires_ms) = (version.to_string(), expires_ms.to_string());
+        let update = [
+            b"UPDATE",
+            KEY.as_bytes(),
+            owner,
+            version.as_bytes(),
+            expires_ms.as_bytes(),
+        ];
+        Ok(self.database.call(&update).await?.integer() == Some(1))
+    }
+
+    /// The first grant ever makes the row.
+    async fn insert(&self, owner: &[u8]) -> Result<bool, Error> {
+        let now_ms = self.database.call(&[b"NOW"]).await?.integer().unwrap_or(0);
+        let expires_ms = (now_ms + self.params.ttl_ms as i64).to_string();
+        let insert = [b"INSERT", KEY.as_bytes(), owner, expires_ms.as_bytes()];
+        match self.database.call(&insert).await {
+            Ok(_) => Ok(true),
+            Err(Error::Refused { text, .. }) if text.starts_with("DUPLICATE") => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn deadline(&self, started_ns: u64) -> Option<Deadline> {
+        Some(Deadline {
+            clock: ClockKind::Monotonic,
+            at_ns: started_ns + self.params.ttl_ms * 1_000_000,
+        })
+    }
+}
+
+impl<E: Env> Lock for DatabaseCas<E> {
+    async fn connect(&self) {
+        // If this fails, so will the first attempt, and say why.
+        let _ = self.database.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
+        let started_ns = self.env.now_ns(ClockKind::Monotonic);
+        let (won, version) = match self.select().await? {
+            None => (self.insert(token.as_bytes()).await?, 1),
+            Some(row) if row.owner == FREE || row.expires_ms <= row.now_ms => {
+                let expires_ms = row.now_ms + self.params.ttl_ms as i64;
+                let update = self.update(token.as_bytes(), row.version, expires_ms);
+                (update.await?, row.version + 1)
+            }
+            Some(_) => return Err(LockError::taken("somebody owns the row")),
+        };
+        if !won {
+            return Err(LockError::taken("somebody else was faster"));
+        }
+        Ok(Grant {
+            owner: request.owner,
+            token,
+            deadline: self.deadline(started_ns),
+            fencing_token: Some(version),
+        })
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = self.env.now_ns(ClockKind::Monotonic);
+        let now_ms = self.database.call(&[b"NOW"]).await?.integer().unwrap_or(0);
+        let version = version_of(grant);
+        let expires_ms = now_ms + self.params.ttl_ms as i64;
+        let update = self.update(grant.token.as_bytes(), version, expires_ms);
+        match update.await? {
+            true => Ok(Grant {
+                deadline: self.deadline(started_ns),
+                fencing_token: Some(version + 1),
+                ..grant.clone()
+            }),
+            false => Err(lost()),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        match self.update(FREE, version_of(grant), 0).await? {
+            true => Ok(1),
+            false => Err(lost()),
+        }
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let row = self.select().await?;
+        Ok(row.is_some_and(|row| {
+            row.version == version_of(grant) && row.expires_ms > row.now_ms
+        }))
+    }
+}
+
+/// The version that a grant wrote: its token.
+fn version_of(grant: &Grant) -> u64 {
+    grant.fencing_token.unwrap_or(0)
+}
+
+fn lost() -> LockError {
+    LockError::Lost("the row has another version".into())
+}
+
+/// The parameters of `database-cas`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The lease, in milliseconds.
+    pub ttl_ms: u64,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(DatabaseCas {
+            database: Client::new(env.clone(), nodes[0].clone(), None),
+            env,
+            params: self.clone(),
+        })
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.ttl_ms + self.retry().longest_ms() + PATIENCE_MS
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::no_replicas(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)
+    }
+
+    fn gives_tokens(&self) -> bool {
+        true
+    }
+
+    fn servers(&self) -> Servers {
+        Servers::Database
+    }
+}
+
+/// `database-cas` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "database-cas",
+    summary: "compare-and-set on a version column, with a lease by the database's clock (baseline)",
+    source: "texts on distributed locks: a database's optimistic lock",
+    parameters: &[
+        ("ttl_ms", "required", "the lease"),
+        ("retry_delay_ms", "200", "wait before the next attempt"),
+        (
+            "retry_jitter_ms",
+            "50",
+            "up to this much more, drawn anew each time",
+        ),
+    ],
+    forms: &[("", "ttl_ms = LEASE")],
+};

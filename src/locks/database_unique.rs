@@ -1,0 +1,148 @@
+//! `database-unique`: a row under a unique index, as texts on locks without Redis have
+//! it.
+//!
+//! - Acquire: insert a row with the lock's name. The unique index lets one insert
+//!   succeed.
+//! - Release: delete the row, if it is still ours.
+//!
+//! There is no lease: a holder that dies leaves its row behind for ever. Runs in the
+//! world only, on the in-tree database.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::{KEY, PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::Name;
+use crate::redis::{Client, Error, Reply};
+use crate::scenario::Topology;
+
+/// `database-unique` as one process uses it.
+pub struct DatabaseUnique<E: Env> {
+    env: E,
+    database: Client<E>,
+    params: Params,
+}
+
+impl<E: Env> Lock for DatabaseUnique<E> {
+    async fn connect(&self) {
+        // If this fails, so will the first attempt, and say why.
+        let _ = self.database.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
+        let insert = [b"INSERT", KEY.as_bytes(), token.as_bytes()];
+        match self.database.call(&insert).await {
+            Ok(_) => Ok(Grant {
+                owner: request.owner,
+                token,
+                deadline: None,
+                fencing_token: None,
+            }),
+            Err(Error::Refused { text, .. }) if text.starts_with("DUPLICATE") => {
+                Err(LockError::taken("there is a row of this name"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    /// There is no lease to extend; says whether the row is still there.
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        match Lock::is_held(self, grant).await? {
+            true => Ok(grant.clone()),
+            false => Err(lost()),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        let delete = [b"DELETE", KEY.as_bytes(), grant.token.as_bytes()];
+        match self.database.call(&delete).await?.integer() {
+            Some(1) => Ok(1),
+            _ => Err(lost()),
+        }
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let row = self.database.call(&[b"SELECT", KEY.as_bytes()]).await?;
+        Ok(match &row {
+            Reply::Array(fields) => match fields.first() {
+                Some(Reply::Bulk(owner)) => owner == grant.token.as_bytes(),
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+}
+
+fn lost() -> LockError {
+    LockError::Lost("the row is not ours any more".into())
+}
+
+/// The parameters of `database-unique`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(DatabaseUnique {
+            database: Client::new(env.clone(), nodes[0].clone(), None),
+            env,
+            params: self.clone(),
+        })
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.retry().longest_ms() + PATIENCE_MS
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::no_replicas(ENTRY.name, topology)
+    }
+
+    fn servers(&self) -> Servers {
+        Servers::Database
+    }
+}
+
+/// `database-unique` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "database-unique",
+    summary: "a row under a unique index, deleted to release; no lease (baseline)",
+    source: "texts on distributed locks that set databases aside for Redis",
+    parameters: &[
+        ("retry_delay_ms", "200", "wait before the next attempt"),
+        (
+            "retry_jitter_ms",
+            "50",
+            "up to this much more, drawn anew each time",
+        ),
+    ],
+    forms: &[("", "")],
+};

@@ -1,0 +1,272 @@
+//! `getset`: the lock of redis.io's page on `SETNX`, whose value is the time at which it
+//! expires; the blog text "redis实现分布式锁" (2018) means this one.
+//!
+//! 1. `SETNX lock <now + timeout + 1>`; answered 1, the lock is the caller's.
+//! 2. Else `GET lock`. If that time is not past, the lock is somebody else's.
+//! 3. If it is past, its holder has crashed: `GETSET lock <now + timeout + 1>`. If the
+//!    old value is still a time that is past, the lock is the caller's. If not, another
+//!    was faster: start afresh. That the loser has overwritten the winner's value, with a
+//!    time a little later, "is not a problem".
+//! 4. The holder looks at the clock before it deletes the lock: if its time is over, the
+//!    lock may be another's.
+//!
+//! The page's wrong way to take over is here too: `DEL` and `SETNX` in place of step 3.
+//!
+//! The node expires nothing. Every client compares with its own wall clock, and so all
+//! rests on these clocks being alike. The times are in milliseconds where the page has
+//! seconds. Its `1` stays: at the deadline itself nobody finds the time past yet.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
+use super::one_node::{OneNode, lost, parameter, text};
+use super::{KEY, PATIENCE_MS};
+use crate::env::{Duration, Env};
+use crate::history::{ClockKind, Deadline, Name};
+use crate::redis::Reply;
+use crate::scenario::Topology;
+
+/// `getset` as one client uses it.
+pub struct Getset<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+}
+
+impl<E: Env> Getset<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            env,
+            params,
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.env.now_ns(ClockKind::Wall) / 1_000_000
+    }
+
+    fn expiry_ms(&self) -> u64 {
+        self.now_ms() + self.params.ttl_ms + 1
+    }
+
+    /// Step 3: takes over a lock whose time is past; when its new time is.
+    async fn take_over(&self) -> Result<u64, LockError> {
+        self.env.reach("overwriting").await;
+        let (now_ms, expiry_ms) = (self.now_ms(), self.expiry_ms());
+        let value = expiry_ms.to_string();
+        let has_won = match self.params.takeover {
+            Takeover::Getset => {
+                let command = [b"GETSET", KEY.as_bytes(), value.as_bytes()];
+                match self.node.call(&command).await? {
+                    // It was deleted meanwhile, so nobody had it.
+                    Reply::Nil => true,
+                    old => expiry_of(text(old))? < now_ms,
+                }
+            }
+            Takeover::DelSetnx => {
+                self.node.call(&[b"DEL", KEY.as_bytes()]).await?;
+                self.node.set_if_absent(&value).await?
+            }
+        };
+        match has_won {
+            true => Ok(expiry_ms),
+            false => Err(LockError::taken("another was faster to take it over")),
+        }
+    }
+
+    /// Whether the holder's time is over, by its own clock.
+    fn is_over(&self, grant: &Grant) -> Result<bool, LockError> {
+        Ok(expiry_of(Some(grant.token.clone()))? <= self.now_ms())
+    }
+}
+
+impl<E: Env> Lock for Getset<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let mut expiry_ms = self.expiry_ms();
+        if !self.node.set_if_absent(&expiry_ms.to_string()).await? {
+            let Some(seen) = self.node.value().await? else {
+                return Err(LockError::taken("it was given back this moment"));
+            };
+            let (seen_ms, now_ms) = (expiry_of(Some(seen))?, self.now_ms());
+            if seen_ms >= now_ms {
+                return Err(LockError::NotAcquired {
+                    why: "somebody holds it".into(),
+                    free_in: Some(Duration::from_millis(seen_ms - now_ms)),
+                });
+            }
+            expiry_ms = self.take_over().await?;
+        }
+        Ok(granted(request, expiry_ms))
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    /// The page has no extension. This one does as its release does: if the holder's time
+    /// is not over by its clock, it writes a new one.
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        if self.is_over(grant)? {
+            return Err(lost());
+        }
+        let expiry_ms = self.expiry_ms();
+        let value = expiry_ms.to_string();
+        let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
+        match self.node.call(&command).await? {
+            Reply::Nil => Err(lost()),
+            _ => {
+                let owner = grant.owner;
+                Ok(granted(Request { owner, wait: None, mode: Mode::Exclusive }, expiry_ms))
+            }
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        let deleted = match self.params.release {
+            Release::CheckTime if self.is_over(grant)? => 0,
+            Release::CheckTime => self.node.delete().await?,
+            Release::Del => return self.node.delete().await,
+            Release::CompareDel => {
+                self.env.reach("deleting").await;
+                self.node.compare_delete(&grant.token).await?
+            }
+        };
+        match deleted {
+            0 => Err(lost()),
+            deleted => Ok(deleted),
+        }
+    }
+
+    /// Whether the value is the one that this client wrote; a loser may have overwritten
+    /// it.
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+fn granted(request: Request, expiry_ms: u64) -> Grant {
+    Grant {
+        owner: request.owner,
+        token: expiry_ms.to_string(),
+        deadline: Some(Deadline {
+            clock: ClockKind::Wall,
+            at_ns: expiry_ms * 1_000_000,
+        }),
+        fencing_token: None,
+    }
+}
+
+/// The time that a value stands for, in milliseconds since the Unix epoch.
+fn expiry_of(value: Option<String>) -> Result<u64, LockError> {
+    let time = value.and_then(|value| value.parse().ok());
+    time.ok_or_else(|| LockError::taken("the key holds something that is no time"))
+}
+
+/// The parameters of `getset`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The timeout after which others may take the lock over, in milliseconds.
+    pub ttl_ms: u64,
+    /// How a lock whose time is past is taken over.
+    #[serde(default)]
+    pub takeover: Takeover,
+    /// How the lock is given back.
+    #[serde(default)]
+    pub release: Release,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Getset::new(env, &nodes[0], self.clone()))
+    }
+
+    /// With clocks that are alike.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+/// How a lock whose time is past is taken over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Takeover {
+    /// `GETSET`, and a look at the old value.
+    #[default]
+    Getset,
+    /// `DEL`, `SETNX`: what the page warns of (claim S1).
+    DelSetnx,
+}
+
+/// How the lock is given back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// Look at the clock; `DEL` if the holder's time is not over.
+    #[default]
+    CheckTime,
+    /// `DEL` without looking (claim S3).
+    Del,
+    /// Compare with the value that the holder wrote, and delete, in one script: as other
+    /// locks do. A loser of step 3 may have overwritten that value.
+    CompareDel,
+}
+
+/// `getset` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "getset",
+    summary: "one node, SETNX with the time of expiry as value; taken over with GETSET",
+    source: "redis.io, \"SETNX\", \"Handling deadlocks\"",
+    parameters: &[
+        ("ttl_ms", "required", "the time after which others may take it over"),
+        (
+            "takeover",
+            "getset",
+            "getset | del-setnx: how a lock whose time is past is taken over",
+        ),
+        ("release", "check-time", "check-time | del | compare-del"),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+    ],
+    forms: &[
+        ("", "ttl_ms = LEASE"),
+        ("taken over by DEL", "ttl_ms = LEASE\ntakeover = \"del-setnx\""),
+        ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
+    ],
+};

@@ -1,0 +1,213 @@
+//! `getset-as-listed`: the numbered steps of the blog text "redis实现分布式锁" (2018), read
+//! literally.
+//!
+//! 1. A sends `SETNX lock <current time>` and is answered 1: it has the lock.
+//! 2. B sends the same and is answered 0. It sends `GETSET lock <current time>`, takes the
+//!    old value for the time of expiry, and if that is less than the current time, the
+//!    lock has expired and is B's.
+//! 3. Whoever is done deletes the lock.
+//!
+//! The value is the current time and not a later one, so a lock has expired as soon as
+//! the clock has gone on by one unit. (The text's PHP has `time()`, whole seconds.)
+//!
+//! The paragraph above the list says "the time of expiry". That reading is here too: with
+//! `ttl_ms`, the value is the current time plus the TTL. It still has no `GET` before its
+//! `GETSET`, and so every attempt that fails pushes the expiry on: a lock whose holder has
+//! crashed never expires while somebody keeps asking for it. `getset` is the mended form.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
+use super::one_node::{OneNode, lost, parameter, text};
+use super::{KEY, PATIENCE_MS};
+use crate::env::Env;
+use crate::history::{ClockKind, Deadline, Name};
+use crate::redis::Reply;
+use crate::scenario::Topology;
+
+/// `getset-as-listed` as one client uses it.
+pub struct GetsetAsListed<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+}
+
+impl<E: Env> GetsetAsListed<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            env,
+            params,
+        }
+    }
+
+    /// The wall clock, in whole units.
+    fn now(&self) -> u64 {
+        self.env.now_ns(ClockKind::Wall) / (self.params.unit_ms() * 1_000_000)
+    }
+
+    /// The time that an attempt at `now` writes.
+    fn stamp(&self, now: u64) -> u64 {
+        let ttl_ms = self.params.ttl_ms.unwrap_or(0);
+        now + ttl_ms.div_ceil(self.params.unit_ms())
+    }
+
+    /// What a holder is told: the listed steps say nothing of a deadline.
+    fn granted(&self, request: Request, stamp: u64) -> Grant {
+        let at_ns = stamp * self.params.unit_ms() * 1_000_000;
+        let clock = ClockKind::Wall;
+        Grant {
+            owner: request.owner,
+            token: stamp.to_string(),
+            deadline: self.params.ttl_ms.map(|_| Deadline { clock, at_ns }),
+            fencing_token: None,
+        }
+    }
+}
+
+impl<E: Env> Lock for GetsetAsListed<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let stamp = self.stamp(self.now());
+        if self.node.set_if_absent(&stamp.to_string()).await? {
+            return Ok(self.granted(request, stamp));
+        }
+        self.env.reach("overwriting").await;
+        let now = self.now();
+        let stamp = self.stamp(now);
+        let value = stamp.to_string();
+        let command = [b"GETSET", KEY.as_bytes(), value.as_bytes()];
+        let has_expired = match self.node.call(&command).await? {
+            // PHP's `false` is less than any time: the lock was deleted meanwhile.
+            Reply::Nil => true,
+            // What is no number, PHP takes for 0.
+            old => text(old).and_then(|old| old.parse().ok()).unwrap_or(0) < now,
+        };
+        match has_expired {
+            true => Ok(self.granted(request, stamp)),
+            false => Err(LockError::taken("it has not expired")),
+        }
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    /// The text has no extension; this one overwrites the time, if there is a lock.
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let stamp = self.stamp(self.now());
+        let value = stamp.to_string();
+        let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
+        match self.node.call(&command).await? {
+            Reply::Nil => Err(lost()),
+            _ => {
+                let owner = grant.owner;
+                Ok(self.granted(Request { owner, wait: None, mode: Mode::Exclusive }, stamp))
+            }
+        }
+    }
+
+    async fn release(&self, _: &Grant) -> Result<u32, LockError> {
+        self.node.delete().await
+    }
+
+    /// Whether the value is the one that this client wrote; every attempt overwrites it.
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+/// The parameters of `getset-as-listed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Added to the current time in the value, in milliseconds; absent: nothing, as
+    /// listed.
+    #[serde(default)]
+    pub ttl_ms: Option<u64>,
+    /// What the times are counted in.
+    #[serde(default)]
+    pub unit: Unit,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+
+    fn unit_ms(&self) -> u64 {
+        match self.unit {
+            Unit::Seconds => 1000,
+            Unit::Milliseconds => 1,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(GetsetAsListed::new(env, &nodes[0], self.clone()))
+    }
+
+    /// If nobody pushed the expiry on. A time in whole units is past up to two later.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        let lease_ms = self.ttl_ms.unwrap_or(0) + 2 * self.unit_ms();
+        lease_ms + self.retry().longest_ms() + attempt_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms.unwrap_or(1))?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+/// What the times are counted in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// As PHP's `time()`.
+    #[default]
+    Seconds,
+    /// As most other languages have it at hand.
+    Milliseconds,
+}
+
+/// `getset-as-listed` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "getset-as-listed",
+    summary: "one node, SETNX with the current time as value; whoever fails does GETSET at once",
+    source: "blog text \"redis实现分布式锁\" (2018), its numbered steps",
+    parameters: &[
+        (
+            "ttl_ms",
+            "none",
+            "added to the current time in the value; the list adds nothing",
+        ),
+        ("unit", "seconds", "seconds | milliseconds: of the times"),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+    ],
+    forms: &[("", ""), ("with expiry", "ttl_ms = LEASE")],
+};

@@ -1,0 +1,87 @@
+//! Holds counted beside the lock, in the memory of the process: how a lock whose key has
+//! no room for a count is made reentrant with a `ThreadLocal`.
+//!
+//! The counts know nothing of leases. A guard that is forgotten leaves its count behind,
+//! and its owner gets the lock from it ever after without asking anybody.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::lock::{Grant, Owner};
+
+/// How often each owner of this process has taken the lock.
+#[derive(Default)]
+pub(super) struct LocalCounts {
+    holds: RefCell<BTreeMap<Owner, Hold>>,
+}
+
+struct Hold {
+    /// The first grant, which the node knows of.
+    grant: Grant,
+    count: u32,
+}
+
+/// What is left when one hold is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Others of the same owner.
+    Holds,
+    /// None: now the node has to be told.
+    Nothing,
+}
+
+impl LocalCounts {
+    /// Counts one hold more if `owner` has any; returns its grant.
+    pub(super) fn enter_again(&self, owner: Owner) -> Option<Grant> {
+        let mut holds = self.holds.borrow_mut();
+        let hold = holds.get_mut(&owner)?;
+        hold.count += 1;
+        Some(hold.grant.clone())
+    }
+
+    /// The node has granted the lock: the owner's first hold.
+    pub(super) fn enter(&self, grant: &Grant) {
+        let (grant, count) = (grant.clone(), 1);
+        let mut holds = self.holds.borrow_mut();
+        holds.insert(grant.owner, Hold { grant, count });
+    }
+
+    /// Counts one hold less.
+    pub(super) fn leave(&self, owner: Owner) -> Left {
+        let mut holds = self.holds.borrow_mut();
+        match holds.get_mut(&owner) {
+            Some(hold) if hold.count > 1 => {
+                hold.count -= 1;
+                Left::Holds
+            }
+            _ => {
+                holds.remove(&owner);
+                Left::Nothing
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_to_leave_leaves_nothing_and_owners_do_not_mix() {
+        let grant = |owner| Grant {
+            owner: Owner(owner),
+            token: format!("of {owner}"),
+            deadline: None,
+            fencing_token: None,
+        };
+        let counts = LocalCounts::default();
+        assert_eq!(counts.enter_again(Owner(1)), None);
+        counts.enter(&grant(1));
+        counts.enter(&grant(2));
+        assert_eq!(counts.enter_again(Owner(1)), Some(grant(1)));
+        assert_eq!(counts.leave(Owner(1)), Left::Holds);
+        assert_eq!(counts.leave(Owner(2)), Left::Nothing);
+        assert_eq!(counts.leave(Owner(1)), Left::Nothing);
+        assert_eq!(counts.enter_again(Owner(1)), None);
+    }
+}

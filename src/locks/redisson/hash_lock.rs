@@ -1,0 +1,191 @@
+//! The lock that is a hash with one field: `RLock`, and its relatives that differ in how
+//! they wait, whom they tell, or whether they number their grants.
+
+use super::base::{Base, taken, unexpected};
+use super::listening::UNLOCKED;
+use super::names::{self, Identity};
+use super::params::{self, Shared};
+use super::replicas;
+use super::waiting::Waiting;
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::locks::lock::{Grant, Lock, LockError, Request};
+use crate::locks::{KEY, Owner};
+use crate::redis::{Error, Reply, Script};
+
+/// The lock, as one process uses it.
+pub(in crate::locks) struct HashLock<E: Env> {
+    base: Base<E>,
+    waiting: Waiting<E>,
+    /// The script, and its keys.
+    acquire: (Script, Vec<String>),
+    release: (Script, Release),
+}
+
+/// What the script that takes the lock does beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::locks) enum Acquire {
+    /// Nothing.
+    Plain,
+    /// It draws a fencing token.
+    Fenced,
+}
+
+/// What the script that gives the lock back does beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::locks) enum Release {
+    /// Nothing.
+    Silent,
+    /// It publishes that the lock is free.
+    Published,
+    /// That, and it keeps its answer for when it is sent again.
+    Latched,
+}
+
+impl Release {
+    /// Whether the script of a lock that publishes keeps its answer.
+    pub(in crate::locks) fn with_latch(latch: bool) -> Self {
+        match latch {
+            true => Release::Latched,
+            false => Release::Published,
+        }
+    }
+}
+
+impl<E: Env> HashLock<E> {
+    /// A client of the lock on `node`.
+    pub(in crate::locks) fn new(
+        env: E,
+        node: &Name,
+        shared: Shared,
+        (acquire, release): (Acquire, Release),
+        waiting: Waiting<E>,
+    ) -> Self {
+        let identity = Identity::draw(&env);
+        let acquire = match acquire {
+            Acquire::Plain => (
+                Script::new(include_str!("../scripts/redisson_acquire.lua")),
+                vec![KEY.into()],
+            ),
+            Acquire::Fenced => (
+                Script::new(include_str!("../scripts/redisson_acquire_fenced.lua")),
+                vec![KEY.into(), names::token(KEY)],
+            ),
+        };
+        let script = match release {
+            Release::Silent => include_str!("../scripts/redisson_release_silent.lua"),
+            Release::Published => include_str!("../scripts/redisson_release.lua"),
+            Release::Latched => include_str!("../scripts/redisson_release_latched.lua"),
+        };
+        Self {
+            base: Base::new(env, identity, node, KEY, shared),
+            waiting,
+            acquire,
+            release: (Script::new(script), release),
+        }
+    }
+
+    /// Runs the script, and asks for replicas if it is to; its answer, and whether a
+    /// replica has the lock. Redisson sends all of this at once, and all of it again.
+    async fn ask(&self, owner: Owner) -> Result<(Reply, bool), Error> {
+        let (base, node) = (&self.base, &*self.base.node);
+        let (lease_ms, holder) = (base.lease_ms(), base.holder(owner));
+        let (script, keys) = &self.acquire;
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let arguments = [lease_ms.as_bytes(), holder.as_bytes()];
+        node.again(async || {
+            let ask = async || script.call(node.once(), &keys, &arguments).await;
+            if !base.shared.check_replicas {
+                return Ok((ask().await?, true));
+            }
+            let connected = replicas::connected(node).await?;
+            let reply = ask().await?;
+            Ok((reply, replicas::confirm(node, connected).await?))
+        })
+        .await
+    }
+
+    /// Runs the script that gives a hold back.
+    async fn give_back(&self, grant: &Grant) -> Result<u32, LockError> {
+        let base = &self.base;
+        let (script, release) = &self.release;
+        let (key, lease_ms) = (&*base.key, &*base.lease_ms());
+        let (silent, loud) = ([lease_ms, &grant.token], [UNLOCKED, lease_ms, &grant.token]);
+        let keys = [key, &names::channel(key)];
+        match release {
+            Release::Silent => base.release(grant, script, &keys[..1], &silent).await,
+            Release::Published => base.release(grant, script, &keys, &loud).await,
+            Release::Latched => base.release_latched(grant, script, &keys, &loud).await,
+        }
+    }
+}
+
+impl<E: Env> Lock for HashLock<E> {
+    async fn connect(&self) {
+        self.base.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let base = &self.base;
+        let started_ns = params::now_ns(&base.env);
+        let (reply, has_replica) = self.ask(request.owner).await?;
+        let token = match answer(&reply).ok_or_else(|| unexpected(&base.node, &reply))? {
+            Answer::Granted { token } => token,
+            Answer::Taken { pttl_ms } => return Err(taken(pttl_ms)),
+        };
+        let grant = base.granted(request.owner, started_ns, token);
+        if !has_replica {
+            // What comes of it, its user does not learn.
+            let _ = self.give_back(&grant).await;
+            return Err(LockError::NotAcquired {
+                why: "none of the replicas has it".into(),
+                free_in: Some(Duration::ZERO),
+            });
+        }
+        self.waiting.end(request.owner).await;
+        Ok(grant)
+    }
+
+    async fn wait(&self, request: Request, failed: &LockError) {
+        let Base { env, shared, .. } = &self.base;
+        let interval = Duration::from_millis(shared.resend.interval_ms);
+        self.waiting.wait(env, request, failed, interval).await;
+    }
+
+    async fn give_up(&self, request: Request) {
+        self.waiting.end(request.owner).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        self.base.extend(grant).await
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.give_back(grant).await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.base.is_held(grant).await
+    }
+}
+
+/// What a script that takes the lock has said.
+enum Answer {
+    Granted { token: Option<u64> },
+    Taken { pttl_ms: i64 },
+}
+
+fn answer(reply: &Reply) -> Option<Answer> {
+    match reply {
+        Reply::Nil => Some(Answer::Granted { token: None }),
+        Reply::Integer(pttl_ms) => Some(Answer::Taken { pttl_ms: *pttl_ms }),
+        Reply::Array(both) => match both[..] {
+            [Reply::Integer(pttl_ms), Reply::Integer(-1)] => Some(Answer::Taken { pttl_ms }),
+            [_, Reply::Integer(token)] => Some(Answer::Granted {
+                token: Some(token as u64),
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,44 @@
+//! Redisson's check that a replica has the lock (`checkLockSyncedSlaves`).
+//!
+//! It asks the master how many replicas it has, and after the script waits with WAIT for
+//! all of them, for a second at most. It is content with one: only if none has confirmed
+//! the write although there are some, the lock is given back and does not count.
+
+use super::resend::Resending;
+use crate::env::Env;
+use crate::redis::{Error, Reply};
+
+/// For how long it waits (`slavesSyncTimeout`), in milliseconds.
+pub(in crate::locks) const SYNC_TIMEOUT_MS: u64 = 1_000;
+
+/// How many replicas the master has now.
+///
+/// # Errors
+/// If it does not answer.
+pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<i64, Error> {
+    let reply = node.once().call(&[b"INFO", b"replication"]).await?;
+    let text = match &reply {
+        Reply::Bulk(text) => String::from_utf8_lossy(text),
+        _ => return Ok(0),
+    };
+    let count = text.lines().find_map(|line| {
+        let count = line.strip_prefix("connected_slaves:")?;
+        count.trim().parse().ok()
+    });
+    Ok(count.unwrap_or(0))
+}
+
+/// Waits until so many have confirmed what this client wrote last; whether one has, if
+/// there is one.
+///
+/// # Errors
+/// If the master does not answer.
+pub(in crate::locks) async fn confirm<E: Env>(
+    node: &Resending<E>,
+    connected: i64,
+) -> Result<bool, Error> {
+    let (wanted, timeout_ms) = (connected.to_string(), SYNC_TIMEOUT_MS.to_string());
+    let command = [b"WAIT", wanted.as_bytes(), timeout_ms.as_bytes()];
+    let confirmed = node.once().call(&command).await?.integer().unwrap_or(0);
+    Ok(confirmed > 0 || connected == 0)
+}

@@ -1,0 +1,132 @@
+//! How a lock of the family waits between two attempts.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::listening::{Listening, UNLOCKED};
+use super::names;
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::locks::{LockError, Owner, Request};
+
+/// A way to wait.
+pub(in crate::locks) enum Waiting<E: Env> {
+    /// For a message, or until the other's lease is over.
+    Listening(Listening<E>),
+    /// Until the other's lease is over.
+    Lease,
+    /// For a time that is always the same.
+    Sleep(Duration),
+    /// For a time that grows from attempt to attempt.
+    BackOff(BackOff),
+}
+
+impl<E: Env> Waiting<E> {
+    /// For what the release of the lock at `key` publishes.
+    pub(in crate::locks) fn publish(env: &E, node: &Name, key: &str) -> Self {
+        let channel = names::channel(key);
+        let listening = Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]);
+        Waiting::Listening(listening)
+    }
+
+    /// For what the node tells of the key, if it is configured to.
+    pub(in crate::locks) fn keyspace(env: &E, node: &Name, key: &str) -> Self {
+        let (channel, wakers) = (names::keyspace_channel(key), &["del", "expired"]);
+        Waiting::Listening(Listening::new(env.clone(), node.clone(), channel, wakers))
+    }
+
+    /// Waits, after an attempt that ended with `failed`. What to a user of Redisson is an
+    /// exception, a node that does not do its part, whoever tries again all the same does
+    /// so after `interval`.
+    pub(in crate::locks) async fn wait(
+        &self,
+        env: &E,
+        request: Request,
+        failed: &LockError,
+        interval: Duration,
+    ) {
+        let LockError::NotAcquired { free_in, .. } = failed else {
+            return pass(env, interval, request).await;
+        };
+        match self {
+            Waiting::Listening(listening) => {
+                if listening.wait(request, *free_in).await.is_err() {
+                    pass(env, interval, request).await;
+                }
+            }
+            Waiting::Lease => pass(env, free_in.unwrap_or(interval), request).await,
+            Waiting::Sleep(time) => pass(env, *time, request).await,
+            Waiting::BackOff(back_off) => {
+                let time = back_off.next(request.owner, env.random());
+                pass(env, time, request).await;
+            }
+        }
+    }
+
+    /// The owner has the lock, or has given up.
+    pub(in crate::locks) async fn end(&self, owner: Owner) {
+        match self {
+            Waiting::Listening(listening) => listening.leave(owner).await,
+            Waiting::BackOff(back_off) => back_off.reset(owner),
+            Waiting::Lease | Waiting::Sleep(_) => {}
+        }
+    }
+}
+
+/// Lets so much time pass, but not more than the caller's patience.
+async fn pass<E: Env>(env: &E, time: Duration, request: Request) {
+    let time = request.wait.map_or(time, |left| time.min(left));
+    env.sleep(time).await;
+}
+
+/// The back-off of `RSpinLock`, in its exponential form with default values: the first
+/// wait is 1 ms; each is twice the one before, and up to as many milliseconds more as
+/// there were attempts.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct BackOff {
+    /// How often each owner has failed in a row.
+    failures: RefCell<BTreeMap<Owner, u32>>,
+}
+
+impl BackOff {
+    /// The longest wait, in milliseconds.
+    pub(in crate::locks) const LONGEST_MS: u64 = 128;
+
+    /// The owner's next wait; `random` are 64 random bits.
+    fn next(&self, owner: Owner, random: u64) -> Duration {
+        let mut failures = self.failures.borrow_mut();
+        let failures = failures.entry(owner).or_default();
+        let jitter_ms = (u128::from(random) * u128::from(failures.saturating_add(1))) >> 64;
+        // 2^7 ms is the longest.
+        let wait_ms = (1 << (*failures).min(7)) + jitter_ms as u64;
+        *failures = failures.saturating_add(1);
+        Duration::from_millis(wait_ms.min(Self::LONGEST_MS))
+    }
+
+    fn reset(&self, owner: Owner) {
+        self.failures.borrow_mut().remove(&owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits_ms(back_off: &BackOff, owner: Owner, random: u64) -> Vec<u128> {
+        let next = |_| back_off.next(owner, random).as_millis();
+        (0..10).map(next).collect()
+    }
+
+    #[test]
+    fn waits_double_up_to_the_longest_with_jitter_and_begin_anew() {
+        let back_off = BackOff::default();
+        let (one, other) = (Owner(1), Owner(2));
+        let least = [1, 2, 4, 8, 16, 32, 64, 128, 128, 128];
+        assert_eq!(waits_ms(&back_off, one, 0), least);
+        let most = [1, 3, 6, 11, 20, 37, 70, 128, 128, 128];
+        assert_eq!(waits_ms(&back_off, other, u64::MAX), most);
+        back_off.reset(one);
+        assert_eq!(waits_ms(&back_off, one, 0), least);
+        assert_eq!(back_off.next(other, 0).as_millis(), 128);
+    }
+}

@@ -1,0 +1,66 @@
+//! `redisson-fenced`: Redisson's `RFencedLock`.
+//!
+//! - Acquire: as `redisson`, and the same script increments a counter beside the lock: the
+//!   fencing token. One owner that takes the lock again gets another token.
+//! - Everything else: as `redisson`. Whether anybody compares the tokens is the resource's
+//!   affair.
+
+use std::rc::Rc;
+
+use super::KEY;
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::DynLock;
+use super::redisson::hash_lock::{Acquire, HashLock, Release};
+use super::redisson::listening::SUBSCRIBE_LIMIT_MS;
+use super::redisson::params;
+use super::redisson::waiting::Waiting;
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+params::params! {
+    /// The parameters of `redisson-fenced`.
+    pub struct Params {
+        /// Whether the answer to a release is kept for when the release is sent again.
+        #[serde(default)]
+        pub latch: bool,
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        let scripts = (Acquire::Fenced, Release::with_latch(self.latch));
+        let (node, shared) = (&nodes[0], self.shared());
+        let waiting = Waiting::publish(&env, node, KEY);
+        Rc::new(HashLock::new(env, node, shared, scripts, waiting))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check()
+    }
+
+    fn gives_tokens(&self) -> bool {
+        true
+    }
+}
+
+/// `redisson-fenced` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-fenced",
+    summary: "as redisson, and the script that takes the lock draws a fencing token",
+    source: "Redisson, RFencedLock",
+    parameters: params::parameters![(
+        "latch",
+        "false",
+        "keep the answer to a release for when it is sent again",
+    )],
+    forms: &[
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
+    ],
+};

@@ -1,0 +1,52 @@
+//! `redisson-no-publish`: Redisson's lock as blogs copy it, with scripts that take and give
+//! back the hash but publish nothing.
+//!
+//! - Acquire, renew, reenter: as `redisson`.
+//! - Release: as `redisson`, but nobody is told.
+//! - Wait: for what the attempt was told is left of the lease. So a waiter that comes just
+//!   after the holder waits out the lease, although the lock is given back long before.
+
+use std::rc::Rc;
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::DynLock;
+use super::redisson::hash_lock::{Acquire, HashLock, Release};
+use super::redisson::params;
+use super::redisson::waiting::Waiting;
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+params::params! {
+    /// The parameters of `redisson-no-publish`.
+    pub struct Params {}
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        let scripts = (Acquire::Plain, Release::Silent);
+        let (node, shared) = (&nodes[0], self.shared());
+        Rc::new(HashLock::new(env, node, shared, scripts, Waiting::Lease))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.shared().bound_ms(0)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check()
+    }
+}
+
+/// `redisson-no-publish` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-no-publish",
+    summary: "as redisson, but nobody is told of a release: waiters wait out the lease",
+    source: "tongjilab.cn, \"Redis分布式锁探究与实现\", the form without SETNX",
+    parameters: params::parameters![],
+    forms: &[
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
+    ],
+};

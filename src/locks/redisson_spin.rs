@@ -1,0 +1,52 @@
+//! `redisson-spin`: Redisson's `RSpinLock`, for locks that are taken so often that a message
+//! for each would be too many.
+//!
+//! - Acquire, renew, reenter: as `redisson`.
+//! - Release: as `redisson`, but nobody is told.
+//! - Wait: 1 ms, then twice as long each time, with jitter, up to 128 ms.
+
+use std::rc::Rc;
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::DynLock;
+use super::redisson::hash_lock::{Acquire, HashLock, Release};
+use super::redisson::params;
+use super::redisson::waiting::{BackOff, Waiting};
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+params::params! {
+    /// The parameters of `redisson-spin`.
+    pub struct Params {}
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        let scripts = (Acquire::Plain, Release::Silent);
+        let waiting = Waiting::BackOff(BackOff::default());
+        let (node, shared) = (&nodes[0], self.shared());
+        Rc::new(HashLock::new(env, node, shared, scripts, waiting))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.shared().bound_ms(BackOff::LONGEST_MS)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check()
+    }
+}
+
+/// `redisson-spin` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-spin",
+    summary: "as redisson, but waiters try again after 1 to 128 ms instead of listening",
+    source: "Redisson, RSpinLock with its exponential back-off",
+    parameters: params::parameters![],
+    forms: &[
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
+    ],
+};

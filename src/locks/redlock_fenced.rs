@@ -1,0 +1,249 @@
+//! `redlock-fenced`: Redlock with a fencing token that the resource hands out, after
+//! antirez, "Is Redlock safe?": a store that can refuse lower tokens is linearizable, and
+//! then it can hand out the tokens as well (claim A2).
+//!
+//! 1. Take the lock as `redlock` does.
+//! 2. Ask the resource for a token, a number higher than all before.
+//! 3. Look at the clock once more: the grant counts if it is still valid when the token
+//!    has come. Else give the lock back. So a token is drawn within its holder's lease,
+//!    and tokens are in the order of the leases.
+//!
+//! Two other places for the counter are here to be compared with, both Kleppmann's
+//! (claim K8): counters on the nodes, of which a majority is incremented and the highest
+//! counts; and the same with the highest written back to a majority before it counts.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Request};
+use super::one_node::parameter;
+use super::redlock::{self, Order, Redlock};
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::redis::{Client, Error, Reply, Script};
+use crate::scenario::Topology;
+use crate::workload::resource;
+
+/// Where the nodes count their tokens.
+const COUNTER: &str = "lock:token";
+
+/// `redlock-fenced` as one client uses it.
+pub struct RedlockFenced<E: Env> {
+    env: E,
+    redlock: Redlock<E>,
+    resource: Client<E>,
+    counter: Counter,
+    raise_counter: Script,
+}
+
+impl<E: Env> RedlockFenced<E> {
+    /// A client of the lock on `nodes`.
+    pub fn new(env: E, nodes: &[Name], params: &Params) -> Self {
+        // A token that takes longer than the lease comes too late.
+        let limit = Duration::from_millis(params.ttl_ms);
+        Self {
+            redlock: Redlock::new(env.clone(), nodes, params.redlock()),
+            resource: Client::new(env.clone(), resource::HOST.into(), Some(limit)),
+            env,
+            counter: params.counter,
+            raise_counter: Script::new(include_str!("scripts/raise_counter.lua")),
+        }
+    }
+
+    /// Step 2.
+    async fn draw(&self) -> Result<u64, LockError> {
+        match self.counter {
+            Counter::Resource => Ok(resource::token(&self.resource).await?),
+            Counter::Majority => self.highest_of_majority().await,
+            Counter::MajorityWrittenBack => {
+                let token = self.highest_of_majority().await?;
+                self.write_back(token).await?;
+                Ok(token)
+            }
+        }
+    }
+
+    /// Increments the counters of the nodes: the highest, if a majority answered.
+    async fn highest_of_majority(&self) -> Result<u64, LockError> {
+        let increment = async |node: &Client<E>| node.call(&[b"INCR", COUNTER.as_bytes()]).await;
+        let counts = self.majority(increment).await?;
+        let highest = counts.iter().filter_map(Reply::integer).max();
+        Ok(highest.unwrap_or(0) as u64)
+    }
+
+    /// Raises the counters that are lower to this one, on a majority.
+    async fn write_back(&self, token: u64) -> Result<(), LockError> {
+        let (keys, token) = ([COUNTER.as_bytes()], token.to_string());
+        let arguments = [token.as_bytes()];
+        let raise =
+            async |node: &Client<E>| self.raise_counter.call(node, &keys, &arguments).await;
+        self.majority(raise).await.map(drop)
+    }
+
+    /// The replies to a question to every node, if they are a majority's.
+    async fn majority(
+        &self,
+        ask: impl AsyncFn(&Client<E>) -> Result<Reply, Error>,
+    ) -> Result<Vec<Reply>, LockError> {
+        let replies = self.redlock.ask_each(ask).await;
+        let asked = replies.len();
+        let replies: Vec<Reply> = replies.into_iter().flatten().collect();
+        match replies.len() >= self.redlock.quorum() {
+            true => Ok(replies),
+            false => Err(LockError::taken(format!(
+                "{} of {asked} nodes counted",
+                replies.len()
+            ))),
+        }
+    }
+
+    fn is_valid(&self, grant: &Grant) -> bool {
+        let is_to_come = |clock, at_ns| self.env.now_ns(clock) < at_ns;
+        (grant.deadline).is_none_or(|deadline| is_to_come(deadline.clock, deadline.at_ns))
+    }
+}
+
+impl<E: Env> Lock for RedlockFenced<E> {
+    async fn connect(&self) {
+        Lock::connect(&self.redlock).await;
+        // If this fails, so will the first token, and say why.
+        let _ = self.resource.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = Lock::attempt(&self.redlock, request).await?;
+        let why = match self.draw().await {
+            Ok(token) if self.is_valid(&grant) => {
+                return Ok(Grant {
+                    fencing_token: Some(token),
+                    ..grant
+                });
+            }
+            Ok(_) => "its token came when the lease was over".into(),
+            Err(error) => format!("no token: {error}"),
+        };
+        // Where it cannot be given back, the lease ends it.
+        let _ = Lock::release(&self.redlock, &grant).await;
+        Err(LockError::taken(why))
+    }
+
+    async fn wait(&self, request: Request, failed: &LockError) {
+        Lock::wait(&self.redlock, request, failed).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        Lock::extend(&self.redlock, grant).await
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        Lock::release(&self.redlock, grant).await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        Lock::is_held(&self.redlock, grant).await
+    }
+}
+
+/// The parameters of `redlock-fenced`. What Redlock has beside these is as its
+/// specification says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The lease, in milliseconds.
+    pub ttl_ms: u64,
+    /// Who hands out the tokens.
+    #[serde(default)]
+    pub counter: Counter,
+    /// How long to wait for one node, connection included, in milliseconds.
+    #[serde(default = "redlock::default_node_timeout_ms")]
+    pub node_timeout_ms: u64,
+    /// Ask the nodes in turn, or all at once.
+    #[serde(default)]
+    pub order: Order,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+}
+
+impl Params {
+    fn redlock(&self) -> redlock::Params {
+        redlock::Params {
+            node_timeout_ms: self.node_timeout_ms,
+            order: self.order,
+            retry_delay_ms: self.retry_delay_ms,
+            retry_jitter_ms: self.retry_jitter_ms,
+            ..redlock::Params::specified(self.ttl_ms)
+        }
+    }
+}
+
+impl Algorithm for Params {
+    /// As Redlock.
+    fn nodes(&self) -> u32 {
+        5
+    }
+
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(RedlockFenced::new(env, nodes, self))
+    }
+
+    /// Redlock's, and the time to ask the nodes twice for a token.
+    fn bound_ms(&self, topology: &Topology) -> u64 {
+        let drawing_ms = self.node_timeout_ms * 2 * u64::from(topology.nodes);
+        self.redlock().bound_ms(topology) + drawing_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        self.redlock().check(topology)
+    }
+
+    fn gives_tokens(&self) -> bool {
+        true
+    }
+}
+
+/// Who hands out the tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// The resource.
+    #[default]
+    Resource,
+    /// The nodes: the highest of a majority's counters, each incremented.
+    Majority,
+    /// The same, when a majority has been raised to it.
+    MajorityWrittenBack,
+}
+
+/// `redlock-fenced` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redlock-fenced",
+    summary: "redlock with a fencing token, handed out by the resource or counted on the nodes",
+    source: "antirez, \"Is Redlock safe?\" (2016); the counters: Kleppmann (2016)",
+    parameters: &[
+        parameter::TTL,
+        (
+            "counter",
+            "resource",
+            "resource | majority | majority-written-back: who hands out tokens",
+        ),
+        (
+            "node_timeout_ms",
+            "50",
+            "how long to wait for one node, connection included",
+        ),
+        (
+            "order",
+            "sequential",
+            "sequential | parallel: ask the nodes in turn or all at once",
+        ),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+    ],
+    forms: &[("", "ttl_ms = LEASE")],
+};

@@ -1,0 +1,142 @@
+//! `setnx`: the first form of the blog text "redis实现分布式锁" (2018), and of most
+//! tutorials before `SET` had options.
+//!
+//! 1. A sets the lock with `SETNX`, is answered 1, and has it.
+//! 2. B and C are answered 0 and try again another time.
+//! 3. When A is done it deletes the lock.
+//!
+//! There is no lease. The text says itself what follows: if A ends without step 3, nobody
+//! ever gets the lock again.
+//!
+//! The value is random rather than the text's `"true"`, so that a client can ask whether
+//! the lock is its own; a release does not look at it.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::{OneNode, lost, parameter};
+use super::{PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+/// `setnx` as one client uses it.
+pub struct Setnx<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+}
+
+impl<E: Env> Setnx<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, params.resend),
+            env,
+            params,
+        }
+    }
+}
+
+impl<E: Env> Lock for Setnx<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
+        match self.node.set_if_absent(&token).await? {
+            true => Ok(Grant {
+                owner: request.owner,
+                token,
+                deadline: None,
+                fencing_token: None,
+            }),
+            false => Err(LockError::taken("somebody holds it")),
+        }
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    /// There is no lease to prolong.
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        match self.node.holds(&grant.token).await? {
+            true => Ok(grant.clone()),
+            false => Err(lost()),
+        }
+    }
+
+    async fn release(&self, _: &Grant) -> Result<u32, LockError> {
+        self.node.delete().await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+/// The parameters of `setnx`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// How often a command is sent once more when no reply came, though it may have been
+    /// executed.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub resend: u32,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Setnx::new(env, &nodes[0], self.clone()))
+    }
+
+    /// After a release; without one there is no such time.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.retry().longest_ms() + attempt_ms * u64::from(1 + self.resend)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::resend(self.resend)?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+/// `setnx` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "setnx",
+    summary: "one node, SETNX, and DEL when done; no lease",
+    source: "blog text \"redis实现分布式锁\" (2018), the first form",
+    parameters: &[
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+        parameter::RESEND,
+    ],
+    forms: &[("", "")],
+};

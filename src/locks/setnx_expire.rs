@@ -1,0 +1,173 @@
+//! `setnx-expire`: a lease for `setnx`, as a second command.
+//!
+//! 1. `SETNX lock value`; answered 0, the lock is somebody else's.
+//! 2. `EXPIRE lock ttl`, so that the lock of a client that crashes goes away by itself.
+//! 3. When done, delete the lock.
+//!
+//! The blog texts "Redis分布式锁探究与实现" and "redisson分布式锁学习" start from it. The
+//! first says at once what is wrong: both commands have to succeed together. A client that
+//! stops between them (point `expiring`) leaves a lock without a lease.
+//!
+//! The lease is given in milliseconds (`PEXPIRE`) where the texts have seconds. What the
+//! second command answers, they do not look at. The holder's deadline counts from before
+//! that command: it is the one that sets the lease.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::{OneNode, Release, deadline, parameter};
+use super::{KEY, PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::{ClockKind, Name};
+use crate::redis::Error;
+use crate::scenario::Topology;
+
+/// `setnx-expire` as one client uses it.
+pub struct SetnxExpire<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+}
+
+impl<E: Env> SetnxExpire<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            env,
+            params,
+        }
+    }
+}
+
+impl<E: Env> Lock for SetnxExpire<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
+        if !self.node.set_if_absent(&token).await? {
+            return Err(LockError::taken("somebody holds it"));
+        }
+        self.env.reach("expiring").await;
+        let started_ns = self.env.now_ns(self.params.clock);
+        expire(&self.node, self.params.ttl_ms).await?;
+        Ok(Grant {
+            owner: request.owner,
+            token,
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            fencing_token: None,
+        })
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = self.env.now_ns(self.params.clock);
+        self.node.extend(&grant.token, self.params.ttl_ms).await?;
+        Ok(Grant {
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            ..grant.clone()
+        })
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.node.release(self.params.release, &grant.token).await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+/// Gives the key a lease, whosever it is by now.
+pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(), Error> {
+    let ttl_ms = ttl_ms.to_string();
+    node.call(&[b"PEXPIRE", KEY.as_bytes(), ttl_ms.as_bytes()])
+        .await?;
+    Ok(())
+}
+
+/// The parameters of `setnx-expire`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The lease, in milliseconds.
+    pub ttl_ms: u64,
+    /// Which clock of the client the deadline is on.
+    #[serde(default = "super::default_clock")]
+    pub clock: ClockKind,
+    /// How the lock is given back. The texts that start from here go on to compare,
+    /// one with two commands, one in a script.
+    #[serde(default = "default_release")]
+    pub release: Release,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(SetnxExpire::new(env, &nodes[0], self.clone()))
+    }
+
+    /// If the lock got its lease.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+fn default_release() -> Release {
+    Release::Del
+}
+
+/// `setnx-expire` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "setnx-expire",
+    summary: "one node, SETNX, then EXPIRE as a second command",
+    source: "blog texts \"Redis分布式锁探究与实现\" and \"redisson分布式锁学习\"",
+    parameters: &[
+        parameter::TTL,
+        parameter::CLOCK,
+        ("release", "del", "del | get-del | compare-del | watch-del"),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+    ],
+    forms: &[
+        ("", "ttl_ms = LEASE"),
+        (
+            "release compare-del",
+            "ttl_ms = LEASE\nrelease = \"compare-del\"",
+        ),
+    ],
+};

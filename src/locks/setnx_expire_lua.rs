@@ -1,0 +1,146 @@
+//! `setnx-expire-lua`: `SETNX` and `EXPIRE` in one script, from the blog text
+//! "Redis分布式锁探究与实现", which offers it beside `SET NX PX`.
+//!
+//! - Acquire: a script that sets the key if it is absent and then gives it its lease.
+//! - Release: a script that compares the value before it deletes, lest a client that was
+//!   suspended, and whose lock has expired, deletes the lock of another.
+//!
+//! It ought to do what `set-nx-px` does, command by command.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::{OneNode, Release, deadline, parameter};
+use super::{KEY, PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::{ClockKind, Name};
+use crate::redis::Script;
+use crate::scenario::Topology;
+
+/// `setnx-expire-lua` as one client uses it.
+pub struct SetnxExpireLua<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+    setnx_expire: Script,
+}
+
+impl<E: Env> SetnxExpireLua<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            env,
+            params,
+            setnx_expire: Script::new(include_str!("scripts/setnx_expire.lua")),
+        }
+    }
+}
+
+impl<E: Env> Lock for SetnxExpireLua<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let (token, ttl_ms) = (random_token(&self.env), self.params.ttl_ms.to_string());
+        let (keys, arguments) = ([KEY.as_bytes()], [token.as_bytes(), ttl_ms.as_bytes()]);
+        let started_ns = self.env.now_ns(self.params.clock);
+        let reply = self.node.run(&self.setnx_expire, &keys, &arguments).await?;
+        if reply.integer() != Some(1) {
+            return Err(LockError::taken("somebody holds it"));
+        }
+        Ok(Grant {
+            owner: request.owner,
+            token,
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            fencing_token: None,
+        })
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = self.env.now_ns(self.params.clock);
+        self.node.extend(&grant.token, self.params.ttl_ms).await?;
+        Ok(Grant {
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            ..grant.clone()
+        })
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.node.release(Release::CompareDel, &grant.token).await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+/// The parameters of `setnx-expire-lua`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The lease, in milliseconds.
+    pub ttl_ms: u64,
+    /// Which clock of the client the deadline is on.
+    #[serde(default = "super::default_clock")]
+    pub clock: ClockKind,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(SetnxExpireLua::new(env, &nodes[0], self.clone()))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+/// `setnx-expire-lua` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "setnx-expire-lua",
+    summary: "one node, SETNX and EXPIRE in one script; released by compare and delete",
+    source: "blog text \"Redis分布式锁探究与实现\"",
+    parameters: &[
+        parameter::TTL,
+        parameter::CLOCK,
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+    ],
+    forms: &[("", "ttl_ms = LEASE")],
+};

@@ -1,0 +1,166 @@
+//! `setnx-expire-repair`: the lock of the blog text "分析redis锁的实现原理", which is that
+//! of Josiah Carlson's book "Redis in Action", section 6.2.
+//!
+//! - Acquire: `SETNX` with a random UUID of 128 bits; if that succeeds, `EXPIRE`. If it
+//!   fails, look at the lock's expiry (`TTL`), and give the lock one if it has none: so
+//!   the lock of a client that crashed between the two commands (point `expiring`) gets
+//!   its lease from whoever wants it next. "Since several clients would set about the same
+//!   expiry, it does not matter if several do."
+//! - An acquire goes on trying until a deadline, ten seconds in the text. How long a
+//!   caller tries is the caller's business here: `workload.give_up_ms`.
+//! - Release: a transaction, `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
+//!
+//! What the text does not consider: a holder that is delayed between its two commands,
+//! while another gives the lock a lease and that runs out. Its own `EXPIRE` then finds
+//! the key of a third client, prolongs that one's lease, and is answered as if all was
+//! well.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::{OneNode, Release, deadline, parameter};
+use super::setnx_expire::expire;
+use super::{KEY, PATIENCE_MS, random_token};
+use crate::env::Env;
+use crate::history::{ClockKind, Name};
+use crate::scenario::Topology;
+
+/// What `PTTL` answers of a key without expiry.
+const NO_EXPIRY: i64 = -1;
+
+/// `setnx-expire-repair` as one client uses it.
+pub struct SetnxExpireRepair<E: Env> {
+    env: E,
+    node: OneNode<E>,
+    params: Params,
+}
+
+impl<E: Env> SetnxExpireRepair<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: Params) -> Self {
+        Self {
+            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            env,
+            params,
+        }
+    }
+
+    /// Gives a lease to a lock that has none.
+    async fn repair(&self) -> Result<(), LockError> {
+        let ttl = self.node.call(&[b"PTTL", KEY.as_bytes()]).await?;
+        if ttl.integer() == Some(NO_EXPIRY) {
+            expire(&self.node, self.params.ttl_ms).await?;
+        }
+        Ok(())
+    }
+}
+
+impl<E: Env> Lock for SetnxExpireRepair<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let token = random_token(&self.env);
+        if !self.node.set_if_absent(&token).await? {
+            self.repair().await?;
+            return Err(LockError::taken("somebody holds it"));
+        }
+        self.env.reach("expiring").await;
+        let started_ns = self.env.now_ns(self.params.clock);
+        expire(&self.node, self.params.ttl_ms).await?;
+        Ok(Grant {
+            owner: request.owner,
+            token,
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            fencing_token: None,
+        })
+    }
+
+    async fn wait(&self, request: Request, _: &LockError) {
+        self.params.retry().wait(&self.env, request).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = self.env.now_ns(self.params.clock);
+        self.node.extend(&grant.token, self.params.ttl_ms).await?;
+        Ok(Grant {
+            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
+            ..grant.clone()
+        })
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.node.release(Release::WatchDel, &grant.token).await
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.node.holds(&grant.token).await
+    }
+}
+
+/// The parameters of `setnx-expire-repair`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The lease, in milliseconds.
+    pub ttl_ms: u64,
+    /// Which clock of the client the deadline is on.
+    #[serde(default = "super::default_clock")]
+    pub clock: ClockKind,
+    /// Wait before the next attempt, in milliseconds.
+    #[serde(default = "super::default_retry_delay_ms")]
+    pub retry_delay_ms: u64,
+    /// Up to this much more, drawn anew each time, in milliseconds.
+    #[serde(default = "super::default_retry_jitter_ms")]
+    pub retry_jitter_ms: u64,
+    /// How long the client waits for a connection or a reply, in milliseconds;
+    /// absent: for ever.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Params {
+    fn retry(&self) -> Retry {
+        Retry {
+            delay_ms: self.retry_delay_ms,
+            jitter_ms: self.retry_jitter_ms,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(SetnxExpireRepair::new(env, &nodes[0], self.clone()))
+    }
+
+    /// The lease counts from the first attempt of another, which repairs.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.ttl_ms + 2 * (self.retry().longest_ms() + attempt_ms)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)?;
+        algorithm::node_timeout(self.timeout_ms)
+    }
+}
+
+/// `setnx-expire-repair` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "setnx-expire-repair",
+    summary: "one node, SETNX, then EXPIRE; whoever fails gives a lease to a lock without one",
+    source: "blog text \"分析redis锁的实现原理\", after Carlson, \"Redis in Action\", 6.2",
+    parameters: &[
+        parameter::TTL,
+        parameter::CLOCK,
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
+        parameter::TIMEOUT,
+    ],
+    forms: &[("", "ttl_ms = LEASE")],
+};

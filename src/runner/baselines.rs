@@ -1,0 +1,36 @@
+//! The servers of the locks that are no locks on Redis.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use locklab_sim::consensus::Timing;
+use locklab_sim::disk::Disk;
+use locklab_sim::serve::{consensus, database};
+use locklab_sim::world::{HostId, World};
+
+use super::lab::Lab;
+use crate::env::world::PORT;
+use crate::history::Name;
+
+/// Starts a database on the host `name`. What is committed is on its disk.
+pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {
+    let disk: Rc<RefCell<Disk>> = Rc::default();
+    world.start(lab.id(name), move |host| {
+        database::database(host, disk.clone(), PORT)
+    });
+}
+
+/// Starts the member `name` of a coordination service of all `nodes`.
+pub(super) fn start_member(name: &Name, nodes: &[Name], lab: &Rc<Lab>, world: &mut World) {
+    let member = |name: &Name| (name.to_string(), lab.id(name));
+    let members: Rc<[(String, HostId)]> = nodes.iter().map(member).collect();
+    let setup = consensus::Setup {
+        name: name.to_string(),
+        members,
+        timing: Timing::default(),
+        disk: Rc::default(),
+    };
+    world.start(lab.id(name), move |host| {
+        consensus::consensus(host, setup.clone(), PORT)
+    });
+}

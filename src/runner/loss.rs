@@ -1,0 +1,126 @@
+//! How much of what was acknowledged was lost, over many runs.
+//!
+//! The adds of one run share their fate: one failover loses all of a stretch. So they are
+//! no independent trials, and the interval comes from how the runs differ, not from how
+//! many adds they made.
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Loss;
+use crate::stats::{self, Interval, thousands};
+
+/// Parts of a run's rate that are told apart: hundredths of a percent.
+const PARTS: u64 = 10_000;
+
+/// The losses of several runs together. Whole numbers, so that they add up to the same in
+/// any order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossRate {
+    /// Runs in which a set was read and something had been acknowledged.
+    pub runs: u64,
+    /// Their acknowledged adds.
+    pub acknowledged: u64,
+    /// Those of them that were lost.
+    pub lost: u64,
+    /// The runs' own rates in hundredths of a percent, summed.
+    pub sum: u64,
+    /// The squares of these rates, summed.
+    pub squares: u64,
+}
+
+impl LossRate {
+    /// Counts one run.
+    pub fn add(&mut self, loss: Loss) {
+        let Some(rate) = (loss.lost * PARTS).checked_div(loss.acknowledged) else {
+            return;
+        };
+        self.merge(LossRate {
+            runs: 1,
+            acknowledged: loss.acknowledged,
+            lost: loss.lost,
+            sum: rate,
+            squares: rate * rate,
+        });
+    }
+
+    /// Adds what other runs lost.
+    pub fn merge(&mut self, other: LossRate) {
+        self.runs += other.runs;
+        self.acknowledged += other.acknowledged;
+        self.lost += other.lost;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    /// The share of acknowledged adds that were lost, 0 to 1.
+    pub fn rate(&self) -> f64 {
+        match self.acknowledged {
+            0 => 0.0,
+            all => self.lost as f64 / all as f64,
+        }
+    }
+
+    /// Where the mean rate of a run lies, at 95 % confidence; all of 0 to 1 with fewer
+    /// than two runs.
+    pub fn interval(&self) -> Interval {
+        let parts = PARTS as f64;
+        let (sum, squares) = (self.sum as f64 / parts, self.squares as f64 / parts / parts);
+        stats::of_mean(self.runs, sum, squares)
+    }
+
+    /// For a person: `0.5636 (0.5610–0.5662 over 100 runs), 112,600 of 199,800 acknowledged
+    /// adds`.
+    pub fn describe(&self) -> String {
+        let Interval { low, high } = self.interval();
+        let runs = match self.runs {
+            1 => "1 run, no interval".to_owned(),
+            runs => format!("{low:.4}–{high:.4} over {} runs", thousands(runs)),
+        };
+        format!(
+            "{:.4} ({runs}), {} of {} acknowledged adds",
+            self.rate(),
+            thousands(self.lost),
+            thousands(self.acknowledged)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(losses: &[(u64, u64)]) -> LossRate {
+        let mut rate = LossRate::default();
+        for &(lost, acknowledged) in losses {
+            rate.add(Loss { acknowledged, lost });
+        }
+        rate
+    }
+
+    #[test]
+    fn the_rate_is_that_of_all_adds_and_the_interval_that_of_the_runs() {
+        let rate = of(&[(40, 100), (50, 100), (60, 100)]);
+        assert_eq!(
+            rate.describe(),
+            // The standard deviation is 0.1, and 1.96 of it over the root of 3 is 0.1132.
+            "0.5000 (0.3868–0.6132 over 3 runs), 150 of 300 acknowledged adds"
+        );
+    }
+
+    #[test]
+    fn one_run_has_no_interval_and_one_without_adds_does_not_count() {
+        let rate = of(&[(1126, 1998), (0, 0)]);
+        assert_eq!(
+            rate.describe(),
+            "0.5636 (1 run, no interval), 1,126 of 1,998 acknowledged adds"
+        );
+        assert_eq!(of(&[]).rate(), 0.0);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let mut parts = of(&[(1, 3), (2, 3)]);
+        parts.merge(of(&[(3, 7)]));
+        assert_eq!(parts, of(&[(3, 7), (2, 3), (1, 3)]));
+    }
+}

@@ -1,0 +1,299 @@
+//! One sentinel behind a listener: its clients, its links to those it watches, its timer.
+//!
+//! A sentinel sends little, so a connection whose socket takes nothing more is dead to
+//! it: it is closed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::panic;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use locklab_sim::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig};
+use locklab_sim::world::random::Stream;
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::sleep;
+
+use super::{Place, Role};
+use crate::env::machine::read_clock;
+use crate::history::ClockKind;
+
+/// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
+/// when it starts they shall be there.
+const START_AFTER: Duration = Duration::from_secs(1);
+
+/// How long to leave clients waiting when the system has no descriptor for one more.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// What a client may send without completing a request. Longer ones are none of a
+/// sentinel's.
+const MAX_REQUEST_BYTES: usize = 1 << 20;
+
+/// How a sentinel is run.
+pub(super) struct Setup {
+    /// What it monitors.
+    pub(super) monitors: Vec<Monitor>,
+    /// Determines its run id, its delays and its votes.
+    pub(super) seed: u64,
+}
+
+/// What every sentinel monitors: each master, as more than half of the sentinels see it.
+pub(super) fn monitors(places: &[Place], down_after: Duration) -> Vec<Monitor> {
+    let is_sentinel = |place: &&Place| place.role == Role::Sentinel;
+    let quorum = places.iter().filter(is_sentinel).count() / 2 + 1;
+    let monitor = |place: &Place| match &place.role {
+        Role::Master { name: Some(name) } => Some(Monitor {
+            down_after_ms: i64::try_from(down_after.as_millis()).unwrap_or(i64::MAX),
+            // The example of Redis's documentation, "A quick tutorial".
+            failover_timeout_ms: 60_000,
+            ..Monitor::new(name, address(place), quorum)
+        }),
+        _ => None,
+    };
+    places.iter().filter_map(monitor).collect()
+}
+
+fn address(place: &Place) -> Address {
+    Address {
+        host: place.address.ip().to_string(),
+        port: place.address.port(),
+    }
+}
+
+/// Runs a sentinel for as long as the program lasts.
+///
+/// # Errors
+///
+/// If there can be no event loop.
+///
+/// # Panics
+///
+/// If the sentinel does.
+pub(super) fn run(place: Place, setup: Setup) -> io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_io().enable_time().build()?;
+    LocalSet::new().block_on(&runtime, serve(place, setup))
+}
+
+async fn serve(place: Place, setup: Setup) -> io::Result<()> {
+    let mut stream = Stream::new(setup.seed, "sentinel");
+    let config = SentinelConfig {
+        announce: address(&place),
+        monitor: setup.monitors,
+        random: Box::new(move |n| stream.below(n)),
+        // What it knows ends with the program.
+        file: None,
+    };
+    place.listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(place.listener)?;
+    sleep(START_AFTER).await;
+    let (connect, mut connects) = mpsc::unbounded_channel();
+    let server = Rc::new(Server {
+        sentinel: RefCell::new(Sentinel::new(config, now_ms())),
+        clients: RefCell::default(),
+        links: RefCell::default(),
+        connect,
+    });
+    let mut tasks = JoinSet::new();
+    tasks.spawn_local(server.clone().keep_time());
+    loop {
+        tokio::select! {
+            biased;
+            Some(ended) = tasks.join_next() => {
+                // The runtime caught it; nobody may go on as if nothing had been.
+                if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
+                    panic::resume_unwind(panicked);
+                }
+            }
+            Some(link) = connects.recv() => {
+                tasks.spawn_local(server.clone().keep_link(link));
+            }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    tasks.spawn_local(server.clone().converse(stream));
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            },
+        }
+    }
+}
+
+/// A link to be made.
+struct Link {
+    id: LinkId,
+    to: Address,
+    ended: Rc<Notify>,
+}
+
+struct Server {
+    sentinel: RefCell<Sentinel>,
+    clients: RefCell<BTreeMap<ConnId, Line>>,
+    links: RefCell<BTreeMap<LinkId, Line>>,
+    /// Tells of links to be made.
+    connect: UnboundedSender<Link>,
+}
+
+/// The sending side of a connection.
+#[derive(Default)]
+struct Line {
+    /// `None` until it is connected.
+    writer: Option<OwnedWriteHalf>,
+    /// What is to be sent then.
+    early: Vec<Bytes>,
+    /// Tells the receiving side that it ended.
+    ended: Rc<Notify>,
+}
+
+impl Line {
+    /// Sends, or keeps for later.
+    fn send(&mut self, bytes: Bytes) -> io::Result<()> {
+        match &self.writer {
+            None => self.early.push(bytes),
+            Some(writer) if writer.try_write(&bytes)? == bytes.len() => {}
+            Some(_) => return Err(io::ErrorKind::WriteZero.into()),
+        }
+        Ok(())
+    }
+
+    /// The connection stands.
+    fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
+        self.writer = Some(writer);
+        let mut early = std::mem::take(&mut self.early).into_iter();
+        early.try_for_each(|bytes| self.send(bytes))
+    }
+}
+
+impl Server {
+    /// Serves one client.
+    async fn converse(self: Rc<Self>, stream: TcpStream) {
+        let conn = self.sentinel.borrow_mut().accept();
+        let (mut reader, writer) = stream.into_split();
+        let line = Line {
+            writer: Some(writer),
+            ..Line::default()
+        };
+        let ended = line.ended.clone();
+        self.clients.borrow_mut().insert(conn, line);
+        let mut bytes = [0; 4096];
+        while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
+            let mut effects = Vec::new();
+            let pending_bytes = {
+                let mut sentinel = self.sentinel.borrow_mut();
+                sentinel.receive(conn, &bytes[..count], now_ms(), &mut effects);
+                sentinel.pending_bytes(conn)
+            };
+            self.carry_out(effects);
+            if pending_bytes > MAX_REQUEST_BYTES {
+                break;
+            }
+        }
+        self.sentinel.borrow_mut().closed(conn);
+        self.clients.borrow_mut().remove(&conn);
+    }
+
+    /// Keeps one link of the sentinel's own.
+    async fn keep_link(self: Rc<Self>, link: Link) {
+        if let Some(mut reader) = self.open(&link).await {
+            let mut bytes = [0; 4096];
+            while let Some(count) = receive(&mut reader, &mut bytes, &link.ended).await {
+                let mut effects = Vec::new();
+                self.sentinel.borrow_mut().link_received(
+                    link.id,
+                    &bytes[..count],
+                    now_ms(),
+                    &mut effects,
+                );
+                self.carry_out(effects);
+            }
+        }
+        self.links.borrow_mut().remove(&link.id);
+        self.sentinel.borrow_mut().link_closed(link.id, now_ms());
+    }
+
+    async fn open(&self, link: &Link) -> Option<OwnedReadHalf> {
+        let stream = tokio::select! {
+            biased;
+            () = link.ended.notified() => return None,
+            stream = TcpStream::connect((&*link.to.host, link.to.port)) => stream.ok()?,
+        };
+        let (reader, writer) = stream.into_split();
+        let mut links = self.links.borrow_mut();
+        links.get_mut(&link.id)?.connected(writer).ok()?;
+        Some(reader)
+    }
+
+    fn carry_out(&self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Connect { link: id, to } => {
+                    let line = Line::default();
+                    let ended = line.ended.clone();
+                    self.links.borrow_mut().insert(id, line);
+                    // If nobody listens, the program is about to end.
+                    let _ = self.connect.send(Link { id, to, ended });
+                }
+                Effect::Send { link, bytes } => send(&self.links, link, bytes),
+                Effect::Reply { conn, bytes } => send(&self.clients, conn, bytes),
+                Effect::Hangup { link } => end(&self.links, link),
+                Effect::Close { conn } => end(&self.clients, conn),
+                // Who wants to know subscribes; and there is no file.
+                Effect::Event(_) | Effect::Write(_) => {}
+            }
+        }
+    }
+
+    /// Runs the sentinel's timer.
+    async fn keep_time(self: Rc<Self>) {
+        loop {
+            let mut effects = Vec::new();
+            let now_ms = now_ms();
+            let next_ms = {
+                let mut sentinel = self.sentinel.borrow_mut();
+                sentinel.wake(now_ms, &mut effects);
+                sentinel.next_wake_ms()
+            };
+            self.carry_out(effects);
+            // The wall clock may be set meanwhile: no timer waits longer than Redis's.
+            let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
+            sleep(Duration::from_millis(left_ms)).await;
+        }
+    }
+}
+
+/// Sends on a connection; ends it if it takes nothing.
+fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
+    let mut lines = lines.borrow_mut();
+    if let Some(line) = lines.get_mut(&key)
+        && line.send(bytes).is_err()
+    {
+        line.ended.notify_one();
+        lines.remove(&key);
+    }
+}
+
+fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
+    if let Some(line) = lines.borrow_mut().remove(&key) {
+        line.ended.notify_one();
+    }
+}
+
+/// Waits for bytes; `None` when the connection has ended, at whichever end.
+async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -> Option<usize> {
+    tokio::select! {
+        biased;
+        () = ended.notified() => None,
+        count = reader.read(bytes) => count.ok().filter(|count| *count > 0),
+    }
+}
+
+/// The machine's wall clock, in milliseconds since the Unix epoch.
+fn now_ms() -> i64 {
+    (read_clock(ClockKind::Wall) / 1_000_000) as i64
+}

@@ -1,0 +1,181 @@
+//! Who is served where: nodes, their replicas and the sentinels, each on a port.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+
+use anyhow::Context;
+
+/// How many of each kind, and from which port on.
+#[derive(Clone, Copy, Debug)]
+pub struct Topology {
+    /// The address that all listen on.
+    pub ip: IpAddr,
+    /// The first node's port. The other nodes' follow, then the replicas', node by node,
+    /// then the sentinels'. 0: any free ports.
+    pub port: u16,
+    /// Masters, each with data of its own.
+    pub nodes: u16,
+    /// Replicas of each node.
+    pub replicas: u16,
+    /// Sentinels, each of which monitors every node.
+    pub sentinels: u16,
+}
+
+/// One server to be: where it listens, and what it is at first.
+#[derive(Debug)]
+pub struct Place {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What it is.
+    pub role: Role,
+    pub(super) listener: TcpListener,
+}
+
+/// What a server is at first. A failover may change it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A node that follows nobody.
+    Master {
+        /// What sentinels call it, if there are any.
+        name: Option<String>,
+    },
+    /// A node that follows another.
+    Replica {
+        /// Its master.
+        of: SocketAddr,
+    },
+    /// A sentinel.
+    Sentinel,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Role::Master { name: None } => f.write_str("master"),
+            Role::Master { name: Some(name) } => write!(f, "master {name}"),
+            Role::Replica { of } => write!(f, "replica of {of}"),
+            Role::Sentinel => f.write_str("sentinel"),
+        }
+    }
+}
+
+/// Listens on a port for each server.
+///
+/// # Errors
+///
+/// If a port is in use, or there is none of that number.
+pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
+    let Topology {
+        nodes,
+        replicas,
+        sentinels,
+        ..
+    } = *topology;
+    let count = usize::from(nodes) * (1 + usize::from(replicas)) + usize::from(sentinels);
+    let listener = |index| {
+        let address = address(topology, index).with_context(|| {
+            let port = topology.port;
+            format!("{count} servers from port {port} on need ports above 65535")
+        })?;
+        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+    };
+    let mut places: Vec<Place> = Vec::with_capacity(count);
+    for index in 0..count {
+        let listener = listener(index)?;
+        let address = listener.local_addr().context("a listener's address")?;
+        let role = match index.checked_sub(usize::from(nodes)) {
+            None => Role::Master {
+                name: (sentinels > 0).then(|| master_name(index)),
+            },
+            Some(after) => match places.get(after / usize::from(replicas.max(1))) {
+                Some(Place {
+                    role: Role::Master { .. },
+                    address: of,
+                    ..
+                }) if replicas > 0 => Role::Replica { of: *of },
+                _ => Role::Sentinel,
+            },
+        };
+        places.push(Place {
+            address,
+            role,
+            listener,
+        });
+    }
+    Ok(places)
+}
+
+fn address(topology: &Topology, index: usize) -> Option<SocketAddr> {
+    let port = match topology.port {
+        0 => 0,
+        first => first.checked_add(u16::try_from(index).ok()?)?,
+    };
+    Some(SocketAddr::from((topology.ip, port)))
+}
+
+/// `mymaster`, as in the example configuration of Redis, then `mymaster2` and so on.
+fn master_name(index: usize) -> String {
+    match index {
+        0 => "mymaster".to_owned(),
+        _ => format!("mymaster{}", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn topology(port: u16, [nodes, replicas, sentinels]: [u16; 3]) -> Topology {
+        Topology {
+            ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port,
+            nodes,
+            replicas,
+            sentinels,
+        }
+    }
+
+    /// The roles, with the number of the master for its address.
+    #[track_caller]
+    fn check(counts: [u16; 3], expected: &[&str]) {
+        let places = listen(&topology(0, counts)).unwrap();
+        let number = |address: &SocketAddr| places.iter().position(|p| p.address == *address);
+        let roles = places.iter().map(|place| match &place.role {
+            Role::Replica { of } => format!("replica of {}", number(of).unwrap()),
+            role => role.to_string(),
+        });
+        assert_eq!(roles.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn nodes_come_first_then_their_replicas_then_sentinels() {
+        check([1, 0, 0], &["master"]);
+        check(
+            [2, 0, 1],
+            &["master mymaster", "master mymaster2", "sentinel"],
+        );
+        check(
+            [2, 2, 0],
+            &[
+                "master",
+                "master",
+                "replica of 0",
+                "replica of 0",
+                "replica of 1",
+                "replica of 1",
+            ],
+        );
+        let one_of_each = ["master mymaster", "replica of 0", "sentinel", "sentinel"];
+        check([1, 1, 2], &one_of_each);
+    }
+
+    #[test]
+    fn ports_follow_each_other_and_end_at_65535() {
+        let error = listen(&topology(65_535, [1, 1, 0])).unwrap_err();
+        let expected = "2 servers from port 65535 on need ports above 65535";
+        // The first of the two may be in use on this machine.
+        assert!([expected, "cannot listen on 127.0.0.1:65535"].contains(&&*error.to_string()));
+    }
+}

@@ -1,0 +1,154 @@
+//! A client without a lock: adds elements to a set on the master that it knows, and
+//! takes down which of them were acknowledged. In the end the first client reads the set.
+//!
+//! Each add is tried once. The element is named for its client and call, `c1:17`, so a
+//! history need not say it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use locklab_sim::world::random::Stream;
+
+use crate::env::Env;
+use crate::history::{ClockKind, Event, Name, Op, Outcome};
+use crate::observe::Observer;
+use crate::redis::{Client, Error, Reply};
+use crate::scenario::{Dist, Workload};
+
+/// The key of the set.
+const SET: &[u8] = b"adds";
+
+/// Between two attempts to read it.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// One client's program and what it works with.
+pub struct Adder<E: Env, O: Observer> {
+    /// The client's name.
+    pub name: Name,
+    /// Its world.
+    pub env: E,
+    /// Who watches it.
+    pub observer: O,
+    /// The node that the set is on, or a master that sentinels know.
+    pub master: Name,
+    /// What to do.
+    pub workload: Workload,
+    /// Where the workload's own durations come from.
+    pub random: Stream,
+}
+
+/// Whether a client reads the set in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTheEnd {
+    /// It reads it.
+    Reads,
+    /// It leaves that to another.
+    Leaves,
+}
+
+impl<E: Env, O: Observer> Adder<E, O> {
+    /// Makes all its adds.
+    pub async fn run(mut self, in_the_end: InTheEnd) {
+        let mut master = self.client();
+        // If this fails, so will the first add, and say why.
+        let _ = master.connect().await;
+        self.pass(self.workload.start_ms).await;
+        for round in 0..self.workload.rounds {
+            if round > 0 {
+                self.pass(self.workload.think_ms).await;
+            }
+            self.add(&mut master).await;
+        }
+        if in_the_end == InTheEnd::Reads {
+            self.read().await;
+        }
+    }
+
+    async fn add(&self, master: &mut Client<E>) {
+        let call = self.invoke(Op::Add);
+        let element = format!("{}:{call}", self.name);
+        let added = master.call(&[b"SADD", SET, element.as_bytes()]).await;
+        let (outcome, detail) = match added {
+            Ok(_) => (Outcome::Ok, String::new()),
+            Err(error) => (outcome_of(&error), error.to_string()),
+        };
+        self.complete(call, Op::Add, outcome, detail);
+    }
+
+    /// Waits for the time to read the set, and reads it as often as that takes.
+    async fn read(&self) {
+        let read_ns = self.workload.read_ms.unwrap_or(0) * 1_000_000;
+        let now_ns = self.env.now_ns(ClockKind::Monotonic);
+        let left_ns = read_ns.saturating_sub(now_ns);
+        self.env.sleep(Duration::from_nanos(left_ns)).await;
+        loop {
+            let call = self.invoke(Op::Members);
+            // Whoever was the master for the last add may not be it any more.
+            let read = self.client().call(&[b"SMEMBERS", SET]).await;
+            match read {
+                Ok(reply) => {
+                    self.complete(call, Op::Members, Outcome::Ok, String::new());
+                    let members = members(&reply);
+                    self.observer.record(Event::Members { members });
+                    return;
+                }
+                Err(error) => {
+                    self.complete(call, Op::Members, outcome_of(&error), error.to_string());
+                }
+            }
+            self.env.sleep(READ_AGAIN_AFTER).await;
+        }
+    }
+
+    fn client(&self) -> Client<E> {
+        let limit = self.workload.give_up_ms.map(Duration::from_millis);
+        Client::new(self.env.clone(), self.master.clone(), limit)
+    }
+
+    /// Lets a drawn time pass.
+    async fn pass(&mut self, time: Dist) {
+        let time_ns = time.sample_ns(&mut self.random);
+        self.env.sleep(Duration::from_nanos(time_ns)).await;
+    }
+
+    fn invoke(&self, op: Op) -> u32 {
+        let call = self.observer.next_call();
+        self.observer.record(Event::Invoke { call, op });
+        call
+    }
+
+    fn complete(&self, call: u32, op: Op, outcome: Outcome, detail: String) {
+        self.observer.record(Event::Complete {
+            call,
+            op,
+            outcome,
+            detail,
+        });
+    }
+}
+
+fn outcome_of(error: &Error) -> Outcome {
+    match error.may_have_happened() {
+        true => Outcome::Unknown,
+        false => Outcome::Failed,
+    }
+}
+
+/// Whose calls the elements of the set are; what is none of ours is left out.
+fn members(reply: &Reply) -> BTreeMap<Name, Vec<u32>> {
+    let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
+    if let Reply::Array(elements) = reply {
+        for element in elements {
+            if let Reply::Bulk(bytes) = element
+                && let Some((client, call)) = std::str::from_utf8(bytes)
+                    .ok()
+                    .and_then(|text| text.split_once(':'))
+                && let Ok(call) = call.parse()
+            {
+                members.entry(client.into()).or_default().push(call);
+            }
+        }
+    }
+    members.values_mut().for_each(|calls| calls.sort_unstable());
+    members
+}

@@ -1,0 +1,125 @@
+//! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock
+//! on one node. And R14, the limit of what that promises.
+
+use locklab::check::Property;
+use locklab::history::Event;
+use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::judged;
+use locklab::runner::results::Finding;
+use locklab::runner::simulate::Keep;
+use locklab::scenario::{load, parse};
+use std::sync::atomic::AtomicBool;
+
+/// The steps of a client that every lock has.
+const STEPS: [&str; 7] = [
+    "acquiring",
+    "acquired",
+    "read",
+    "wrote",
+    "releasing",
+    "deleting",
+    "released",
+];
+
+/// Those at which the client has the lock.
+const HOLDING: [&str; 5] = ["acquired", "read", "wrote", "releasing", "deleting"];
+
+fn job(lock: &str, step: &str) -> Job {
+    let text = format!(
+        r#"
+        title = "The holder crashes"
+        horizon_ms = 10_000
+        topology = {{ clients = 3 }}
+        lock = {{ {lock} }}
+
+        [workload]
+        hold_ms = 100
+        start_ms = {{ uniform = [5, 50] }}
+        client.c1 = {{ start_ms = 0 }}
+
+        [fault.crash]
+        kind = "crash"
+        on = "c1"
+        after = "c1 {step}"
+        "#
+    );
+    Job {
+        scenario: parse("r2.toml", &text, &[]).expect("a sound scenario"),
+        parameters: vec![],
+        seeds: 0..20,
+    }
+}
+
+/// Checks that a crash at the steps `stuck`, and at no other of `steps`, keeps the lock
+/// from everybody.
+fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
+    let jobs: Vec<Job> = steps.iter().map(|step| job(lock, step)).collect();
+    let conduct = Conduct {
+        threads: 2,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        finished: &|_, _| {},
+    };
+    let cells = run(&jobs, &conduct).expect("no panic");
+    for (step, cell) in steps.iter().zip(cells) {
+        let tally = cell.expect("nobody stopped it").tallies[&Property::Deadlock];
+        let expected = match stuck.contains(step) {
+            true => Finding::Violated,
+            false => Finding::Holds,
+        };
+        assert_eq!(tally.finding(), expected, "{lock} at {step}: {tally:?}");
+    }
+}
+
+#[test]
+fn with_a_lease_in_one_step_a_crash_never_keeps_the_lock() {
+    for lock in [
+        r#"name = "set-nx-px", ttl_ms = 1000"#,
+        r#"name = "set-nx-px", ttl_ms = 1000, release = "watch-del""#,
+        r#"name = "setnx-expire-lua", ttl_ms = 1000"#,
+        r#"name = "getset", ttl_ms = 1000"#,
+        r#"name = "getset-as-listed""#,
+    ] {
+        check(lock, &STEPS, &[]);
+    }
+}
+
+#[test]
+fn without_a_lease_it_does_while_the_client_has_it() {
+    check(r#"name = "setnx""#, &STEPS, &HOLDING);
+}
+
+#[test]
+fn with_a_lease_in_two_steps_it_does_between_them() {
+    let steps = [&STEPS[..], &["expiring"]].concat();
+    let lock = r#"name = "setnx-expire", ttl_ms = 1000"#;
+    check(lock, &steps, &["expiring"]);
+    let lock = r#"name = "setnx-expire-repair", ttl_ms = 1000"#;
+    check(lock, &steps, &[]);
+}
+
+#[test]
+fn with_an_expiry_that_those_who_wait_push_on_it_does_too() {
+    let lock = r#"name = "getset-as-listed", ttl_ms = 2000"#;
+    check(lock, &STEPS, &HOLDING);
+}
+
+/// R14: who extends without limit and hangs keeps the lock for ever, and breaks no rule.
+#[test]
+fn whoever_extends_without_limit_is_never_followed() {
+    let granted = |limit: &[String], client: &str| {
+        let scenario = load("redis-docs/r14", limit).expect("it ships");
+        let run = judged::run(&scenario, 1, Keep::default());
+        let begins = |event: &Event| matches!(event, Event::BeliefBegins { .. });
+        let records = run.history.records.iter();
+        records
+            .filter(|record| &*record.host == client && begins(&record.event))
+            .count()
+    };
+    assert_eq!(granted(&[], "c2"), 0);
+    // It extended three times in each second of twenty.
+    assert!(granted(&[], "c1") > 55);
+    // Where the work has an end, the other gets the lock.
+    let ends = ["workload.client.c1.hold_ms=2000".to_owned()];
+    assert_eq!(granted(&ends, "c2"), 1);
+}

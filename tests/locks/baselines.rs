@@ -1,0 +1,124 @@
+//! The baselines: locks on a database and on a coordination service, in the world.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab::env::Env;
+use locklab::locks::LockError;
+use locklab::matrix::{put_in, rows};
+use locklab::runner::judged;
+use locklab::runner::simulate::Keep;
+
+use crate::stage::{attempt, attempt_of, lock, on_servers};
+use locklab::locks::Owner;
+
+const UNIQUE: &str = "name = \"database-unique\"";
+const CAS: &str = "name = \"database-cas\"\nttl_ms = 1000";
+const CONSENSUS: &str = "name = \"consensus\"\nsession_ms = 1000";
+
+#[test]
+fn holders_take_turns() {
+    for (parameters, servers) in [(UNIQUE, 1), (CAS, 1), (CONSENSUS, 3)] {
+        on_servers(parameters, servers, move |env, names| async move {
+            let one = lock(&env, &names, parameters);
+            let other = lock(&env, &names, parameters);
+            let grant = attempt(&one).await.expect("the lock is free");
+            assert!(one.is_held(&grant).await.expect("an answer"));
+            assert!(matches!(
+                attempt(&other).await,
+                Err(LockError::NotAcquired { .. })
+            ));
+            let grant = one.extend(&grant).await.expect("it is still ours");
+            assert_eq!(one.release(&grant).await.expect("it is ours"), 1);
+            let lost = one.release(&grant).await;
+            assert!(matches!(lost, Err(LockError::Lost(_))), "{lost:?}");
+            let next = attempt(&other).await.expect("the lock is free again");
+            assert!(!one.is_held(&grant).await.expect("an answer"));
+            assert!(next.fencing_token >= grant.fencing_token.map(|token| token + 1));
+        });
+    }
+}
+
+#[test]
+fn a_row_outlives_its_owner_unless_it_has_a_time() {
+    for (parameters, comes_free) in [(UNIQUE, false), (CAS, true)] {
+        on_servers(parameters, 1, move |env, names| async move {
+            let one = lock(&env, &names, parameters);
+            attempt(&one).await.expect("the lock is free");
+            drop(one);
+            env.sleep(Duration::from_millis(1100)).await;
+            let other = lock(&env, &names, parameters);
+            assert_eq!(attempt(&other).await.is_ok(), comes_free, "{parameters}");
+        });
+    }
+}
+
+#[test]
+fn a_version_lets_one_of_two_win() {
+    on_servers(CAS, 1, async |env, names| {
+        let first = lock(&env, &names, CAS);
+        let grant = attempt(&first).await.expect("the lock is free");
+        first.release(&grant).await.expect("it is ours");
+        // Both read the row before either writes it.
+        let (one, other) = (lock(&env, &names, CAS), lock(&env, &names, CAS));
+        let (one, other) = tokio::join!(attempt(&one), attempt(&other));
+        assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
+    });
+}
+
+#[test]
+fn who_waits_in_the_queue_is_served_in_its_order() {
+    on_servers(CONSENSUS, 3, async |env, names| {
+        let lock = lock(&env, &names, CONSENSUS);
+        let held = attempt_of(&lock, Owner(0)).await.expect("the lock is free");
+        let served = Rc::new(RefCell::new(Vec::new()));
+        for owner in [3, 1, 2].map(Owner) {
+            assert!(attempt_of(&lock, owner).await.is_err(), "it is held");
+            let (lock, served) = (lock.clone(), served.clone());
+            env.spawn(async move {
+                let request = locklab::locks::Request {
+                    owner,
+                    wait: None,
+                    mode: locklab::locks::Mode::Exclusive,
+                };
+                let grant = loop {
+                    match lock.attempt(request).await {
+                        Ok(grant) => break grant,
+                        Err(failed) => lock.wait(request, &failed).await,
+                    }
+                };
+                served.borrow_mut().push(owner);
+                lock.release(&grant).await.expect("it is ours");
+            });
+        }
+        env.sleep(Duration::from_millis(100)).await;
+        lock.release(&held).await.expect("it is ours");
+        env.sleep(Duration::from_secs(5)).await;
+        assert_eq!(*served.borrow(), [3, 1, 2].map(Owner));
+    });
+}
+
+/// K18: two of three members are enough, one is not.
+#[test]
+fn consensus_survives_the_loss_of_a_minority_alone() {
+    let row = rows()
+        .into_iter()
+        .find(|row| row.label == "consensus")
+        .expect("it is in the catalogue");
+    for (dead, works) in [(1, true), (2, false)] {
+        let mut scenario = put_in(&row, "problems/node-down", &[], 1000).expect("they fit");
+        scenario.horizon_ms = 20_000;
+        let hosts: Vec<String> = (1..=dead).map(|i| format!("\"n{i}\"")).collect();
+        let fault = format!("kind = \"crash\"\nat_ms = 5\non = [{}]", hosts.join(", "));
+        let fault = toml::from_str(&fault).expect("a sound fault");
+        scenario.fault.insert("down".into(), fault);
+        let run = judged::run(&scenario, 1, Keep::default());
+        let granted =
+            run.history.records.iter().filter(|record| {
+                matches!(record.event, locklab::history::Event::BeliefBegins { .. })
+            });
+        // Two clients, two rounds each.
+        assert_eq!(granted.count(), if works { 4 } else { 0 }, "{dead} dead");
+    }
+}

@@ -1,0 +1,53 @@
+//! Every lock comes out of every problem as predicted.
+
+use std::sync::atomic::AtomicBool;
+
+use locklab::matrix::{Part, Plan, rows};
+use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::prediction::{Judgement, judge};
+
+/// Half of what `locklab matrix` runs: the seeds are fixed, so what they show stays.
+const SEEDS: u64 = 100;
+
+#[test]
+fn every_cell_comes_out_as_predicted() {
+    let mut cells = Vec::new();
+    for row in rows() {
+        for problem in Plan::shipped().problems {
+            let part = Part::of(&row, &problem).expect("lock and problem fit together");
+            if let Part::Plays {
+                scenario,
+                predicted,
+            } = part
+            {
+                let name = format!("{} in {}", row.label, problem.name);
+                cells.push((name, problem.property, predicted, *scenario));
+            }
+        }
+    }
+    let jobs: Vec<Job> = cells
+        .iter()
+        .map(|(_, _, _, scenario)| Job {
+            scenario: scenario.clone(),
+            parameters: vec![],
+            seeds: 0..SEEDS,
+        })
+        .collect();
+    let conduct = Conduct {
+        threads: 2,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        finished: &|_, _| {},
+    };
+    let results = run(&jobs, &conduct).expect("no panic");
+    let differing: Vec<String> = cells
+        .iter()
+        .zip(results)
+        .filter_map(|((name, property, predicted, _), cell)| {
+            let tally = cell.expect("nobody stopped it").tallies[property];
+            let judgement = judge(Some(*predicted), tally.finding());
+            (judgement != Judgement::AsPredicted).then(|| format!("{name}: {tally:?}"))
+        })
+        .collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+}

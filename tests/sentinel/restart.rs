@@ -1,0 +1,167 @@
+//! What a restart forgets, and what it does not: real sentinels and servers against ours.
+
+use std::time::Duration;
+
+use locklab::redis::Reply;
+use locklab_sim::sentinel::{Address, Monitor};
+use tokio::net::TcpListener;
+use tokio::task::{LocalSet, spawn_local};
+
+use super::{
+    FAILOVER_TIMEOUT_MS, Place, Process, Sentinels, ask, free_ports, ours, text, texts, until,
+    value,
+};
+
+/// What sentinels and servers know when they are started again, the real ones and ours.
+#[test]
+fn a_restart_forgets_what_a_real_one_forgets() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (real, ours) = LocalSet::new().block_on(&runtime, async {
+        tokio::join!(restarts(Sentinels::Real), restarts(Sentinels::Ours))
+    });
+    let expected = Kept {
+        knows_the_new_master: true,
+        is_who_it_was: true,
+        votes: [("aa".into(), 9), ("*".into(), 9), ("bb".into(), 10)],
+        config_epoch: "1".into(),
+        replicas: "1".into(),
+        promoted_role: "role:master".into(),
+    };
+    assert_eq!(real, expected);
+    assert_eq!(ours, expected);
+}
+
+/// What is there after a restart.
+#[derive(Debug, PartialEq, Eq)]
+struct Kept {
+    knows_the_new_master: bool,
+    is_who_it_was: bool,
+    /// Before it, and after it in the same epoch and in the next: for whom, and when.
+    votes: [(String, i64); 3],
+    config_epoch: String,
+    replicas: String,
+    /// What a promoted server says that it is.
+    promoted_role: String,
+}
+
+/// One sentinel, a master and a replica: a failover by hand, then the sentinel and the
+/// promoted server are started again.
+async fn restarts(which: Sentinels) -> Kept {
+    let place = Place::new(which, "restart");
+    let ports = free_ports(3).await;
+    let [old, new, port] = ports[..] else {
+        panic!("three ports");
+    };
+    let _master = place.redis(old, &[]);
+    let of = ["--replicaof", "127.0.0.1", &old.to_string()].map(str::to_owned);
+    let file = place.file(new, &of);
+    let mut promoted = place.redis_of(&file);
+    until(new, &["INFO", "replication"], |reply| {
+        text(reply).contains("master_link_status:up")
+    })
+    .await;
+    let mut sentinel = Some(Watch::start(&place, which, port, old).await);
+    let monitored = ["SENTINEL", "master", "mymaster"];
+    until(port, &monitored, |reply| value(reply, "num-slaves") == "1").await;
+    // A replica is chosen by what it said of itself.
+    until(port, &["SENTINEL", "replicas", "mymaster"], |reply| {
+        matches!(reply, Reply::Array(items) if value(&items[0], "master-link-status") == "ok")
+    })
+    .await;
+    let id = ask(port, &["SENTINEL", "myid"]).await;
+    until(port, &["SENTINEL", "failover", "mymaster"], Reply::is_ok).await;
+    let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
+    let is_new = |reply: &Reply| texts(reply).get(1) == Some(&new.to_string());
+    until(port, &address, is_new).await;
+    until(port, &monitored, |reply| {
+        value(reply, "port") == new.to_string()
+    })
+    .await;
+    let before = vote(port, new, 9, "aa").await;
+
+    drop(sentinel.take());
+    promoted.end();
+    let _promoted = place.redis_of(&file);
+    let _sentinel = Watch::start(&place, which, port, old).await;
+    until(port, &["PING"], |reply| text(reply) == "PONG").await;
+    let master = ask(port, &monitored).await;
+    until(new, &["PING"], |reply| text(reply) == "PONG").await;
+    let info = text(&ask(new, &["INFO", "replication"]).await);
+    Kept {
+        knows_the_new_master: is_new(&ask(port, &address).await),
+        is_who_it_was: ask(port, &["SENTINEL", "myid"]).await == id,
+        votes: [
+            before,
+            vote(port, new, 9, "bb").await,
+            vote(port, new, 10, "bb").await,
+        ],
+        config_epoch: value(&master, "config-epoch"),
+        replicas: value(&master, "num-slaves"),
+        promoted_role: info.lines().nth(1).unwrap_or_default().to_owned(),
+    }
+}
+
+/// For whom a sentinel has voted, and in which epoch.
+async fn vote(port: u16, master: u16, epoch: u64, candidate: &str) -> (String, i64) {
+    let (master, epoch) = (master.to_string(), epoch.to_string());
+    let question = ["SENTINEL", "is-master-down-by-addr", "127.0.0.1"];
+    let question = [&question[..], &[&master, &epoch, candidate]].concat();
+    let Reply::Array(items) = ask(port, &question).await else {
+        panic!("no vote");
+    };
+    (text(&items[1]), items[2].integer().unwrap_or(-1))
+}
+
+/// A sentinel under test: a process, or a task.
+enum Watch {
+    Process(Process),
+    Task(tokio::task::JoinHandle<()>),
+}
+
+impl Watch {
+    /// One that was started here before goes on with what its file says.
+    async fn start(place: &Place, which: Sentinels, port: u16, master: u16) -> Self {
+        if which == Sentinels::Real {
+            return Watch::Process(place.sentinel(port, master, 60_000, 1));
+        }
+        let address = Address {
+            host: "127.0.0.1".into(),
+            port: master,
+        };
+        let monitor = Monitor {
+            down_after_ms: 60_000,
+            failover_timeout_ms: FAILOVER_TIMEOUT_MS,
+            ..Monitor::new("mymaster", address, 1)
+        };
+        let listener = bind(port).await;
+        let file = place.kept.clone();
+        // With its own set of tasks, all of which end with it.
+        Watch::Task(spawn_local(async move {
+            let serving = ours::serve(listener, monitor, file);
+            let _ = LocalSet::new().run_until(serving).await;
+        }))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        match self {
+            Watch::Process(process) => process.end(),
+            Watch::Task(task) => task.abort(),
+        }
+    }
+}
+
+/// The port may be free only when the task before has ended.
+async fn bind(port: u16) -> TcpListener {
+    for _ in 0..100 {
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await {
+            return listener;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("port {port} does not become free");
+}

@@ -1,0 +1,192 @@
+//! A real `redis-server` as the replica of a served node, and as its master.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use crate::{Served, redis_cli, until};
+
+/// A real server, ended with the test.
+struct Real {
+    child: Child,
+    port: String,
+}
+
+impl Real {
+    fn new(options: &[&str]) -> Self {
+        // Free a moment ago, which has to do.
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener
+            .local_addr()
+            .expect("an address")
+            .port()
+            .to_string();
+        drop(listener);
+        let mut child = Command::new("redis-server")
+            .args([
+                "--port",
+                &port,
+                "--save",
+                "",
+                "--dir",
+                env!("CARGO_TARGET_TMPDIR"),
+            ])
+            .args(["--dbfilename", &format!("{port}.rdb")])
+            .args(options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("redis-server is installed");
+        let log = BufReader::new(child.stdout.take().expect("a pipe"));
+        let real = Real { child, port };
+        let mut lines = log.lines().map_while(Result::ok);
+        assert!(
+            lines.any(|line| line.contains("Ready to accept")),
+            "it starts"
+        );
+        // It goes on writing its log.
+        std::thread::spawn(move || lines.for_each(drop));
+        real
+    }
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Fills a server with every type, small and large: all that has a form of its own in a
+/// snapshot of 7.0.
+const FILL: &str = r"
+    local function set(key, ...) redis.call('set', key, ...) end
+    set('text', 'value') set('empty', '') set('ttl', 'soon', 'px', 3600000)
+    set('repetitive', string.rep('abcd', 5000)) set('noise', redis.sha1hex('x') .. '\0\255')
+    for i, n in ipairs({'0', '-1', '127', '-129', '32768', '-2147483648', '2147483648',
+                        '9223372036854775807'}) do
+        set('int' .. i, n)
+        redis.call('rpush', 'ints', n)
+        redis.call('sadd', 'intset' .. i, n, '1')
+        redis.call('hset', 'hash', 'f' .. i, n)
+        redis.call('zadd', 'zset', n, 'm' .. i)
+    end
+    redis.call('rpush', 'list', 'a', '', string.rep('x', 100), string.rep('y', 5000))
+    redis.call('rpush', 'plain', string.rep('z', 20000), 'after')
+    redis.call('hset', 'hash', 'long', string.rep('v', 60), '7', 'number')
+    redis.call('zadd', 'zset', '1.5', 'half', '-inf', 'least', 'inf', 'most', '1e30', 'exp')
+    redis.call('sadd', 'set', 'a', 'b', '3')
+    redis.call('pexpire', 'set', 7200000)
+    for i = 1, 700 do
+        redis.call('rpush', 'longlist', 'element ' .. i)
+        redis.call('sadd', 'manyints', i * 7)
+        redis.call('sadd', 'manymembers', 'm' .. i)
+        redis.call('hset', 'bighash', 'f' .. i, i)
+        redis.call('zadd', 'bigzset', i / 8, 'm' .. i)
+    end
+    return redis.call('dbsize')";
+
+/// All that the script has made, as text.
+const SHOW: &str = r"
+    local all = {}
+    local keys = redis.call('keys', '*') table.sort(keys)
+    for _, key in ipairs(keys) do
+        local kind = redis.call('type', key).ok
+        local value
+        if kind == 'string' then value = {redis.call('get', key)}
+        elseif kind == 'list' then value = redis.call('lrange', key, 0, -1)
+        elseif kind == 'zset' then value = redis.call('zrange', key, 0, -1, 'withscores')
+        elseif kind == 'set' then value = redis.call('smembers', key) table.sort(value)
+        else
+            value = redis.call('hkeys', key) table.sort(value)
+            for i, field in ipairs(value) do
+                value[i] = field .. '=' .. redis.call('hget', key, field)
+            end
+        end
+        table.insert(all, key .. ' ' .. kind .. ' ' .. redis.call('pexpiretime', key) .. ' '
+                          .. #value .. ' ' .. redis.sha1hex(table.concat(value, ',')))
+    end
+    return all";
+
+/// Waits until a replica is up, and compares what both hold.
+fn compare(master: &str, replica: &str) {
+    until(replica, &["INFO", "replication"], |said| {
+        said.contains("master_link_status:up")
+    });
+    // The master's stream until here has been executed.
+    assert_eq!(redis_cli(master, &["WAIT", "1", "0"]), "1\n");
+    let expected = redis_cli(master, &["EVAL", SHOW, "0"]);
+    assert!(expected.lines().count() > 30, "{expected}");
+    assert_eq!(redis_cli(replica, &["EVAL_RO", SHOW, "0"]), expected);
+}
+
+/// What comes by the stream, after the snapshot.
+fn change(master: &str) {
+    for words in [
+        &["SET", "text", "other", "PX", "3600000"][..],
+        &["DEL", "list"],
+        &["SPOP", "set"],
+        &["EVAL", "return redis.call('incr', KEYS[1])", "1", "int2"],
+        &["LMOVE", "ints", "other", "LEFT", "RIGHT"],
+    ] {
+        let said = redis_cli(master, words);
+        assert!(!said.starts_with("ERR"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn a_real_server_follows_a_node() {
+    let served = Served::new(1, &[]);
+    let master = served.port(0);
+    redis_cli(&master, &["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+    assert_eq!(redis_cli(&master, &["EVAL", FILL, "0"]), "32\n");
+    let real = Real::new(&["--replicaof", "127.0.0.1", &master]);
+    compare(&master, &real.port);
+    change(&master);
+    compare(&master, &real.port);
+    assert_eq!(
+        redis_cli(&real.port, &["DBSIZE"]),
+        redis_cli(&master, &["DBSIZE"])
+    );
+}
+
+#[test]
+fn a_node_follows_a_real_server() {
+    let served = Served::new(1, &[]);
+    let replica = served.port(0);
+    let real = Real::new(&["--repl-diskless-sync-delay", "0"]);
+    assert_eq!(redis_cli(&real.port, &["EVAL", FILL, "0"]), "32\n");
+    assert_eq!(
+        redis_cli(&replica, &["REPLICAOF", "localhost", &real.port]),
+        "OK\n"
+    );
+    compare(&real.port, &replica);
+    change(&real.port);
+    compare(&real.port, &replica);
+    assert_eq!(
+        redis_cli(&replica, &["SET", "k", "v"]),
+        "READONLY You can't write against a read only replica.\n\n"
+    );
+    assert_eq!(redis_cli(&replica, &["REPLICAOF", "NO", "ONE"]), "OK\n");
+    assert_eq!(redis_cli(&replica, &["SET", "k", "v"]), "OK\n");
+}
+
+/// More than a client may send, or leave unread.
+#[test]
+fn a_large_data_set_reaches_a_replica() {
+    let served = Served::with_roles(&["--replicas", "1"], &["master", "replica of 0"]);
+    let fill = "local v = string.rep(ARGV[1], 1000000) \
+                for i = 1, 10 do redis.call('set', ARGV[1] .. i, v) end return 'OK'";
+    for letter in "abcdefghij".chars() {
+        let said = served.redis_cli(0, &["EVAL", fill, "0", &letter.to_string()]);
+        assert_eq!(said, "OK\n");
+    }
+    assert_eq!(served.redis_cli(1, &["REPLICAOF", "NO", "ONE"]), "OK\n");
+    assert_eq!(served.redis_cli(1, &["FLUSHALL"]), "OK\n");
+    let port = served.port(0);
+    assert_eq!(
+        served.redis_cli(1, &["REPLICAOF", "127.0.0.1", &port]),
+        "OK\n"
+    );
+    until(&served.port(1), &["DBSIZE"], |said| said == "100\n");
+}
