@@ -129,7 +129,7 @@ fn among_the_histories_each_property_is_violated_and_holds() {
     let mut runner = TestRunner::deterministic();
     let mut violated = BTreeSet::new();
     let mut holds = BTreeSet::new();
-    for _ in 0..1024 {
+    for _ in 0..4096 {
         let history = histories().new_tree(&mut runner).unwrap().current();
         for (property, verdict) in judge(&history, &BOUNDS) {
             match verdict {
