@@ -82,6 +82,27 @@ mod tests {
     }
 
     #[test]
+    fn readers_overlap_one_another_but_no_writer() {
+        let readers = Story::new()
+            .granted_to_read(10, "c1")
+            .granted_to_read(20, "c2")
+            .releases(30, "c2");
+        readers
+            .clone()
+            .releases(40, "c1")
+            .holds(50, "c3")
+            .expect_holds(Belief);
+        readers
+            .holds(35, "c3")
+            .releases(40, "c1")
+            .expect_violation_at(Belief, 35);
+        Story::new()
+            .holds(10, "c1")
+            .granted_to_read(20, "c2")
+            .expect_violation_at(Belief, 20);
+    }
+
+    #[test]
     fn the_longer_of_two_earlier_grants_counts() {
         Story::new()
             .holds(10, "c1")

@@ -11,6 +11,7 @@
 //! - B must have *been granted* the lock before A called `release`, or, where the
 //!   history says when A sent the command that deletes, before that. Otherwise the
 //!   release may have deleted A's key first and so let B in.
+//! - Not both may be readers, who get the lock beside one another.
 //!
 //! A grant that a client gets while it has the lock already does not count as B's: it may
 //! come from a count of the client's own, and shows nothing of the key.
@@ -31,12 +32,12 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
         };
     }
 
-    let mut granted = LastAsked::default();
+    let mut granted = Granted::default();
     // Per host: until when it believes in the grants that it has had.
     let mut believes_until_ns = vec![0; timeline.hosts];
     let mut begun = timeline.grants.iter().peekable();
     // Per host: when it last called release, the other client's grant asked for last.
-    let mut at_release: Vec<Option<&Grant>> = vec![None; timeline.hosts];
+    let mut at_release: Vec<Conflicting> = vec![Conflicting::default(); timeline.hosts];
     for (index, host, record) in timeline.records() {
         while let Some(grant) = begun.next_if(|grant| grant.began <= index) {
             let believes_until_ns = &mut believes_until_ns[grant.host];
@@ -60,7 +61,8 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                 let own = timeline
                     .grant(host, grant)
                     .map(|place| &timeline.grants[place]);
-                if let (Some(own), Some(newer)) = (own, at_release[host])
+                if let Some(own) = own
+                    && let Some(newer) = at_release[host].with(own)
                     && newer.asked > Some(own.began)
                 {
                     return Verdict::Violated(Violation {
@@ -83,6 +85,45 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
         }
     }
     Verdict::Holds
+}
+
+/// The grants so far: all of them, and those that nobody shares.
+#[derive(Default)]
+struct Granted<'t, 'h> {
+    all: LastAsked<'t, 'h>,
+    exclusive: LastAsked<'t, 'h>,
+}
+
+impl<'t, 'h> Granted<'t, 'h> {
+    fn take(&mut self, grant: &'t Grant<'h>) {
+        self.all.take(grant);
+        if !grant.shared {
+            self.exclusive.take(grant);
+        }
+    }
+
+    fn other_than(&self, host: usize) -> Conflicting<'t, 'h> {
+        Conflicting {
+            with_writer: self.all.other_than(host),
+            with_reader: self.exclusive.other_than(host),
+        }
+    }
+}
+
+/// The grant asked for last that a client could not have beside its own.
+#[derive(Default, Clone, Copy)]
+struct Conflicting<'t, 'h> {
+    with_writer: Option<&'t Grant<'h>>,
+    with_reader: Option<&'t Grant<'h>>,
+}
+
+impl<'t, 'h> Conflicting<'t, 'h> {
+    fn with(self, own: &Grant) -> Option<&'t Grant<'h>> {
+        match own.shared {
+            true => self.with_reader,
+            false => self.with_writer,
+        }
+    }
 }
 
 /// Of the grants so far the one asked for last, and the last of any other client.
@@ -138,6 +179,29 @@ mod tests {
             .releases(700, "c2")
             .released(710, "c2", 1)
             .expect_holds(ForeignRelease);
+    }
+
+    #[test]
+    fn readers_come_and_go_beside_one_another() {
+        Story::new()
+            .tries(0, "c1")
+            .granted_to_read(10, "c1")
+            .tries(20, "c2")
+            .granted_to_read(30, "c2")
+            .releases(40, "c2")
+            .released(50, "c2", 0)
+            .releases(60, "c1")
+            .released(70, "c1", 1)
+            .expect_holds(ForeignRelease);
+        // But no writer gets in beside a reader whose hold is still there.
+        Story::new()
+            .tries(0, "c1")
+            .granted_to_read(10, "c1")
+            .tries(20, "c2")
+            .granted(30, "c2")
+            .releases(60, "c1")
+            .released(70, "c1", 1)
+            .expect_violation_at(ForeignRelease, 70);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod acknowledged_lost;
 mod belief;
 mod conclusive;
 mod deadlock;
+mod fifo;
 mod foreign_release;
 mod lease;
 mod lost_update;
@@ -68,6 +69,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
             Property::Availability,
             deadlock::check(&timeline, bounds.deadlock_ns, Excuse::OwnHost),
         ),
+        (Property::Fifo, fifo::check(&timeline)),
     ];
     let mut verdicts: BTreeMap<Property, Verdict> = of_the_lock
         .into_iter()

@@ -28,30 +28,33 @@ impl Overlap<'_, '_> {
 
 /// Finds the first overlap of two different clients' beliefs, each from the
 /// beginning of its grant up to, but not including, the time that `end_ns` gives.
+/// Readers may overlap one another.
 ///
-/// Grants come by their beginnings, and before the first overlap all beliefs that last
-/// are one client's. So it is enough to remember the one that lasts longest.
+/// Grants come by their beginnings. Of several that a new one overlaps the one that lasts
+/// longest is named.
 pub(super) fn first<'t, 'h>(
     timeline: &'t Timeline<'h>,
     end_ns: impl Fn(&Grant) -> u64,
 ) -> Option<Overlap<'t, 'h>> {
-    let mut longest: Option<&Grant> = None;
+    let mut lasting: Vec<&Grant> = Vec::new();
     for later in &timeline.grants {
         if end_ns(later) <= later.begins_ns {
             continue;
         }
-        match longest {
-            Some(earlier) if end_ns(earlier) > later.begins_ns && earlier.host != later.host => {
-                return Some(Overlap {
-                    earlier,
-                    later,
-                    at_ns: later.begins_ns,
-                    until_ns: end_ns(earlier).min(end_ns(later)),
-                });
-            }
-            Some(earlier) if end_ns(earlier) > end_ns(later) => {}
-            _ => longest = Some(later),
+        lasting.retain(|earlier| end_ns(earlier) > later.begins_ns);
+        let overlapped = lasting
+            .iter()
+            .filter(|earlier| earlier.host != later.host && !(earlier.shared && later.shared))
+            .max_by_key(|earlier| end_ns(earlier));
+        if let Some(earlier) = overlapped {
+            return Some(Overlap {
+                earlier,
+                later,
+                at_ns: later.begins_ns,
+                until_ns: end_ns(earlier).min(end_ns(later)),
+            });
         }
+        lasting.push(later);
     }
     None
 }

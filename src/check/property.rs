@@ -31,11 +31,13 @@ pub enum Property {
     Availability,
     /// Whatever was added to a set and acknowledged is in it at the end.
     AcknowledgedLost,
+    /// Nobody is granted the lock past a client that asked earlier and still waits.
+    Fifo,
 }
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 10] = [
+    pub const ALL: [Property; 11] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
@@ -46,6 +48,7 @@ impl Property {
         Property::Deadlock,
         Property::Availability,
         Property::AcknowledgedLost,
+        Property::Fifo,
     ];
 
     /// Its name as scenarios, options and files spell it.
@@ -61,6 +64,7 @@ impl Property {
             Property::Deadlock => "deadlock",
             Property::Availability => "availability",
             Property::AcknowledgedLost => "acknowledged-lost",
+            Property::Fifo => "fifo",
         }
     }
 
@@ -98,6 +102,9 @@ impl Property {
             }
             Property::AcknowledgedLost => {
                 "No acknowledged add is missing from the set at the end; for the workload `adds`."
+            }
+            Property::Fifo => {
+                "Nobody is granted the lock past a client that asked earlier and still waits."
             }
         }
     }
@@ -138,6 +145,9 @@ impl Property {
                  tolerance"
             }
             Property::AcknowledgedLost => "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
+            Property::Fifo => {
+                "Redisson, RFairLock: threads get the lock in the order in which they asked for it"
+            }
         }
     }
 }
@@ -189,7 +199,7 @@ mod tests {
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
              stale-write, lost-update, token-regression, foreign-release, deadlock, \
-             availability, acknowledged-lost"
+             availability, acknowledged-lost, fifo"
         );
     }
 

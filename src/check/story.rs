@@ -96,7 +96,19 @@ impl Story {
             .begins(ms, client, None, None)
     }
 
-    /// The same, with a fencing token.
+    /// Is granted it, having tried, to read beside others.
+    pub(super) fn granted_to_read(self, ms: u64, client: &'static str) -> Story {
+        self.completes(ms, client, Op::Acquire, Outcome::Ok)
+            .begins_in(ms, client, None, None, true)
+    }
+
+    /// Is out of patience.
+    pub(super) fn gives_up(self, ms: u64, client: &'static str) -> Story {
+        let point = "giving-up".into();
+        self.tell(ms, client, Event::Reached { point })
+    }
+
+    /// The same as [`Story::granted`], with a fencing token.
     pub(super) fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, Some(token))
@@ -130,6 +142,7 @@ impl Story {
             grant: self.last_grant(client),
             deadline: Some(self.deadline(ms, client, clock, lease_ms)),
             token: None,
+            shared: false,
         };
         self.tell(ms, client, event)
     }
@@ -353,11 +366,22 @@ impl Story {
     }
 
     fn begins(
+        self,
+        ms: u64,
+        client: &'static str,
+        lease: Option<(ClockKind, u64)>,
+        token: Option<u64>,
+    ) -> Story {
+        self.begins_in(ms, client, lease, token, false)
+    }
+
+    fn begins_in(
         mut self,
         ms: u64,
         client: &'static str,
         lease: Option<(ClockKind, u64)>,
         token: Option<u64>,
+        shared: bool,
     ) -> Story {
         let deadline = lease.map(|(clock, lease_ms)| self.deadline(ms, client, clock, lease_ms));
         self.host(client).tokens.push(token);
@@ -369,6 +393,7 @@ impl Story {
                 grant,
                 deadline,
                 token,
+                shared,
             },
         )
     }

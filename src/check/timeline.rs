@@ -36,6 +36,8 @@ pub(super) struct Grant<'h> {
     pub(super) number: u32,
     /// The fencing token that came with it.
     pub(super) token: Option<u64>,
+    /// Whether it is a reader's, which others' readers may join.
+    pub(super) shared: bool,
     /// Where in the history the call of `acquire` stands, if it does.
     pub(super) asked: Option<usize>,
     /// Where in the history its belief begins.
@@ -151,8 +153,10 @@ impl<'h> Pass<'h> {
                 grant,
                 deadline,
                 token,
+                shared,
             } => {
-                self.begin(index, host, record, *grant, *deadline, *token);
+                let new = (*grant, *token, *shared);
+                self.begin(index, host, record, new, *deadline);
             }
             Event::BeliefEnds { grant } => self.end(host, record.at_ns, Some(*grant)),
             event if event.is_death() => self.end(host, record.at_ns, None),
@@ -200,9 +204,8 @@ impl<'h> Pass<'h> {
         index: usize,
         host: usize,
         record: &'h Record,
-        number: u32,
+        (number, token, shared): (u32, Option<u64>, bool),
         deadline: Option<Deadline>,
-        token: Option<u64>,
     ) {
         let state = &mut self.states[host];
         let over = |deadline: &Deadline| reading(record, deadline.clock) >= deadline.at_ns;
@@ -228,6 +231,7 @@ impl<'h> Pass<'h> {
             host,
             number,
             token,
+            shared,
             asked: state.asked,
             began: index,
             begins_ns: record.at_ns,

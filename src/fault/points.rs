@@ -19,6 +19,11 @@ pub const POINTS: &[(&str, &str)] = &[
         "listens for its turn after an attempt that failed; only locks that are told of it",
     ),
     (
+        "prolonging",
+        "has been granted the lock by enough nodes and is about to set the lease on all; only \
+         redisson-multi and redisson-redlock",
+    ),
+    (
         "expiring",
         "has set its lock, and is about to give it a lease in a second step; only locks that \
          take two",
@@ -29,6 +34,10 @@ pub const POINTS: &[(&str, &str)] = &[
          expiry as their value",
     ),
     ("acquired", "acquire returned a grant"),
+    (
+        "giving-up",
+        "its patience is over, and it is about to take back what waiting has left behind",
+    ),
     ("read", "has read the resource"),
     (
         "checked",

@@ -69,6 +69,9 @@ pub enum Event {
         /// The fencing token that came with the grant, if the lock gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
+        /// Whether it was taken to read only, beside others who do.
+        #[serde(default, skip_serializing_if = "is_false")]
+        shared: bool,
     },
     /// The client stops believing: it calls `release`, or its process ends.
     BeliefEnds {
@@ -133,6 +136,10 @@ impl Event {
             Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
         )
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What a client of the lab does.

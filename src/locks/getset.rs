@@ -21,7 +21,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
 use super::one_node::{OneNode, lost, parameter, text};
 use super::{KEY, PATIENCE_MS};
 use crate::env::{Duration, Env};
@@ -125,7 +125,7 @@ impl<E: Env> Lock for Getset<E> {
             Reply::Nil => Err(lost()),
             _ => {
                 let owner = grant.owner;
-                Ok(granted(Request { owner, wait: None }, expiry_ms))
+                Ok(granted(Request { owner, wait: None, mode: Mode::Exclusive }, expiry_ms))
             }
         }
     }

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
 use super::one_node::{OneNode, lost, parameter, text};
 use super::{KEY, PATIENCE_MS};
 use crate::env::Env;
@@ -109,7 +109,7 @@ impl<E: Env> Lock for GetsetAsListed<E> {
             Reply::Nil => Err(lost()),
             _ => {
                 let owner = grant.owner;
-                Ok(self.granted(Request { owner, wait: None }, stamp))
+                Ok(self.granted(Request { owner, wait: None, mode: Mode::Exclusive }, stamp))
             }
         }
     }

@@ -64,6 +64,18 @@ pub struct Request {
     pub owner: Owner,
     /// How much patience is left; `None`: without end.
     pub wait: Option<Duration>,
+    /// Beside whom. Most locks know one mode only and pass over this.
+    pub mode: Mode,
+}
+
+/// Whether a lock may be held by several at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// By nobody else.
+    #[default]
+    Exclusive,
+    /// By others too that asked for it in this mode: readers.
+    Shared,
 }
 
 /// Who, within a process, a grant belongs to. Tasks are not threads, so a task says who

@@ -11,16 +11,20 @@
 
 use std::rc::Rc;
 
-use super::lock::{DynLock, Grant, LockError, Owner, Request};
+use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Event, Op, Outcome};
 use crate::observe::Observer;
+
+/// The point at which patience is over.
+const GIVING_UP: &str = "giving-up";
 
 /// A lock in the hands of a process.
 pub struct Locker<E: Env, O: Observer> {
     env: E,
     lock: Rc<dyn DynLock>,
     observer: O,
+    mode: Mode,
 }
 
 impl<E: Env, O: Observer> Locker<E, O> {
@@ -30,7 +34,14 @@ impl<E: Env, O: Observer> Locker<E, O> {
             env,
             lock,
             observer,
+            mode: Mode::Exclusive,
         }
+    }
+
+    /// The same lock, asked for in another mode.
+    #[must_use]
+    pub fn in_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
     /// Opens the lock's connections.
@@ -41,7 +52,11 @@ impl<E: Env, O: Observer> Locker<E, O> {
     /// Tries until the lock is granted. A node that fails is as good a reason to try
     /// again as another holder.
     pub async fn acquire(&self, owner: Owner) -> Guard<E, O> {
-        let request = Request { owner, wait: None };
+        let request = Request {
+            owner,
+            wait: None,
+            mode: self.mode,
+        };
         loop {
             match self.attempt(request).await {
                 Ok(guard) => return guard,
@@ -67,6 +82,7 @@ impl<E: Env, O: Observer> Locker<E, O> {
             Request {
                 owner,
                 wait: Some(left),
+                mode: self.mode,
             }
         };
         loop {
@@ -76,6 +92,10 @@ impl<E: Env, O: Observer> Locker<E, O> {
             };
             let request = request();
             if request.wait == Some(Duration::ZERO) {
+                self.observer.record(Event::Reached {
+                    point: GIVING_UP.into(),
+                });
+                self.observer.reach(GIVING_UP).await;
                 self.lock.give_up(request).await;
                 return Err(failed);
             }
@@ -93,6 +113,7 @@ impl<E: Env, O: Observer> Locker<E, O> {
             env: self.env.clone(),
             lock: self.lock.clone(),
             observer: self.observer.clone(),
+            mode: self.mode,
             is_over: false,
         };
         guard.record_belief();
@@ -113,6 +134,7 @@ pub struct Guard<E: Env, O: Observer> {
     env: E,
     lock: Rc<dyn DynLock>,
     observer: O,
+    mode: Mode,
     is_over: bool,
 }
 
@@ -186,6 +208,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
             grant: self.number,
             deadline: self.grant.deadline,
             token: self.grant.fencing_token,
+            shared: self.mode == Mode::Shared,
         });
     }
 }

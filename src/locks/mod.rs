@@ -18,7 +18,7 @@ mod locker;
 mod one_node;
 
 pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
-pub use lock::{DynLock, Grant, Lock, LockError, Owner, Request, Retry};
+pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub(crate) use locker::Call;
 pub use locker::{Guard, Locker};
 
@@ -125,6 +125,14 @@ catalogue! {
     redisson_no_publish => RedissonNoPublish,
     /// `redisson` that tries again instead of listening.
     redisson_spin => RedissonSpin,
+    /// `redisson` with a queue.
+    redisson_fair => RedissonFair,
+    /// N independent nodes, Redisson's lock on all of them.
+    redisson_multi => RedissonMulti,
+    /// One node, readers together or one writer: Redisson's.
+    redisson_read_write => RedissonReadWrite,
+    /// N independent nodes, Redisson's lock on a majority of them.
+    redisson_redlock => RedissonRedlock,
     /// A row under a unique index.
     database_unique => DatabaseUnique,
     /// Compare-and-set on a version column.

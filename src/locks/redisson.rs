@@ -37,6 +37,8 @@ use waiting::Waiting;
 pub(super) mod base;
 pub(super) mod hash_lock;
 pub(super) mod listening;
+pub(super) mod many;
+pub(super) mod member;
 pub(super) mod names;
 pub(super) mod params;
 pub(super) mod replicas;

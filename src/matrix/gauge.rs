@@ -32,6 +32,9 @@ pub enum Measure {
     OvertakingPercent,
     /// The longest wait for a grant, in milliseconds.
     AcquireMaxMs,
+    /// The longest wait of a client that is no reader, in milliseconds; one that still waits
+    /// at the end counts with what it has waited by then.
+    WriterWaitMaxMs,
 }
 
 /// What was counted in one run, or in many.
@@ -46,6 +49,8 @@ pub struct Sample {
     acquire_ns: Vec<u64>,
     release_ns: Vec<u64>,
     recovery_ns: Vec<u64>,
+    /// How long each wait of those who are no readers was.
+    writers_ns: Vec<u64>,
 }
 
 impl Sample {
@@ -66,7 +71,7 @@ impl Sample {
                     let client = clients.entry(&record.host).or_default();
                     client.asked_ns.get_or_insert(now_ns);
                 }
-                Event::BeliefBegins { grant, .. } => {
+                Event::BeliefBegins { grant, shared, .. } => {
                     let client = clients.entry(&record.host).or_default();
                     if client.believes.contains(grant) {
                         // Prolonged, not granted anew.
@@ -76,6 +81,10 @@ impl Sample {
                     let asked_ns = client.asked_ns.take().unwrap_or(now_ns);
                     sample.grants += 1;
                     sample.acquire_ns.push(now_ns - asked_ns);
+                    client.reads = *shared;
+                    if !shared {
+                        sample.writers_ns.push(now_ns - asked_ns);
+                    }
                     let others = || clients.iter().filter(|(name, _)| **name != &record.host);
                     let earlier = |(_, other): (_, &Client)| {
                         other.asked_ns.is_some_and(|asked| asked < asked_ns)
@@ -91,6 +100,9 @@ impl Sample {
                 Event::BeliefEnds { grant } => {
                     let client = clients.entry(&record.host).or_default();
                     client.believes.retain(|open| open != grant);
+                }
+                Event::Reached { point } if &**point == "giving-up" => {
+                    clients.entry(&record.host).or_default().asked_ns = None;
                 }
                 Event::Invoke {
                     op: Op::Release, ..
@@ -116,6 +128,11 @@ impl Sample {
                 _ => {}
             }
         }
+        let waiting = clients.values().filter(|client| !client.reads);
+        let since = waiting.filter_map(|client| client.asked_ns);
+        sample
+            .writers_ns
+            .extend(since.map(|from| history.end_ns.saturating_sub(from)));
         sample
     }
 
@@ -128,6 +145,7 @@ impl Sample {
         self.acquire_ns.extend(other.acquire_ns);
         self.release_ns.extend(other.release_ns);
         self.recovery_ns.extend(other.recovery_ns);
+        self.writers_ns.extend(other.writers_ns);
     }
 
     /// A measure of all that was counted; `None` if it never came to that.
@@ -140,6 +158,7 @@ impl Sample {
             Measure::AcquireP99Ms => quantile_ms(&mut self.acquire_ns, 0.99),
             Measure::AcquireMaxMs => quantile_ms(&mut self.acquire_ns, 1.0),
             Measure::ReleaseMedianMs => quantile_ms(&mut self.release_ns, 0.5),
+            Measure::WriterWaitMaxMs => quantile_ms(&mut self.writers_ns, 1.0),
             Measure::DoubledPercent => percent(self.doubled, self.grants),
             Measure::RecoveryMedianMs => quantile_ms(&mut self.recovery_ns, 0.5),
             Measure::RecoveryMaxMs => quantile_ms(&mut self.recovery_ns, 1.0),
@@ -152,6 +171,8 @@ impl Sample {
 struct Client {
     /// Since when it wants the lock.
     asked_ns: Option<u64>,
+    /// Whether its last grant was a reader's.
+    reads: bool,
     releasing_ns: Option<u64>,
     /// The grants that it believes in.
     believes: Vec<u32>,
@@ -197,6 +218,7 @@ mod tests {
             grant: 1,
             deadline: None,
             token: None,
+            shared: false,
         };
         at(at_ms, host, event)
     }
@@ -222,6 +244,7 @@ mod tests {
     fn check(records: Vec<Record>, measure: Measure, expected: Option<f64>) {
         let history = History {
             records,
+            end_ns: 100 * MS,
             ..History::default()
         };
         assert_eq!(
@@ -274,6 +297,21 @@ mod tests {
         let records = |dead| vec![asks(0, "c1"), gets(5, "c1"), dies(dead), gets(900, "c3")];
         check(records("c1"), Measure::RecoveryMaxMs, Some(890.0));
         check(records("c2"), Measure::RecoveryMaxMs, None);
+    }
+
+    #[test]
+    fn a_writer_that_never_gets_it_waits_to_the_end() {
+        let reads = |at_ms| {
+            let mut record = gets(at_ms, "c2");
+            if let Event::BeliefBegins { shared, .. } = &mut record.event {
+                *shared = true;
+            }
+            record
+        };
+        let mut records = vec![asks(0, "c2"), reads(70), asks(80, "c1")];
+        check(records.clone(), Measure::WriterWaitMaxMs, Some(20.0));
+        records.push(gets(95, "c1"));
+        check(records, Measure::WriterWaitMaxMs, Some(15.0));
     }
 
     #[test]

@@ -80,6 +80,8 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         Property::Belief => true,
         // So does every lock whose nodes are all out of reach.
         Property::Availability => true,
+        // Few locks promise an order.
+        Property::Fifo => true,
         Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
             scenario.expect.get(&Property::Resource) == Some(&Expected::Violated)
         }

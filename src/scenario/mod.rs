@@ -33,7 +33,7 @@ pub use load::{check, load, parse};
 pub use locklab_sim::world::dist::Dist;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
-pub use workload::{CheckBeforeWrite, ClientOverride, Ending, Workload, WorkloadKind};
+pub use workload::{CheckBeforeWrite, ClientOverride, Ending, Mode, Workload, WorkloadKind};
 
 /// One scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

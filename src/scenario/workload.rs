@@ -36,6 +36,9 @@ pub struct Workload {
     /// absent: it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_every_ms: Option<u64>,
+    /// What a client takes the lock for; single clients may differ.
+    #[serde(skip_serializing_if = "Mode::is_write")]
+    pub mode: Mode,
     /// How a client ends its hold.
     #[serde(skip_serializing_if = "Ending::is_release")]
     pub ending: Ending,
@@ -68,6 +71,7 @@ impl Default for Workload {
             hold_ms: Dist::default(),
             inner_ms: None,
             extend_every_ms: None,
+            mode: Mode::Write,
             ending: Ending::Release,
             blocks_ms: None,
             give_up_ms: None,
@@ -90,6 +94,7 @@ impl Workload {
             hold_ms: own.hold_ms.unwrap_or(self.hold_ms),
             inner_ms: own.inner_ms.or(self.inner_ms),
             extend_every_ms: self.extend_every_ms,
+            mode: own.mode.unwrap_or(self.mode),
             ending: own.ending.unwrap_or(self.ending),
             blocks_ms: own.blocks_ms,
             give_up_ms: own.give_up_ms.or(self.give_up_ms),
@@ -128,6 +133,23 @@ pub enum CheckBeforeWrite {
     Deadline,
 }
 
+/// What a client takes the lock for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// To read the resource and write it.
+    #[default]
+    Write,
+    /// To read it only. A lock that knows readers lets them in together.
+    Read,
+}
+
+impl Mode {
+    fn is_write(&self) -> bool {
+        *self == Mode::Write
+    }
+}
+
 /// How a client ends its hold of the lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -164,6 +186,9 @@ pub struct ClientOverride {
     /// See [`Workload::inner_ms`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inner_ms: Option<Dist>,
+    /// See [`Workload::mode`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     /// See [`Workload::ending`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,

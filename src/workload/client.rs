@@ -7,10 +7,10 @@ use locklab_sim::world::random::Stream;
 use super::resource::{self, Refusal};
 use crate::env::Env;
 use crate::history::{Event, Name, Op, Outcome};
-use crate::locks::{Call, Guard, LockError, Locker, Owner};
+use crate::locks::{self, Call, Guard, LockError, Locker, Owner};
 use crate::observe::Observer;
 use crate::redis::Client;
-use crate::scenario::{CheckBeforeWrite, Dist, Ending, Workload};
+use crate::scenario::{CheckBeforeWrite, Dist, Ending, Mode, Workload};
 
 /// One client's program and what it works with.
 pub struct LabClient<E: Env, O: Observer> {
@@ -35,6 +35,10 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             self.pass(self.workload.start_ms).await;
             return self.block(time).await;
         }
+        self.locker = self.locker.in_mode(match self.workload.mode {
+            Mode::Write => locks::Mode::Exclusive,
+            Mode::Read => locks::Mode::Shared,
+        });
         let resource = Client::new(self.env.clone(), resource::HOST.into(), None);
         self.locker.connect().await;
         // If this fails, so will the first access, and say why.
@@ -112,7 +116,8 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             return;
         };
         self.observer.reach("read").await;
-        if self.work(guard, work_ms).await.is_err() {
+        let worked = self.work(guard, work_ms).await;
+        if worked.is_err() || self.workload.mode == Mode::Read {
             return;
         }
         if self.workload.check == CheckBeforeWrite::Deadline {

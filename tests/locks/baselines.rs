@@ -77,7 +77,11 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
             assert!(attempt_of(&lock, owner).await.is_err(), "it is held");
             let (lock, served) = (lock.clone(), served.clone());
             env.spawn(async move {
-                let request = locklab::locks::Request { owner, wait: None };
+                let request = locklab::locks::Request {
+                    owner,
+                    wait: None,
+                    mode: locklab::locks::Mode::Exclusive,
+                };
                 let grant = loop {
                     match lock.attempt(request).await {
                         Ok(grant) => break grant,

@@ -29,7 +29,7 @@ pub(crate) async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i
         .unwrap_or_else(|| panic!("{command:?}: {reply:?}"))
 }
 
-async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
+pub(crate) async fn listen<E: Env>(env: &E, node: &Name, channel: &str) -> Subscription {
     let limit = Some(Duration::from_secs(5));
     let opening = Subscription::open(env, node, channel, limit);
     opening.await.expect("the node lets anybody subscribe")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use locklab::env::Env;
 use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Name};
-use locklab::locks::{LockError, Owner, Request};
+use locklab::locks::{LockError, Mode, Owner, Request};
 use locklab::redis::Reply;
 
 use crate::redisson::{CHANNEL, integer, locker, redisson};
@@ -129,6 +129,7 @@ fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
         let request = Request {
             owner: Owner::ONLY,
             wait: Some(Duration::from_secs(300)),
+            mode: Mode::Exclusive,
         };
         let failed = attempt(&waiter).await.expect_err("somebody has it");
         waiter.wait(request, &failed).await;
@@ -235,7 +236,11 @@ fn a_message_wakes_one_owner_of_a_process() {
         for owner in [Owner(1), Owner(2)] {
             let (lock, woken) = (lock.clone(), woken.clone());
             env.spawn(async move {
-                let request = Request { owner, wait: None };
+                let request = Request {
+                    owner,
+                    wait: None,
+                    mode: Mode::Exclusive,
+                };
                 let failed = LockError::taken("somebody holds it");
                 // To subscribe, and to wait.
                 lock.wait(request, &failed).await;

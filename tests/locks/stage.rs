@@ -13,7 +13,7 @@ use locklab::env::Env;
 use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
 use locklab::history::Name;
-use locklab::locks::{DynLock, Grant, LockError, LockSpec, Owner, Request, Servers};
+use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
 use locklab::observe::Unobserved;
 use locklab::redis::{Client, Reply};
 use locklab::scenario::Fencing;
@@ -185,7 +185,34 @@ pub async fn attempt(lock: &Rc<dyn DynLock>) -> Result<Grant, LockError> {
 
 /// One attempt of this owner.
 pub async fn attempt_of(lock: &Rc<dyn DynLock>, owner: Owner) -> Result<Grant, LockError> {
-    lock.attempt(Request { owner, wait: None }).await
+    lock.attempt(Request {
+        owner,
+        wait: None,
+        mode: Mode::Exclusive,
+    })
+    .await
+}
+
+/// One attempt of this owner, which has so much patience, in this mode.
+pub async fn attempt_in(
+    lock: &Rc<dyn DynLock>,
+    owner: Owner,
+    wait: Option<Duration>,
+    mode: Mode,
+) -> Result<Grant, LockError> {
+    lock.attempt(Request { owner, wait, mode }).await
+}
+
+/// The words of a node's answer.
+pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String> {
+    let text = |reply: Reply| match reply {
+        Reply::Bulk(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        reply => panic!("{command:?}: {reply:?}"),
+    };
+    match call(env, node, command).await {
+        Reply::Array(items) => items.into_iter().map(text).collect(),
+        reply => vec![text(reply)],
+    }
 }
 
 /// What a node answers to a command.

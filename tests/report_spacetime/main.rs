@@ -156,6 +156,7 @@ fn nonsense(seed: u64) -> (History, Violation) {
                 grant,
                 deadline: Some(deadline),
                 token,
+                shared: false,
             },
             3 => Event::BeliefEnds { grant },
             4 => Event::Access {

@@ -86,6 +86,7 @@ impl Story {
             grant: 1,
             deadline,
             token,
+            shared: false,
         };
         self.record(at_ms, client, event);
     }

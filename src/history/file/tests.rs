@@ -49,6 +49,7 @@ fn sample() -> Recording {
                 grant: 1,
                 deadline: None,
                 token: Some(33),
+                shared: false,
             },
         ),
     ];

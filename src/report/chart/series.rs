@@ -295,6 +295,7 @@ fn name(property: Property) -> &'static str {
         Property::Deadlock => "no deadlock",
         Property::Availability => "available",
         Property::AcknowledgedLost => "nothing acknowledged lost",
+        Property::Fifo => "first in, first out",
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Hold<'a> {
     /// When the client stopped believing of itself, or died, or the run ended.
     pub(super) until_ns: u64,
     pub(super) token: Option<u64>,
+    /// Whether it is a reader's.
+    pub(super) shared: bool,
 }
 
 impl Hold<'_> {
@@ -39,6 +41,7 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
             grant,
             deadline,
             token,
+            shared,
         } = record.event
         else {
             continue;
@@ -57,6 +60,7 @@ pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
                 .filter(|&reached_ns| reached_ns < until_ns),
             until_ns,
             token,
+            shared,
         });
     }
     holds
@@ -86,12 +90,13 @@ fn reached_ns(records: &[Record], deadline: Deadline) -> Option<u64> {
     before.at_ns.checked_add(rest)
 }
 
-/// The overlaps of holds of different clients, covered and uncovered parts apart.
+/// The overlaps of holds of different clients that are not both readers, covered and uncovered parts apart.
 pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {
         for later in &holds[index + 1..] {
-            if earlier.client == later.client {
+            let is_shared = earlier.shared && later.shared;
+            if earlier.client == later.client || is_shared {
                 continue;
             }
             let from_ns = earlier.from_ns.max(later.from_ns);
@@ -127,6 +132,7 @@ mod tests {
             deadline_ns,
             until_ns,
             token: None,
+            shared: false,
         }
     }
 
@@ -151,6 +157,17 @@ mod tests {
     }
 
     #[test]
+    fn readers_do_not_overlap_one_another() {
+        let reader = |hold| Hold {
+            shared: true,
+            ..hold
+        };
+        let (first, second) = (hold("c1", 0, None, 9), hold("c2", 5, None, 30));
+        check(&[reader(first), reader(second)], &[]);
+        check(&[reader(first), second], &[(5, 9, false)]);
+    }
+
+    #[test]
     fn a_client_does_not_overlap_with_itself() {
         check(&[hold("c1", 0, None, 9), hold("c1", 5, None, 30)], &[]);
     }
@@ -168,6 +185,7 @@ mod tests {
             grant: 1,
             deadline: None,
             token: None,
+            shared: false,
         };
         let crash = || Event::Fault {
             fault: "power".into(),

@@ -135,12 +135,14 @@ fn events() -> impl Strategy<Value = Event> {
         (
             any::<u32>(),
             option::of(deadlines),
-            option::of(any::<u64>())
+            option::of(any::<u64>()),
+            any::<bool>()
         )
-            .prop_map(|(grant, deadline, token)| Event::BeliefBegins {
+            .prop_map(|(grant, deadline, token, shared)| Event::BeliefBegins {
                 grant,
                 deadline,
-                token
+                token,
+                shared
             }),
         any::<u32>().prop_map(|grant| Event::BeliefEnds { grant }),
         any::<(u32, u32)>().prop_map(|(grant, removed)| Event::Released { grant, removed }),

@@ -1,0 +1,244 @@
+//! Nobody is granted the lock past a client that asked earlier and still waits.
+//!
+//! A history does not say in which order the nodes heard of two clients. It proves that A
+//! asked before B in one case: A's first attempt had been refused when B made its first.
+//! Clients whose first attempts overlap in time may get the lock in either order.
+//!
+//! A waits from that refusal until it is granted the lock, gives up (it reaches
+//! `giving-up`), or dies. If A is in a call of `acquire` when B is granted the lock, the
+//! nodes may have chosen A already, and the way its call ends decides: only if it is
+//! refused has B gone past it.
+//!
+//! Who holds the lock and takes it once more goes past nobody. An attempt that failed
+//! because no node could be reached counts as a refusal; a history does not tell these
+//! apart. A run in which no client asked while another waited shows nothing.
+
+use super::timeline::Timeline;
+use super::{Ms, Verdict, Violation};
+use crate::history::{Event, Name, Op, Outcome};
+
+pub(super) fn check(timeline: &Timeline) -> Verdict {
+    let mut clients: Vec<Client> = Vec::new();
+    clients.resize_with(timeline.hosts, Client::default);
+    let mut first: Option<Violation> = None;
+    let mut has_met = false;
+    for (index, host, record) in timeline.records() {
+        match &record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => {
+                let is_new = clients[host].asked.is_none();
+                has_met |= is_new && clients.iter().any(|other| other.refused.is_some());
+                let client = &mut clients[host];
+                client.asked.get_or_insert(index);
+                client.in_call = true;
+            }
+            Event::Complete {
+                op: Op::Acquire,
+                outcome,
+                ..
+            } => {
+                let client = &mut clients[host];
+                client.in_call = false;
+                let suspicion = client.suspicion.take();
+                if *outcome == Outcome::Failed {
+                    client.name = Some(&record.host);
+                    client.refused.get_or_insert((index, record.at_ns));
+                    keep_earlier(&mut first, suspicion);
+                }
+            }
+            Event::BeliefBegins { grant, .. } => {
+                let client = &mut clients[host];
+                let is_another = !client.believes.is_empty();
+                if !client.believes.contains(grant) {
+                    client.believes.push(*grant);
+                }
+                client.refused = None;
+                if let Some(asked) = client.asked.take()
+                    && !is_another
+                {
+                    let at_ns = record.at_ns;
+                    for passed in &mut clients {
+                        if let Some(passing) = passed.passed_by(&record.host, asked, at_ns) {
+                            match passed.in_call {
+                                true => keep_earlier(&mut passed.suspicion, Some(passing)),
+                                false => keep_earlier(&mut first, Some(passing)),
+                            }
+                        }
+                    }
+                }
+            }
+            Event::BeliefEnds { grant } => clients[host].believes.retain(|open| open != grant),
+            Event::Reached { point } if &**point == "giving-up" => {
+                clients[host].asked = None;
+                clients[host].refused = None;
+            }
+            event if event.is_death() => clients[host] = Client::default(),
+            _ => {}
+        }
+    }
+    match first {
+        None if !has_met => Verdict::Inconclusive {
+            why: "no client asked for the lock while another waited".into(),
+        },
+        first => first.into(),
+    }
+}
+
+#[derive(Default)]
+struct Client<'h> {
+    /// Its name, once it was refused.
+    name: Option<&'h Name>,
+    /// Where in the history its first attempt begins, if it wants the lock.
+    asked: Option<usize>,
+    /// Where in the history it was first refused, and when, if it waits.
+    refused: Option<(usize, u64)>,
+    in_call: bool,
+    /// Somebody has gone past it, unless the call that it is in is granted.
+    suspicion: Option<Violation>,
+    /// The grants that it believes in.
+    believes: Vec<u32>,
+}
+
+impl Client<'_> {
+    /// The violation that it is, if it waits, that `other` is granted the lock for which
+    /// it asked first at `asked`.
+    fn passed_by(&self, other: &Name, asked: usize, at_ns: u64) -> Option<Violation> {
+        let (refused, refused_ns) = self.refused?;
+        let name = self.name?;
+        (refused < asked).then(|| Violation {
+            at_ns,
+            until_ns: at_ns,
+            clients: vec![name.clone(), other.clone()],
+            what: format!(
+                "{other} was granted the lock at {} past {name}, which had been refused it at {} \
+                 and still waited",
+                Ms(at_ns),
+                Ms(refused_ns),
+            ),
+        })
+    }
+}
+
+fn keep_earlier(kept: &mut Option<Violation>, other: Option<Violation>) {
+    if let Some(other) = other
+        && kept.as_ref().is_none_or(|kept| other.at_ns < kept.at_ns)
+    {
+        *kept = Some(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::Property::Fifo;
+    use crate::check::story::Story;
+
+    /// c1 has the lock, c2 was refused it at 20 ms, and c3 asks at 30 ms.
+    fn queued() -> Story {
+        Story::new()
+            .tries(0, "c1")
+            .granted(5, "c1")
+            .tries(10, "c2")
+            .fails(20, "c2")
+            .tries(30, "c3")
+            .fails(40, "c3")
+    }
+
+    #[test]
+    fn in_the_order_of_asking_holds() {
+        queued()
+            .releases(50, "c1")
+            .tries(60, "c2")
+            .granted(70, "c2")
+            .releases(80, "c2")
+            .tries(85, "c3")
+            .granted(90, "c3")
+            .expect_holds_as_it_is(Fifo);
+    }
+
+    #[test]
+    fn a_grant_past_one_that_waits_is_violated() {
+        queued()
+            .releases(50, "c1")
+            .tries(60, "c3")
+            .granted(70, "c3")
+            .expect_violated(
+                Fifo,
+                (70, 70),
+                "c3 was granted the lock at 70.0 ms past c2, which had been refused it at 20.0 ms \
+                 and still waited",
+            );
+    }
+
+    #[test]
+    fn of_first_attempts_that_overlap_either_may_come_first() {
+        Story::new()
+            .tries(0, "c1")
+            .granted(5, "c1")
+            .tries(10, "c2")
+            .tries(19, "c3")
+            .fails(20, "c2")
+            .fails(29, "c3")
+            .releases(50, "c1")
+            .tries(60, "c3")
+            .granted(70, "c3")
+            .tries(80, "c4")
+            .fails(81, "c4")
+            .expect_holds_as_it_is(Fifo);
+    }
+
+    #[test]
+    fn one_that_is_in_a_call_was_passed_only_if_that_call_is_refused() {
+        let both_ask = queued().releases(50, "c1").tries(60, "c2").tries(61, "c3");
+        both_ask
+            .clone()
+            .granted(70, "c3")
+            .granted(80, "c2")
+            .expect_holds_as_it_is(Fifo);
+        both_ask
+            .clone()
+            .granted(70, "c3")
+            .ends(900)
+            .expect_holds_as_it_is(Fifo);
+        both_ask
+            .granted(70, "c3")
+            .fails(80, "c2")
+            .expect_violation_at(Fifo, 70);
+    }
+
+    #[test]
+    fn whoever_gave_up_or_died_waits_no_more() {
+        let then_c3 = |story: Story| story.releases(55, "c1").tries(60, "c3").granted(70, "c3");
+        then_c3(queued().gives_up(50, "c2")).expect_holds_as_it_is(Fifo);
+        then_c3(queued().fault_begins(50, "c2", "kill")).expect_holds_as_it_is(Fifo);
+        then_c3(queued().fault_begins(50, "c2", "pause")).expect_violation_at(Fifo, 70);
+    }
+
+    #[test]
+    fn a_holder_that_takes_it_once_more_passes_nobody() {
+        queued()
+            .tries(45, "c1")
+            .granted(50, "c1")
+            .expect_holds_as_it_is(Fifo);
+    }
+
+    #[test]
+    fn a_holder_that_comes_again_asks_anew() {
+        queued()
+            .releases(50, "c1")
+            .tries(60, "c1")
+            .granted(70, "c1")
+            .expect_violation_at(Fifo, 70);
+    }
+
+    #[test]
+    fn nobody_waiting_shows_nothing() {
+        Story::new()
+            .tries(0, "c1")
+            .tries(1, "c2")
+            .granted(5, "c1")
+            .releases(8, "c1")
+            .granted(9, "c2")
+            .expect_inconclusive(Fifo, "no client asked for the lock while another waited");
+    }
+}

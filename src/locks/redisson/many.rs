@@ -1,0 +1,227 @@
+//! Several locks taken as one, after `RedissonMultiLock` and `RedissonRedLock`.
+//!
+//! *lock*: try with a patience that is drawn (without a lease of the user's own it is
+//! 1500 ms for each lock), again and again.
+//!
+//! *tryLock*, with a patience and perhaps a lease:
+//!
+//! 1. Take the locks one after the other, each for twice the patience if the user gave a
+//!    lease. How long to wait for each, [`Kind`] says.
+//! 2. As soon as one more fails than may, give all back that were taken, and begin anew.
+//! 3. When patience is over by the wall clock, give all back and fail.
+//! 4. If the user gave a lease, set it on all that were taken.
+//!
+//! Nothing compares the time that this took with a lease, and step 4 does not look whose
+//! locks it prolongs. The deadline of a grant is counted from before step 4, the last that
+//! sets a lease; Redisson gives none.
+//!
+//! Two faults of releases are left out, since they would hide the algorithm: 3.23.5 takes
+//! the lease of `lock(lease, unit)` for milliseconds whatever the unit, and a later one
+//! multiplies it by the unit each time round.
+
+use futures_util::future::join_all;
+
+use super::member::{Member, since, wall_ns};
+use super::params::{Lease, Shared, now_ns};
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::locks::lock::Lock;
+use crate::locks::{Grant, KEY, LockError, PATIENCE_MS, Request};
+
+/// What `lock` waits for each of its locks, in milliseconds.
+const WAIT_FOR_EACH_MS: u64 = 1_500;
+
+/// How many of the locks are needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::locks) enum Kind {
+    /// All of them; each may take all the patience. `RedissonMultiLock`.
+    All,
+    /// A majority; each may take its share of the patience. `RedissonRedLock`.
+    Majority,
+}
+
+impl Kind {
+    /// How many of `count` locks may fail.
+    fn may_fail(self, count: usize) -> usize {
+        match self {
+            Kind::All => 0,
+            Kind::Majority => count - (count / 2 + 1),
+        }
+    }
+
+    /// How long to wait for one of `count` locks.
+    fn share(self, wait: Duration, count: usize) -> Duration {
+        match self {
+            Kind::All => wait,
+            Kind::Majority => (wait / count as u32).max(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Several locks as one, as one process uses them.
+pub(in crate::locks) struct Many<E: Env> {
+    env: E,
+    kind: Kind,
+    lease: Lease,
+    members: Vec<Member<E>>,
+}
+
+impl<E: Env> Many<E> {
+    /// A lock on each of `nodes`.
+    pub(in crate::locks) fn new(env: E, nodes: &[Name], shared: Shared, kind: Kind) -> Self {
+        let member = |node| Member::new(env.clone(), node, KEY, shared);
+        Self {
+            members: nodes.iter().map(member).collect(),
+            env,
+            kind,
+            lease: shared.lease,
+        }
+    }
+
+    /// The patience that `lock` draws.
+    fn draw_wait(&self) -> Duration {
+        let base_ms = WAIT_FOR_EACH_MS * self.members.len() as u64;
+        let (from_ms, to_ms) = match self.lease {
+            Lease::Renewed { .. } => return Duration::from_millis(base_ms),
+            Lease::Given { ms } if ms <= base_ms => (ms / 2, ms),
+            Lease::Given { ms } => (base_ms, ms),
+        };
+        let span_ms = u128::from(to_ms - from_ms);
+        let drawn_ms = ((u128::from(self.env.random()) * span_ms) >> 64) as u64;
+        Duration::from_millis((from_ms + drawn_ms).max(1))
+    }
+
+    /// Steps 1 to 3; the locks that were taken, if they are enough.
+    async fn try_lock(&self, request: Request, wait: Duration) -> Option<Vec<&Member<E>>> {
+        let owner = request.owner;
+        let lease_ms = match self.lease {
+            Lease::Given { .. } if !wait.is_zero() => wait.as_millis() as u64 * 2,
+            lease => lease.ms(),
+        };
+        let count = self.members.len();
+        let may_fail = self.kind.may_fail(count);
+        let share = self.kind.share(wait, count);
+        let started_ns = wall_ns(&self.env);
+        let (mut taken, mut failed) = (Vec::new(), 0);
+        let mut members = self.members.iter();
+        let mut left = wait;
+        while let Some(member) = members.next() {
+            let is_taken = match member.try_lock(owner, share.min(left), lease_ms).await {
+                Ok(is_taken) => is_taken,
+                Err(error) => {
+                    if let LockError::Unknown(_) = error {
+                        // It may be taken all the same.
+                        let _ = member.unlock(owner).await;
+                    }
+                    false
+                }
+            };
+            if is_taken {
+                taken.push(member);
+            } else if count - taken.len() == may_fail {
+                break;
+            } else if failed == may_fail {
+                unlock(&taken, request).await;
+                if wait.is_zero() {
+                    return None;
+                }
+                (taken, failed) = (Vec::new(), 0);
+                members = self.members.iter();
+            } else {
+                failed += 1;
+            }
+            if !wait.is_zero() {
+                left = wait.saturating_sub(since(&self.env, started_ns));
+                if left.is_zero() {
+                    unlock(&taken, request).await;
+                    return None;
+                }
+            }
+        }
+        Some(taken)
+    }
+}
+
+impl<E: Env> Lock for Many<E> {
+    async fn connect(&self) {
+        join_all(self.members.iter().map(Member::connect)).await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let wait = request.wait.unwrap_or_else(|| self.draw_wait());
+        let Some(taken) = self.try_lock(request, wait).await else {
+            return Err(LockError::taken("too few of the locks were taken in time"));
+        };
+        let mut grant = self.members[0].grant(request.owner);
+        if let Lease::Given { ms } = self.lease {
+            // Step 4.
+            self.env.reach("prolonging").await;
+            grant.deadline = self.lease.deadline(now_ns(&self.env));
+            join_all(taken.iter().map(|member| member.expire(ms))).await;
+        }
+        Ok(grant)
+    }
+
+    /// An attempt waits by itself, so the next is made at once.
+    async fn wait(&self, _: Request, _: &LockError) {}
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let deadline = self.lease.deadline(now_ns(&self.env));
+        let extending = self.members.iter().map(|member| member.extend(grant.owner));
+        let extended = join_all(extending).await.iter().flatten().count();
+        match self.is_enough(extended) {
+            true => Ok(Grant {
+                deadline,
+                ..grant.clone()
+            }),
+            false => Err(LockError::Lost(format!("{extended} nodes extended it"))),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        let mut deleted = 0;
+        match self.kind {
+            // The first that fails keeps those after it from being given back.
+            Kind::All => {
+                for member in &self.members {
+                    deleted += member.unlock(grant.owner).await?;
+                }
+            }
+            // Whatever comes of each.
+            Kind::Majority => {
+                let unlocking = self.members.iter().map(|member| member.unlock(grant.owner));
+                deleted += join_all(unlocking).await.iter().flatten().sum::<u32>();
+            }
+        }
+        Ok(deleted)
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let asking = self.members.iter().map(|member| member.is_held(grant.owner));
+        let answers = join_all(asking).await;
+        Ok(self.is_enough(answers.iter().flatten().filter(|held| **held).count()))
+    }
+}
+
+impl<E: Env> Many<E> {
+    fn is_enough(&self, count: usize) -> bool {
+        self.members.len() - count <= self.kind.may_fail(self.members.len())
+    }
+}
+
+/// Gives back what was taken, whatever comes of it.
+async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
+    join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
+}
+
+/// See [`Algorithm::bound_ms`](crate::locks::Algorithm::bound_ms): a lock that is being
+/// taken has a lease of twice the patience; then one more round may be under way.
+pub(in crate::locks) fn bound_ms(shared: &Shared, nodes: u32) -> u64 {
+    let base_ms = WAIT_FOR_EACH_MS * u64::from(nodes);
+    let (lease_ms, wait_ms) = match shared.lease {
+        Lease::Renewed { ms } => (ms, base_ms),
+        Lease::Given { ms } => (ms * 2, ms),
+    };
+    lease_ms + 2 * wait_ms + shared.resend.round_ms() + PATIENCE_MS
+}

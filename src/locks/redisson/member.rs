@@ -1,0 +1,146 @@
+//! One of the locks that a `RedissonMultiLock` is made of: an `RLock` on a node of its own,
+//! as `redisson` is one, but taken for a lease that is another each time.
+
+use super::base::{Base, not_the_owner, unexpected};
+use super::listening::{Listening, UNLOCKED};
+use super::names::{self, Identity};
+use super::params::{Lease, Shared, now_ns};
+use crate::env::{Duration, Env};
+use crate::history::{ClockKind, Name};
+use crate::locks::{Grant, LockError, Mode, Owner, Request};
+use crate::redis::{Reply, Script};
+
+/// One lock of several, as one process uses it.
+pub(in crate::locks) struct Member<E: Env> {
+    base: Base<E>,
+    listening: Listening<E>,
+    acquire: Script,
+    release: Script,
+}
+
+impl<E: Env> Member<E> {
+    /// The lock at `key` of `node`; each node is known to a client of its own, with an
+    /// identity of its own.
+    pub(in crate::locks) fn new(env: E, node: &Name, key: &str, shared: Shared) -> Self {
+        let identity = Identity::draw(&env);
+        let channel = names::channel(key);
+        Self {
+            listening: Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]),
+            base: Base::new(env, identity, node, key, shared),
+            acquire: Script::new(include_str!("../scripts/redisson_acquire.lua")),
+            release: Script::new(include_str!("../scripts/redisson_release.lua")),
+        }
+    }
+
+    /// Opens the connections that will be needed.
+    pub(in crate::locks) async fn connect(&self) {
+        self.base.connect().await;
+    }
+
+    /// `RLock.tryLock(wait, lease)`: tries until the lock is taken or `wait` is over by the
+    /// wall clock; at least once, however long that takes. Whether it was taken.
+    ///
+    /// # Errors
+    /// If the node does not do its part.
+    pub(in crate::locks) async fn try_lock(
+        &self,
+        owner: Owner,
+        wait: Duration,
+        lease_ms: u64,
+    ) -> Result<bool, LockError> {
+        let started_ns = wall_ns(&self.base.env);
+        let left = || wait.saturating_sub(since(&self.base.env, started_ns));
+        let taken = loop {
+            let free_in = match self.attempt(owner, lease_ms).await {
+                Ok(None) => break Ok(true),
+                Ok(Some(pttl_ms)) => u64::try_from(pttl_ms).ok().map(Duration::from_millis),
+                Err(error) => break Err(error),
+            };
+            let request = Request {
+                owner,
+                wait: Some(left()),
+                mode: Mode::Exclusive,
+            };
+            if left().is_zero()
+                || self.listening.wait(request, free_in).await.is_err()
+                || left().is_zero()
+            {
+                break Ok(false);
+            }
+        };
+        self.listening.leave(owner).await;
+        taken
+    }
+
+    /// Runs the script once; what is left of the other's lease, if it was not taken.
+    async fn attempt(&self, owner: Owner, lease_ms: u64) -> Result<Option<i64>, LockError> {
+        let base = &self.base;
+        let arguments = [&*lease_ms.to_string(), &base.holder(owner)];
+        let keys = [&*base.key];
+        match base.node.run(&self.acquire, &keys, &arguments).await? {
+            Reply::Nil => {
+                if let Lease::Renewed { .. } = base.shared.lease {
+                    base.granted(owner, now_ns(&base.env), None);
+                }
+                Ok(None)
+            }
+            Reply::Integer(pttl_ms) => Ok(Some(pttl_ms)),
+            reply => Err(unexpected(&base.node, &reply)),
+        }
+    }
+
+    /// `RLock.expire(lease)`, which is a plain `PEXPIRE`: it sets the lease of whoever has
+    /// the lock.
+    pub(in crate::locks) async fn expire(&self, lease_ms: u64) {
+        let (node, lease_ms) = (&self.base.node, lease_ms.to_string());
+        let command = [b"PEXPIRE", self.base.key.as_bytes(), lease_ms.as_bytes()];
+        // Redisson does not look at what comes of it.
+        let _ = node.again(async || node.once().call(&command).await).await;
+    }
+
+    /// `RLock.unlock()`; how many keys were deleted.
+    ///
+    /// # Errors
+    /// [`LockError::Lost`] if the owner does not have the lock.
+    pub(in crate::locks) async fn unlock(&self, owner: Owner) -> Result<u32, LockError> {
+        let base = &self.base;
+        let keys = [&*base.key, &names::channel(&base.key)];
+        let arguments = [UNLOCKED, &*base.lease_ms(), &base.holder(owner)];
+        let reply = base.node.run(&self.release, &keys, &arguments).await;
+        base.end_renewal(owner);
+        reply?
+            .integer()
+            .map(|keys| keys as u32)
+            .ok_or_else(not_the_owner)
+    }
+
+    /// See [`Base::extend`].
+    pub(in crate::locks) async fn extend(&self, owner: Owner) -> Result<Grant, LockError> {
+        self.base.extend(&self.grant(owner)).await
+    }
+
+    /// See [`Base::is_held`].
+    pub(in crate::locks) async fn is_held(&self, owner: Owner) -> Result<bool, LockError> {
+        self.base.is_held(&self.grant(owner)).await
+    }
+
+    /// The owner's part of a grant.
+    pub(in crate::locks) fn grant(&self, owner: Owner) -> Grant {
+        Grant {
+            owner,
+            token: self.base.holder(owner),
+            deadline: None,
+            fencing_token: None,
+        }
+    }
+}
+
+/// The clock by which Redisson measures its patience.
+pub(in crate::locks) fn wall_ns(env: &impl Env) -> u64 {
+    env.now_ns(ClockKind::Wall)
+}
+
+/// How much time has passed by that clock; none, if it was set back.
+pub(in crate::locks) fn since(env: &impl Env, started_ns: u64) -> Duration {
+    Duration::from_nanos(wall_ns(env).saturating_sub(started_ns))
+}

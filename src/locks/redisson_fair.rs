@@ -1,0 +1,304 @@
+//! `redisson-fair`: Redisson's `RFairLock`, as its release 3.23.5 has it, and with `told` as
+//! newer ones do.
+//!
+//! - The lock is `redisson`'s hash. Beside it there are a queue, the list of those who wait
+//!   in the order of their asking, and until when each of them may wait, a sorted set of
+//!   times by the waiters' own *wall* clocks.
+//! - Acquire, a script: whoever is at the head of the queue and has waited too long by the
+//!   caller's clock loses its place; if the lock is free and the queue empty, or headed by
+//!   the caller, it is taken, and the times of all who wait move nearer; if it is the
+//!   caller's own, it counts one hold more; else the caller joins the queue's end. It may
+//!   wait [`Params::fair_wait_ms`] longer than the one before it, or than the lease if there
+//!   is none before it. `tryLock()` without patience does not join.
+//! - Wait: as `redisson`, but on a channel of the waiter's own, for as long as [`Told`] says.
+//! - Release, a script: stale heads lose their places here too; the hold is given back; with
+//!   the last one the key is deleted and the head of the queue is told. If the lease was
+//!   over, that is no error, unless somebody else has the lock by then.
+//! - Give up, a script: leave the queue, and move the times of those behind nearer.
+//!
+//! Nobody is told when a lease is over. Lease, watchdog and resending are `redisson`'s.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::KEY;
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
+use super::redisson::base::{Base, not_the_owner, taken, unexpected};
+use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
+use super::redisson::names::{self, Identity};
+use super::redisson::params;
+use crate::env::{Duration, Env};
+use crate::history::{ClockKind, Name};
+use crate::redis::{Reply, Script};
+use crate::scenario::Topology;
+
+/// `redisson-fair` as one client uses it.
+pub struct RedissonFair<E: Env> {
+    base: Base<E>,
+    fair_wait_ms: u64,
+    told: Told,
+    waiters: RefCell<BTreeMap<Owner, Waiter<E>>>,
+    acquire: Script,
+    release: Script,
+    give_up: Script,
+}
+
+/// An owner of this process that has asked and not got the lock yet.
+struct Waiter<E: Env> {
+    /// For how long its place is kept, in milliseconds.
+    wait_ms: u64,
+    listening: Rc<Listening<E>>,
+}
+
+impl<E: Env> RedissonFair<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: &Params) -> Self {
+        let identity = Identity::draw(&env);
+        Self {
+            base: Base::new(env, identity, node, KEY, params.shared()),
+            fair_wait_ms: params.fair_wait_ms,
+            told: params.told,
+            waiters: RefCell::default(),
+            acquire: Script::new(include_str!("scripts/redisson_fair_acquire.lua")),
+            release: Script::new(include_str!("scripts/redisson_fair_release.lua")),
+            give_up: Script::new(include_str!("scripts/redisson_fair_give_up.lua")),
+        }
+    }
+
+    /// For how long a place in the queue is kept, in milliseconds: for as long as the
+    /// caller's patience was at first, if it has any. `None`: it wants no place.
+    fn wait_ms(&self, request: Request) -> Option<u64> {
+        if let Some(wait_ms) = self.place_kept_ms(request.owner) {
+            return Some(wait_ms);
+        }
+        let wait_ms = match request.wait {
+            None => self.fair_wait_ms,
+            Some(Duration::ZERO) => return None,
+            Some(patience) => (patience.as_millis() as u64).max(1),
+        };
+        let channel = format!(
+            "{}:{}",
+            names::channel(&self.base.key),
+            self.base.holder(request.owner)
+        );
+        let (env, node) = (self.base.env.clone(), self.base.node.once().node().clone());
+        let listening = Rc::new(Listening::new(env, node, channel, &[UNLOCKED]));
+        let waiter = Waiter { wait_ms, listening };
+        self.waiters.borrow_mut().insert(request.owner, waiter);
+        Some(wait_ms)
+    }
+
+    /// For how long this owner's place is kept, in milliseconds, if it waits.
+    fn place_kept_ms(&self, owner: Owner) -> Option<u64> {
+        let waiters = self.waiters.borrow();
+        waiters.get(&owner).map(|waiter| waiter.wait_ms)
+    }
+
+    /// Where this owner listens, if it waits.
+    fn listening(&self, owner: Owner) -> Option<Rc<Listening<E>>> {
+        let waiters = self.waiters.borrow();
+        waiters.get(&owner).map(|waiter| waiter.listening.clone())
+    }
+
+    /// The owner has the lock, or has given up.
+    async fn forget(&self, owner: Owner) {
+        let waiter = self.waiters.borrow_mut().remove(&owner);
+        if let Some(waiter) = waiter {
+            waiter.listening.leave(owner).await;
+        }
+    }
+
+    /// What the process's wall clock says, in milliseconds.
+    fn now_ms(&self) -> String {
+        (self.base.env.now_ns(ClockKind::Wall) / 1_000_000).to_string()
+    }
+
+    /// The lock, the queue, and its times.
+    fn keys(&self) -> [String; 3] {
+        let key = &self.base.key;
+        [
+            key.clone(),
+            names::prefixed("redisson_lock_queue", key),
+            names::prefixed("redisson_lock_timeout", key),
+        ]
+    }
+
+    /// Lets so much time pass, but not more than the caller's patience.
+    async fn pass(&self, time: Duration, request: Request) {
+        let time = request.wait.map_or(time, |left| time.min(left));
+        self.base.env.sleep(time).await;
+    }
+}
+
+impl<E: Env> Lock for RedissonFair<E> {
+    async fn connect(&self) {
+        self.base.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let base = &self.base;
+        let wait_ms = self.wait_ms(request);
+        let told = match wait_ms {
+            None => "once",
+            Some(_) => self.told.word(),
+        };
+        let arguments = [
+            &*base.lease_ms(),
+            &base.holder(request.owner),
+            &wait_ms.unwrap_or(self.fair_wait_ms).to_string(),
+            &self.now_ms(),
+            told,
+        ];
+        let keys = self.keys();
+        let started_ns = params::now_ns(&base.env);
+        let reply = base
+            .node
+            .run(&self.acquire, &keys.each_ref().map(|key| &**key), &arguments)
+            .await?;
+        match reply {
+            Reply::Nil => {
+                self.forget(request.owner).await;
+                Ok(base.granted(request.owner, started_ns, None))
+            }
+            Reply::Integer(wait_ms) => Err(taken(wait_ms)),
+            reply => Err(unexpected(&base.node, &reply)),
+        }
+    }
+
+    async fn wait(&self, request: Request, failed: &LockError) {
+        // As `redisson`.
+        let interval = Duration::from_millis(self.base.shared.resend.interval_ms);
+        match (failed, self.listening(request.owner)) {
+            (LockError::NotAcquired { free_in, .. }, Some(listening)) => {
+                if listening.wait(request, *free_in).await.is_err() {
+                    self.pass(interval, request).await;
+                }
+            }
+            _ => self.pass(interval, request).await,
+        }
+    }
+
+    async fn give_up(&self, request: Request) {
+        let owner = request.owner;
+        if let Some(wait_ms) = self.place_kept_ms(owner) {
+            let [_, queue, times] = self.keys();
+            let arguments = [&*self.base.holder(owner), &wait_ms.to_string()];
+            let node = &self.base.node;
+            // If this fails, the place is kept until its time is over.
+            let _ = node.run(&self.give_up, &[&queue, &times], &arguments).await;
+            self.forget(owner).await;
+        }
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        self.base.extend(grant).await
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        let base = &self.base;
+        base.env.reach("deleting").await;
+        let [lock, queue, times] = self.keys();
+        let channel = names::channel(&base.key);
+        let arguments = [UNLOCKED, &base.lease_ms(), &grant.token, &self.now_ms()];
+        let keys = [&*lock, &queue, &times, &channel];
+        let reply = base.node.run(&self.release, &keys, &arguments).await;
+        base.end_renewal(grant.owner);
+        match reply?.integer() {
+            None => Err(not_the_owner()),
+            // Nothing was there to delete any more.
+            Some(-1) => Ok(0),
+            Some(keys) => Ok(keys as u32),
+        }
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        self.base.is_held(grant).await
+    }
+}
+
+params::params! {
+    /// The parameters of `redisson-fair`.
+    pub struct Params {
+        /// For how much longer a waiter's place in the queue is kept than that of the one
+        /// before it, in milliseconds, where the waiter has not said how patient it is:
+        /// Redisson's `fairLockWaitTimeout`. It was 5000 before release 3.13.3.
+        #[serde(default = "default_fair_wait_ms")]
+        pub fair_wait_ms: u64,
+        /// How long a waiter that asks again is told to wait.
+        #[serde(default)]
+        pub told: Told,
+    }
+}
+
+/// How long a waiter that is in the queue already and asks again is told to wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// As long as those before it may still wait, or as long as the lease would have lasted
+    /// that it found when it came. When that is over it is told a time that is past, and
+    /// waits for a message alone, as it does for a lock without a lease: Redisson 3.23.5.
+    #[default]
+    Place,
+    /// What is left of the holder's lease, or 0 if there is none: newer releases. While
+    /// somebody else's turn is awaited, the others ask again at once.
+    Lease,
+}
+
+impl Told {
+    /// As the script calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Told::Place => "place",
+            Told::Lease => "lease",
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(RedissonFair::new(env, &nodes[0], self))
+    }
+
+    /// The same as for `redisson`: whoever waits behind a client that died may wait longer.
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check()
+    }
+}
+
+/// 300 s: Redisson since 3.13.3.
+fn default_fair_wait_ms() -> u64 {
+    300_000
+}
+
+/// `redisson-fair` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-fair",
+    summary: "one node, a queue of those who wait, each on a channel of its own",
+    source: "Redisson 3.23.5, RFairLock; told = \"lease\" in newer releases",
+    parameters: params::parameters![
+        (
+            "fair_wait_ms",
+            "300000",
+            "for how much longer a place in the queue is kept than the one before it",
+        ),
+        (
+            "told",
+            "place",
+            "place | lease: how long one who is in the queue waits until it asks again",
+        ),
+    ],
+    forms: &[
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
+        ("newer release", "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\""),
+    ],
+};

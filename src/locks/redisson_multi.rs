@@ -1,0 +1,50 @@
+//! `redisson-multi`: Redisson's `RedissonMultiLock`, as its release 3.23.5 has it.
+//!
+//! One `redisson` lock on each of N independent nodes, and all of them are needed. The steps
+//! are in `redisson/many.rs`. Release: one after the other; the first that fails ends it.
+
+use std::rc::Rc;
+
+use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
+use super::lock::DynLock;
+use super::redisson::many::{self, Kind, Many};
+use super::redisson::params;
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+params::params! {
+    /// The parameters of `redisson-multi`.
+    pub struct Params {}
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Many::new(env, nodes, self.shared(), Kind::All))
+    }
+
+    fn bound_ms(&self, topology: &Topology) -> u64 {
+        many::bound_ms(&self.shared(), topology.nodes)
+    }
+
+    fn check(&self, _: &Topology) -> Result<(), Impossible> {
+        self.shared().check()
+    }
+
+    /// Three, as Redisson's documentation has.
+    fn nodes(&self) -> u32 {
+        3
+    }
+}
+
+/// `redisson-multi` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-multi",
+    summary: "N independent nodes, Redisson's lock on each, all of them",
+    source: "Redisson 3.23.5, RedissonMultiLock",
+    parameters: params::parameters![],
+    forms: &[
+        ("", "lease_ms = LEASE"),
+        ("watchdog", "watchdog_ms = LEASE"),
+    ],
+};

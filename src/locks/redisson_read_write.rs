@@ -1,0 +1,302 @@
+//! `redisson-read-write`: Redisson's `RReadWriteLock`, as its release 3.23.5 has it.
+//!
+//! - The lock is a hash. Its field `mode` says `read` or `write`; the other fields are the
+//!   holders, `client-uuid:thread-id` for a reader and the same with `:write` for the writer,
+//!   with how many times each has taken it. Each hold of a reader has a key of its own beside
+//!   it, which expires when the hold's lease is over.
+//! - Take it to read, a script: if it is free, if others read, or if the caller itself
+//!   writes. The lock's lease is then the longer of what is left and the caller's.
+//! - Take it to write, a script: if it is free, or the caller writes already; then the
+//!   caller's lease is *added* to what is left. A reader that wants to write waits for itself.
+//! - Wait: as `redisson`; both kinds listen on one channel.
+//! - Give a reader's hold back, a script: if others remain, the lock's lease is set to the
+//!   longest of the readers'; else the key is deleted and a message wakes one of those who
+//!   wait.
+//! - Give the writer's hold back, a script: with the last one the key is deleted, and a
+//!   message wakes all; unless the writer also reads: then the lock goes on in the mode
+//!   `read`, and nobody is told.
+//! - Neither is an error if the lease was over and the lock is free.
+//! - Lease, watchdog and resending are `redisson`'s. The renewal of one reader renews the
+//!   holds of all.
+//!
+//! Nothing keeps readers out when a writer waits.
+
+use std::rc::Rc;
+
+use super::KEY;
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request};
+use super::redisson::base::{not_the_owner, taken, unexpected};
+use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
+use super::redisson::names::{self, Identity};
+use super::redisson::params::{self, Lease, Shared};
+use super::redisson::resend::Resending;
+use super::redisson::watchdog::{Renew, Watchdog};
+use crate::env::{Duration, Env};
+use crate::history::Name;
+use crate::redis::{Error, Reply, Script};
+use crate::scenario::Topology;
+
+/// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
+const ALL_MAY_COME: &str = "1";
+
+/// What tells a writer's field from a reader's.
+const WRITES: &str = ":write";
+
+/// `redisson-read-write` as one client uses it.
+pub struct RedissonReadWrite<E: Env> {
+    env: E,
+    shared: Shared,
+    node: Rc<Resending<E>>,
+    renewals: Rc<Resending<E>>,
+    listening: Listening<E>,
+    holders: Holders,
+    scripts: Rc<Scripts>,
+    readers: Watchdog<E>,
+    writers: Watchdog<E>,
+}
+
+struct Scripts {
+    read: Script,
+    write: Script,
+    end_reading: Script,
+    end_writing: Script,
+    renew_reading: Script,
+    renew_writing: Script,
+}
+
+impl<E: Env> RedissonReadWrite<E> {
+    /// A client of the lock on `node`.
+    pub fn new(env: E, node: &Name, params: &Params) -> Self {
+        let shared = params.shared();
+        let holders = Holders(Identity::draw(&env));
+        let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
+        let scripts = Rc::new(Scripts {
+            read: Script::new(include_str!("scripts/redisson_read_acquire.lua")),
+            write: Script::new(include_str!("scripts/redisson_write_acquire.lua")),
+            end_reading: Script::new(include_str!("scripts/redisson_read_release.lua")),
+            end_writing: Script::new(include_str!("scripts/redisson_write_release.lua")),
+            renew_reading: Script::new(include_str!("scripts/redisson_read_renew.lua")),
+            renew_writing: Script::new(include_str!("scripts/redisson_renew.lua")),
+        });
+        let renewals = client();
+        let watchdog = |mode| {
+            let (renewals, scripts) = (renewals.clone(), scripts.clone());
+            let (holders, lease_ms) = (holders.clone(), shared.lease.ms().to_string());
+            let renewing: Renew = Rc::new(move |owner| {
+                let (renewals, scripts) = (renewals.clone(), scripts.clone());
+                let (holder, lease_ms) = (holders.of(owner, mode), lease_ms.clone());
+                Box::pin(async move { renew(&renewals, &scripts, &holder, &lease_ms).await })
+            });
+            Watchdog::new(env.clone(), shared.lease.ms(), shared.on_error, renewing)
+        };
+        let channel = names::prefixed("redisson_rwlock", KEY);
+        let wakers = &[UNLOCKED, ALL_MAY_COME];
+        Self {
+            readers: watchdog(Mode::Shared),
+            writers: watchdog(Mode::Exclusive),
+            listening: Listening::new(env.clone(), node.clone(), channel, wakers),
+            node: client(),
+            renewals,
+            holders,
+            scripts,
+            shared,
+            env,
+        }
+    }
+
+    fn watchdog(&self, mode: Mode) -> &Watchdog<E> {
+        match mode {
+            Mode::Exclusive => &self.writers,
+            Mode::Shared => &self.readers,
+        }
+    }
+
+    /// Lets so much time pass, but not more than the caller's patience.
+    async fn pass(&self, time: Duration, request: Request) {
+        let time = request.wait.map_or(time, |left| time.min(left));
+        self.env.sleep(time).await;
+    }
+}
+
+impl<E: Env> Lock for RedissonReadWrite<E> {
+    async fn connect(&self) {
+        // If this fails, so will the first command, and say why.
+        let _ = self.node.once().connect().await;
+        if let Lease::Renewed { .. } = self.shared.lease {
+            let _ = self.renewals.once().connect().await;
+        }
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let (node, scripts, owner) = (&self.node, &self.scripts, request.owner);
+        let lease_ms = self.shared.lease.ms().to_string();
+        let holder = self.holders.of(owner, request.mode);
+        let started_ns = params::now_ns(&self.env);
+        let reply = match request.mode {
+            Mode::Exclusive => node.run(&scripts.write, &[KEY], &[&lease_ms, &holder]).await,
+            Mode::Shared => {
+                let writer = self.holders.of(owner, Mode::Exclusive);
+                let arguments = [&*lease_ms, &holder, &writer];
+                let keys = [KEY, &holds_of(&holder)];
+                node.run(&scripts.read, &keys, &arguments).await
+            }
+        };
+        match reply? {
+            Reply::Nil => {}
+            Reply::Integer(pttl_ms) => return Err(taken(pttl_ms)),
+            reply => return Err(unexpected(node, &reply)),
+        }
+        self.listening.leave(owner).await;
+        if let Lease::Renewed { .. } = self.shared.lease {
+            self.watchdog(request.mode).watch(owner);
+        }
+        Ok(Grant {
+            owner,
+            token: holder,
+            deadline: self.shared.lease.deadline(started_ns),
+            fencing_token: None,
+        })
+    }
+
+    async fn wait(&self, request: Request, failed: &LockError) {
+        // As `redisson`.
+        let interval = Duration::from_millis(self.shared.resend.interval_ms);
+        match failed {
+            LockError::NotAcquired { free_in, .. } => {
+                if self.listening.wait(request, *free_in).await.is_err() {
+                    self.pass(interval, request).await;
+                }
+            }
+            _ => self.pass(interval, request).await,
+        }
+    }
+
+    async fn give_up(&self, request: Request) {
+        self.listening.leave(request.owner).await;
+    }
+
+    async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+        let started_ns = params::now_ns(&self.env);
+        let lease_ms = self.shared.lease.ms().to_string();
+        match renew(&self.node, &self.scripts, &grant.token, &lease_ms).await? {
+            true => Ok(Grant {
+                deadline: self.shared.lease.deadline(started_ns),
+                ..grant.clone()
+            }),
+            false => Err(not_the_owner()),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
+        self.env.reach("deleting").await;
+        let (node, scripts, holder) = (&self.node, &self.scripts, &*grant.token);
+        let channel = names::prefixed("redisson_rwlock", KEY);
+        let mode = mode_of(holder);
+        let reply = match mode {
+            Mode::Exclusive => {
+                let lease_ms = self.shared.lease.ms().to_string();
+                let arguments = [ALL_MAY_COME, &lease_ms, holder];
+                node.run(&scripts.end_writing, &[KEY, &channel], &arguments).await
+            }
+            Mode::Shared => {
+                let keys = [KEY, &channel, &holds_of(holder)];
+                let arguments = [UNLOCKED, holder, &holds()];
+                node.run(&scripts.end_reading, &keys, &arguments).await
+            }
+        };
+        self.watchdog(mode).unwatch(grant.owner);
+        match reply?.integer() {
+            None => Err(not_the_owner()),
+            // Nothing was there to delete any more.
+            Some(-1) => Ok(0),
+            Some(keys) => Ok(keys as u32),
+        }
+    }
+
+    async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+        let command = [b"HEXISTS", KEY.as_bytes(), grant.token.as_bytes()];
+        let reply = self.node.again(async || self.node.once().call(&command).await);
+        Ok(reply.await?.integer() == Some(1))
+    }
+}
+
+/// Gives a holder a full lease; whether it still has the lock.
+async fn renew<E: Env>(
+    node: &Resending<E>,
+    scripts: &Scripts,
+    holder: &str,
+    lease_ms: &str,
+) -> Result<bool, Error> {
+    let reply = match mode_of(holder) {
+        Mode::Exclusive => node.run(&scripts.renew_writing, &[KEY], &[lease_ms, holder]).await,
+        Mode::Shared => {
+            let arguments = [lease_ms, holder, &holds()];
+            node.run(&scripts.renew_reading, &[KEY], &arguments).await
+        }
+    };
+    Ok(reply?.integer() == Some(1))
+}
+
+/// The owners of this process, as the node knows them.
+#[derive(Clone)]
+struct Holders(Identity);
+
+impl Holders {
+    fn of(&self, owner: Owner, mode: Mode) -> String {
+        let holder = self.0.holder(owner);
+        match mode {
+            Mode::Exclusive => holder + WRITES,
+            Mode::Shared => holder,
+        }
+    }
+}
+
+fn mode_of(holder: &str) -> Mode {
+    match holder.ends_with(WRITES) {
+        true => Mode::Exclusive,
+        false => Mode::Shared,
+    }
+}
+
+/// How the keys of all readers' holds begin (`suffixName` of `RedissonObject`).
+fn holds() -> String {
+    format!("{{{KEY}}}")
+}
+
+/// How the keys of a reader's holds begin; the number of the hold is added.
+fn holds_of(holder: &str) -> String {
+    format!("{}:{holder}:rwlock_timeout", holds())
+}
+
+params::params! {
+    /// The parameters of `redisson-read-write`.
+    pub struct Params {}
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(RedissonReadWrite::new(env, &nodes[0], self))
+    }
+
+    fn bound_ms(&self, _: &Topology) -> u64 {
+        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check()
+    }
+}
+
+/// `redisson-read-write` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-read-write",
+    summary: "one node, a hash with a mode: readers together, or one writer",
+    source: "Redisson 3.23.5, RReadWriteLock",
+    parameters: params::parameters![],
+    forms: &[
+        ("", "watchdog_ms = LEASE"),
+        ("lease given", "lease_ms = LEASE"),
+    ],
+};

@@ -1,0 +1,52 @@
+//! `redisson-redlock`: Redisson's `RedissonRedLock`, as its release 3.23.5 has it.
+//!
+//! One `redisson` lock on each of N independent nodes, and N/2 + 1 of them are needed. The
+//! steps are in `redisson/many.rs`. What `redlock` has and this has not: a timeout for each
+//! node that is small against the lease, the comparison of the time that acquiring took with
+//! the lease, an allowance for drift. Release: on all nodes, whatever comes of each.
+
+use std::rc::Rc;
+
+use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
+use super::lock::DynLock;
+use super::redisson::many::{self, Kind, Many};
+use super::redisson::params;
+use crate::env::Env;
+use crate::history::Name;
+use crate::scenario::Topology;
+
+params::params! {
+    /// The parameters of `redisson-redlock`.
+    pub struct Params {}
+}
+
+impl Algorithm for Params {
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        Rc::new(Many::new(env, nodes, self.shared(), Kind::Majority))
+    }
+
+    fn bound_ms(&self, topology: &Topology) -> u64 {
+        many::bound_ms(&self.shared(), topology.nodes)
+    }
+
+    fn check(&self, _: &Topology) -> Result<(), Impossible> {
+        self.shared().check()
+    }
+
+    /// Five, as the specification of Redlock has.
+    fn nodes(&self) -> u32 {
+        5
+    }
+}
+
+/// `redisson-redlock` in the catalogue.
+pub const ENTRY: CatalogueEntry = CatalogueEntry {
+    name: "redisson-redlock",
+    summary: "N independent nodes, Redisson's lock on a majority of them",
+    source: "Redisson 3.23.5, RedissonRedLock",
+    parameters: params::parameters![],
+    forms: &[
+        ("", "lease_ms = LEASE"),
+        ("watchdog", "watchdog_ms = LEASE"),
+    ],
+};

@@ -1,0 +1,226 @@
+//! `redisson-fair`: its queue, its times and its messages on a simulated node and on a real
+//! server; who is told what in virtual time.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab::env::Env;
+use locklab::history::{ClockKind, Name};
+use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
+use locklab::observe::Unobserved;
+use locklab::redis::Reply;
+
+use crate::redisson::{integer, listen};
+use crate::stage::{attempt_in, attempt_of, call, lock, on_both, on_nodes, words};
+
+const QUEUE: &str = "redisson_lock_queue:{lock}";
+const TIMES: &str = "redisson_lock_timeout:{lock}";
+
+fn fair<E: Env>(env: &E, nodes: &[Name], more: &str) -> Rc<dyn DynLock> {
+    lock(env, nodes, &format!("name = \"redisson-fair\"\n{more}"))
+}
+
+fn wall_ms(env: &impl Env) -> i64 {
+    (env.now_ns(ClockKind::Wall) / 1_000_000) as i64
+}
+
+/// How long a waiter was told to wait, in milliseconds; `None`: for a message.
+fn told_ms(attempt: Result<Grant, LockError>) -> Option<u64> {
+    match attempt {
+        Err(LockError::NotAcquired { free_in, .. }) => free_in.map(|left| left.as_millis() as u64),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Until when a waiter may wait, in milliseconds from now.
+async fn may_wait_ms<E: Env>(env: &E, node: &Name, waiter: &str) -> i64 {
+    let score = words(env, node, &["ZSCORE", TIMES, waiter]).await;
+    score[0].parse::<i64>().expect("whole milliseconds") - wall_ms(env)
+}
+
+async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
+    let n1 = &nodes[0];
+    let more = "lease_ms = 20_000\nfair_wait_ms = 60_000";
+    let one = fair(&env, &nodes, more);
+    let other = fair(&env, &nodes, more);
+
+    // A free lock is taken: the hash of `redisson`, and nothing else.
+    let held = attempt_of(&one, Owner(1)).await.expect("the lock is free");
+    assert_eq!(
+        words(&env, n1, &["HGETALL", "lock"]).await,
+        [&*held.token, "1"]
+    );
+    let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
+    assert!((15_000..=20_000).contains(&left_ms), "{left_ms} ms");
+    assert_eq!(integer(&env, n1, &["DBSIZE"]).await, 1);
+
+    // The first in the queue is told the lease; its place is kept 60 s longer than that.
+    let uuid = held.token.strip_suffix(":1").expect("uuid:thread-id");
+    let (second, third) = (format!("{uuid}:2"), format!("{uuid}:3"));
+    let told = told_ms(attempt_of(&one, Owner(2)).await).expect("a time");
+    assert!((15_000..=20_000).contains(&told), "{told} ms");
+    let first_ms = may_wait_ms(&env, n1, &second).await;
+    assert!((75_000..=80_000).contains(&first_ms), "{first_ms} ms");
+    // The next is told when the first may wait no longer, and is kept 60 s longer again.
+    let told = told_ms(attempt_of(&one, Owner(3)).await).expect("a time");
+    assert!((75_000..=80_000).contains(&told), "{told} ms");
+    let second_ms = may_wait_ms(&env, n1, &third).await;
+    assert!((135_000..=140_000).contains(&second_ms), "{second_ms} ms");
+    let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert_eq!(queue, [&*second, &third]);
+    // Asking again changes nothing.
+    let told = told_ms(attempt_of(&one, Owner(2)).await).expect("a time");
+    assert!((15_000..=20_000).contains(&told), "{told} ms");
+    assert_eq!(integer(&env, n1, &["LLEN", QUEUE]).await, 2);
+    // Without patience nobody joins.
+    let once = attempt_in(&other, Owner(9), Some(Duration::ZERO), Mode::Exclusive).await;
+    assert_eq!(told_ms(once), Some(1));
+    assert_eq!(integer(&env, n1, &["LLEN", QUEUE]).await, 2);
+
+    // The owner gets in again, and gives one hold back.
+    let again = attempt_of(&one, Owner(1)).await.expect("its own lock");
+    assert_eq!(words(&env, n1, &["HGET", "lock", &held.token]).await, ["2"]);
+    assert_eq!(one.release(&again).await.expect("its own"), 0);
+    // Nobody else's release does anything.
+    let mut not_its = held.clone();
+    not_its.token = "somebody:1".into();
+    let foreign = other.release(&not_its).await;
+    assert!(matches!(foreign, Err(LockError::Lost(_))), "{foreign:?}");
+
+    // The last release wakes the head, on its own channel.
+    let channel = |waiter: &str| format!("redisson_lock__channel:{{lock}}:{waiter}");
+    let to_head = listen(&env, n1, &channel(&second)).await;
+    assert_eq!(one.release(&held).await.expect("its own"), 1);
+    assert_eq!(to_head.next().await, "0");
+    assert_eq!(integer(&env, n1, &["EXISTS", "lock"]).await, 0);
+
+    // The lock is free, and only the head gets it; then all are one place nearer.
+    attempt_of(&one, Owner(3)).await.expect_err("not its turn");
+    attempt_of(&other, Owner(1))
+        .await
+        .expect_err("not its turn");
+    let stranger = words(&env, n1, &["LINDEX", QUEUE, "-1"]).await;
+    let held = attempt_of(&one, Owner(2)).await.expect("its turn");
+    let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert_eq!(queue, [&*third, &stranger[0]]);
+    assert_eq!(integer(&env, n1, &["ZCARD", TIMES]).await, 2);
+    let nearer_ms = may_wait_ms(&env, n1, &third).await;
+    assert!((70_000..=80_000).contains(&nearer_ms), "{nearer_ms} ms");
+
+    // Giving up leaves the queue, and those behind come nearer.
+    let before_ms = may_wait_ms(&env, n1, &stranger[0]).await;
+    let request = locklab::locks::Request {
+        owner: Owner(3),
+        wait: Some(Duration::ZERO),
+        mode: Mode::Exclusive,
+    };
+    one.give_up(request).await;
+    let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert_eq!(queue, stranger);
+    assert_eq!(integer(&env, n1, &["ZCARD", TIMES]).await, 1);
+    let by_ms = before_ms - may_wait_ms(&env, n1, &stranger[0]).await;
+    assert!((60_000..65_000).contains(&by_ms), "{by_ms} ms");
+
+    // The lease was over: no error, and the head is told all the same.
+    let to_head = listen(&env, n1, &channel(&stranger[0])).await;
+    call(&env, n1, &["DEL", "lock"]).await;
+    assert_eq!(one.release(&held).await.expect("no error"), 0);
+    assert_eq!(to_head.next().await, "0");
+    let held = attempt_of(&other, Owner(1)).await.expect("its turn");
+    assert_eq!(other.release(&held).await.expect("its own"), 1);
+    assert_eq!(integer(&env, n1, &["DBSIZE"]).await, 0);
+}
+
+#[test]
+fn queue_times_and_messages_are_redissons() {
+    on_both!(1, queues_and_wakes);
+}
+
+/// Whoever asks or releases drops the heads whose time is over by its own clock.
+async fn drops_stale_heads(env: impl Env, nodes: Vec<Name>) {
+    let n1 = &nodes[0];
+    let lock = fair(&env, &nodes, "lease_ms = 20_000");
+    let enqueue = async |waiter: &str, in_ms: i64| {
+        let until = (wall_ms(&env) + in_ms).to_string();
+        call(&env, n1, &["RPUSH", QUEUE, waiter]).await;
+        call(&env, n1, &["ZADD", TIMES, &until, waiter]).await;
+    };
+    enqueue("dead:1", -1).await;
+    enqueue("dead:2", -1).await;
+    let held = attempt_of(&lock, Owner(1))
+        .await
+        .expect("they waited too long");
+    assert_eq!(integer(&env, n1, &["EXISTS", QUEUE, TIMES]).await, 0);
+
+    enqueue("dead:1", -1).await;
+    enqueue("alive:1", 60_000).await;
+    let messages = listen(&env, n1, "redisson_lock__channel:{lock}:alive:1").await;
+    assert_eq!(lock.release(&held).await.expect("its own"), 1);
+    assert_eq!(messages.next().await, "0");
+    let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert_eq!(queue, ["alive:1"]);
+    // A head without a time is kept.
+    call(&env, n1, &["ZREM", TIMES, "alive:1"]).await;
+    let once = attempt_in(&lock, Owner(1), Some(Duration::ZERO), Mode::Exclusive).await;
+    assert_eq!(told_ms(once), Some(1));
+    let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
+    assert_eq!(queue, ["alive:1"]);
+}
+
+#[test]
+fn heads_that_have_waited_too_long_are_dropped() {
+    on_both!(1, drops_stale_heads);
+}
+
+/// When the lease that it found is over, a waiter of 3.23.5 is told a time that is past,
+/// and so waits for a message; one of a newer release is told what is left.
+#[test]
+fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
+    for (told, expected) in [("place", None), ("lease", Some(10_000))] {
+        on_nodes(1, 0, move |env, nodes| async move {
+            let holder = fair(&env, &nodes, "lease_ms = 10_000");
+            let _held = attempt_of(&holder, Owner(1)).await.expect("free");
+            let waiter = fair(&env, &nodes, &format!("told = {told:?}"));
+            told_ms(attempt_of(&waiter, Owner(1)).await).expect("a time");
+            env.sleep(Duration::from_millis(9_500)).await;
+            call(&env, &nodes[0], &["PEXPIRE", "lock", "10000"]).await;
+            env.sleep(Duration::from_millis(600)).await;
+            let told = told_ms(attempt_of(&waiter, Owner(1)).await);
+            match (told, expected) {
+                (None, None) => {}
+                (Some(told), Some(most)) => assert!((9_000..most).contains(&told), "{told} ms"),
+                other => panic!("{other:?}"),
+            }
+        });
+    }
+}
+
+/// Also when the one before it gives up, and when it dies.
+#[test]
+fn waiters_get_it_one_after_the_other_and_patience_leaves_no_trace() {
+    on_nodes(1, 0, async |env, nodes| {
+        let locker = || Locker::new(env.clone(), fair(&env, &nodes, ""), Unobserved);
+        let holder = locker().acquire(Owner::ONLY).await;
+        let impatient = locker();
+        let tried = impatient.try_acquire(Owner::ONLY, Duration::from_secs(3));
+        assert!(tried.await.is_err());
+        let keys = [QUEUE, TIMES];
+        assert_eq!(
+            integer(&env, &nodes[0], &["EXISTS", keys[0], keys[1]]).await,
+            0
+        );
+        env.spawn({
+            let env = env.clone();
+            async move {
+                env.sleep(Duration::from_secs(2)).await;
+                holder.release().await.expect("its own");
+            }
+        });
+        let before_ns = env.now_ns(ClockKind::Monotonic);
+        let guard = locker().acquire(Owner::ONLY).await;
+        let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
+        assert!((2_000..2_045).contains(&waited_ms), "{waited_ms} ms");
+        guard.release().await.expect("its own");
+        assert_eq!(call(&env, &nodes[0], &["DBSIZE"]).await, Reply::Integer(0));
+    });
+}
