@@ -110,15 +110,11 @@ fn measure(
     let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
     let samples: Vec<Mutex<Sample>> = places.iter().map(|_| Mutex::default()).collect();
     let progress = Progress::new("measuring", places.len() as u64 * options.seeds);
-    let keep = Keep {
-        messages: true,
-        trace: false,
-    };
     let run = |place: usize, seed, part: &mut Sample| {
         let scenario = &scenarios[place];
         let schedule = fault::expand(&scenario.fault, seed);
         part.merge(Sample::of(
-            &simulate(scenario, seed, &schedule, keep).history,
+            &simulate(scenario, seed, &schedule, Keep::MESSAGES).history,
         ));
     };
     let done = |place: usize, seeds: std::ops::Range<u64>, part| {

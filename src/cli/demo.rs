@@ -7,11 +7,9 @@ use super::bug::Bug;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, pictures, report};
-use crate::history::file::Environment;
 use crate::runner::judged;
 use crate::runner::prediction::compare;
 use crate::runner::results::Cell;
-use crate::runner::simulate::Keep;
 use crate::scenario::{self, Scenario};
 
 /// Claims K1, K5, K10, K13 and R5, the last two with what they are to be compared with.
@@ -95,15 +93,7 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
     let headline = scenario.headline();
     let shortest = cell.shortest.get(&headline);
     let seed = shortest.map_or(0, |shortest| shortest.seed);
-    let run = judged::run(
-        scenario,
-        seed,
-        Keep {
-            messages: true,
-            trace: false,
-        },
-    );
-    let recording = judged::recording(scenario, seed, run, Environment::World);
+    let recording = judged::record(scenario, seed);
     let store = store.of_scenario(&scenario.name)?;
     let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
     match shortest {

@@ -15,7 +15,6 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, report, table};
 use crate::check::Property;
-use crate::history::file::Environment;
 use crate::locks::CATALOGUE;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
@@ -23,7 +22,6 @@ use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::judged;
 use crate::runner::prediction::{Judgement, judge};
 use crate::runner::results::{Cell, Finding, Shortest, Tally};
-use crate::runner::simulate::Keep;
 use crate::scenario::Expected;
 use crate::stats;
 
@@ -328,12 +326,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
         report::rate(result.tally)
     );
     let seed = result.shortest.map_or(0, |shortest| shortest.seed);
-    let keep = Keep {
-        messages: true,
-        trace: false,
-    };
-    let run = judged::run(scenario, seed, keep);
-    let recording = judged::recording(scenario, seed, run, Environment::World);
+    let recording = judged::record(scenario, seed);
     let store = store.of_scenario(&format!("{row} {problem}"))?;
     let stem = format!("seed-{seed}");
     let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;

@@ -81,11 +81,8 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Recording {
     let header = &recorded.header;
     match header.environment {
         Environment::World => {
-            let keep = Keep {
-                messages: true,
-                trace: false,
-            };
-            let run = judged::run_schedule(scenario, header.seed, header.schedule.clone(), keep);
+            let schedule = header.schedule.clone();
+            let run = judged::run_schedule(scenario, header.seed, schedule, Keep::MESSAGES);
             judged::recording(scenario, header.seed, run, Environment::World)
         }
         Environment::Redis => {

@@ -21,7 +21,6 @@ use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Panicked;
 use crate::runner::prediction::{Comparison, Judgement, compare};
 use crate::runner::results::Cell;
-use crate::runner::simulate::Keep;
 use crate::scenario::{self, SHIPPED, Scenario};
 
 const EXAMPLES: &str = "\
@@ -244,14 +243,9 @@ fn gather(
     shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
     let mut evidence = Vec::new();
     for (seed, properties) in shown {
-        let recording = recordings.entry(seed).or_insert_with(|| {
-            let keep = Keep {
-                messages: true,
-                trace: false,
-            };
-            let run = judged::run(scenario, seed, keep);
-            judged::recording(scenario, seed, run, Environment::World)
-        });
+        let recording = recordings
+            .entry(seed)
+            .or_insert_with(|| judged::record(scenario, seed));
         let drawn = *properties
             .iter()
             .find(|p| **p == headline)

@@ -66,14 +66,8 @@ fn counted(number: u64, what: &str) -> String {
 
 /// Where two runs of one seed part, if they do.
 fn difference(scenario: &Scenario, seed: u64) -> Option<String> {
-    let keep = Keep {
-        messages: true,
-        trace: true,
-    };
-    describe(
-        &judged::run(scenario, seed, keep),
-        &judged::run(scenario, seed, keep),
-    )
+    let run = || judged::run(scenario, seed, Keep::EVERYTHING);
+    describe(&run(), &run())
 }
 
 /// Where two runs part, if they do: at which event of the world, or else in what.
@@ -102,11 +96,7 @@ mod tests {
     #[test]
     fn two_runs_of_one_seed_are_alike_and_of_two_seeds_part_at_an_event() {
         let scenario = load("kleppmann/k1", &[]).expect("it ships");
-        let keep = Keep {
-            messages: true,
-            trace: true,
-        };
-        let run = |seed| judged::run(&scenario, seed, keep);
+        let run = |seed| judged::run(&scenario, seed, Keep::EVERYTHING);
         assert_eq!(describe(&run(1), &run(1)), None);
         let difference = describe(&run(1), &run(2)).expect("other latencies");
         assert!(

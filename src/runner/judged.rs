@@ -43,6 +43,13 @@ pub fn run_schedule(scenario: &Scenario, seed: u64, schedule: Schedule, keep: Ke
     }
 }
 
+/// Runs `scenario` with `seed` in the world and writes everything down that a picture
+/// needs.
+pub fn record(scenario: &Scenario, seed: u64) -> Recording {
+    let run = run(scenario, seed, Keep::MESSAGES);
+    recording(scenario, seed, run, Environment::World)
+}
+
 /// The run as a recording.
 pub fn recording(
     scenario: &Scenario,

@@ -36,6 +36,19 @@ pub struct Keep {
     pub trace: bool,
 }
 
+impl Keep {
+    /// Every message.
+    pub const MESSAGES: Keep = Keep {
+        messages: true,
+        trace: false,
+    };
+    /// Every message and every event.
+    pub const EVERYTHING: Keep = Keep {
+        messages: true,
+        trace: true,
+    };
+}
+
 /// A finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedRun {
