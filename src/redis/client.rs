@@ -110,13 +110,20 @@ impl<E: Env> Client<E> {
     /// # Errors
     /// Those of [`enum@Error`].
     pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
-        match timeout(&self.env, self.limit, self.exclusively()).await {
-            Ok(mut exclusive) => exclusive.call(arguments).await,
-            Err(elapsed) => Err(Error::NotSent {
-                node: self.node.clone(),
-                why: format!("its connection is in use: {elapsed}"),
-            }),
-        }
+        // As a rule it is free, and there is nothing to wait for.
+        let mut exclusive = match self.line.try_lock() {
+            Ok(line) => Exclusive { client: self, line },
+            Err(_) => match timeout(&self.env, self.limit, self.exclusively()).await {
+                Ok(exclusive) => exclusive,
+                Err(elapsed) => {
+                    return Err(Error::NotSent {
+                        node: self.node.clone(),
+                        why: format!("its connection is in use: {elapsed}"),
+                    });
+                }
+            },
+        };
+        exclusive.call(arguments).await
     }
 
     /// Waits for the connection and keeps it, for commands that belong together: those of
