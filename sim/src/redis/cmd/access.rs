@@ -69,6 +69,16 @@ impl Call<'_> {
         }
     }
 
+    /// As [`Call::changed_by`], for what takes elements out and replies before it looks
+    /// whether any are left.
+    pub(in crate::redis) fn removed_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.notify(class, event, key);
+        self.reply_goes_here();
+        if self.changed(key) {
+            self.notify(Class::Generic, "del", key);
+        }
+    }
+
     /// Sets a key to a string, without a time to live.
     pub(in crate::redis) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
         let entry = Entry {
