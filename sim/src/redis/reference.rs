@@ -30,8 +30,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Only a replica could tell, or who listens for expiry.",
     ),
     (
-        "A client that hears of events of its own in RESP3 gets them before the reply.",
-        "In Redis each command has an order of its own.",
+        "A client that hears of events of its own in RESP3 gets those of `ZPOPMIN`, `ZPOPMAX`, `ZMPOP` and those that block, and of keys that `MGET` finds expired, before the reply. (Whether that comes before or after all other events is as in Redis.)",
+        "Redis sends them in the midst of the reply, which no decoder can read then.",
     ),
     (
         "Messages for several patterns of one client, and what `UNSUBSCRIBE` without names confirms, come by name.",

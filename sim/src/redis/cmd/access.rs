@@ -69,14 +69,15 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::changed_by`], for what takes elements out and replies before it looks
-    /// whether any are left.
-    pub(in crate::redis) fn removed_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
+    /// As [`Call::changed_by`], for a command that tells what it took out, replies, and
+    /// only then looks whether anything is left.
+    pub(in crate::redis) fn drawn_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
         self.notify(class, event, key);
         self.reply_goes_here();
-        if self.changed(key) {
+        if self.state.db.remove_if_empty(key) {
             self.notify(Class::Generic, "del", key);
         }
+        self.state.db.touch(key);
     }
 
     /// Sets a key to a string, without a time to live.

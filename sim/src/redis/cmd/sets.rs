@@ -115,7 +115,7 @@ pub(in crate::redis) fn spop(call: &mut Call<'_>) -> Answer {
             set.remove(member);
         }
         let gone = set.len() == 0;
-        call.removed_by(Class::Set, "spop", key);
+        call.drawn_by(Class::Set, "spop", key);
         let mut words: Vec<&[u8]> = vec![b"SREM", key];
         match count {
             // Whoever takes all takes the key.

@@ -248,7 +248,7 @@ fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> S
     };
     let popped = take(zset, count);
     if !popped.is_empty() {
-        call.removed_by(Class::SortedSet, event, key);
+        call.drawn_by(Class::SortedSet, event, key);
     }
     Ok(match (call.args.len(), with_scores(popped)) {
         // Without a count it is one member, and its score after it.
