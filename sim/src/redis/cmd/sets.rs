@@ -94,8 +94,10 @@ pub(in crate::redis) fn smove(call: &mut Call<'_>) -> Answer {
         set.remove(member);
     }
     call.changed_by(Class::Set, "srem", source);
-    call.edit_or_create::<Set>(destination)?.add(member);
-    call.changed_by(Class::Set, "sadd", destination);
+    // It may have been in both.
+    if call.edit_or_create::<Set>(destination)?.add(member) {
+        call.changed_by(Class::Set, "sadd", destination);
+    }
     Ok(Reply::Integer(1))
 }
 
