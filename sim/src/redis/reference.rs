@@ -30,7 +30,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Only a replica could tell, or who listens for expiry.",
     ),
     (
-        "A client that hears of events of its own in RESP3 gets those of `ZPOPMIN`, `ZPOPMAX`, `ZMPOP` and those that block, and of keys that `MGET` finds expired, before the reply. (Whether that comes before or after all other events is as in Redis.)",
+        "A client that hears of events of its own in RESP3 gets `zpopmin` and `zpopmax`, and `expired` of what `MGET` looks up, before the reply.",
         "Redis sends them in the midst of the reply, which no decoder can read then.",
     ),
     (

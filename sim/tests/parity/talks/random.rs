@@ -17,6 +17,20 @@ const TALKS: u32 = 300;
 
 #[test]
 fn any_talk_goes_alike() {
+    go_alike(&[]);
+}
+
+#[test]
+fn any_talk_of_one_who_listens_to_itself_goes_alike() {
+    go_alike(&[
+        "HELLO 3",
+        "CONFIG SET notify-keyspace-events KEAn",
+        "PSUBSCRIBE *",
+    ]);
+}
+
+/// Random talks after these lines of the first connection.
+fn go_alike(first: &[&str]) {
     let talk = RefCell::new(Talk::start());
     let mut runner = TestRunner::new(Config {
         cases: TALKS,
@@ -27,12 +41,14 @@ fn any_talk_goes_alike() {
     let result = runner.run(&lines, |lines| {
         let mut talk = talk.borrow_mut();
         talk.clear();
-        for (number, line) in &lines {
+        let first = first.iter().map(|line| (1, *line));
+        let random = lines.iter().map(|(number, line)| (*number, line.as_str()));
+        for (number, line) in first.chain(random) {
             let likeness = match line.starts_with("HELLO") {
                 true => Likeness::Shape,
                 false => Likeness::Bytes,
             };
-            let differences = talk.say(*number, &words(line), likeness);
+            let differences = talk.say(number, &words(line), likeness);
             if !differences.is_empty() {
                 let differences = differences.join("\n");
                 return Err(TestCaseError::fail(format!(
