@@ -34,6 +34,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Redis sends them in the midst of the reply, which no decoder can read then.",
     ),
     (
+        "A client that hears of events and of invalidations gets the invalidation first, where `RENAME`, `SMOVE`, `LTRIM`, `ZREM` or what takes from a list's end changed the key.",
+        "In Redis these tell of an event first.",
+    ),
+    (
         "Messages for several patterns of one client, and what `UNSUBSCRIBE` without names confirms, come by name.",
         "In Redis the order is a hash table's.",
     ),

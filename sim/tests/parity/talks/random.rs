@@ -17,27 +17,30 @@ const TALKS: u32 = 300;
 
 #[test]
 fn any_talk_goes_alike() {
-    go_alike(&[]);
+    go_alike(&[], line());
 }
 
 #[test]
 fn any_talk_of_one_who_listens_to_itself_goes_alike() {
-    go_alike(&[
+    let first = [
         "HELLO 3",
         "CONFIG SET notify-keyspace-events KEAn",
         "PSUBSCRIBE *",
-    ]);
+    ];
+    // Of lists, the node tells of an invalidation and an event in another order.
+    let line = line().prop_filter("nobody tracks", |line| !line.contains("TRACKING"));
+    go_alike(&first, line);
 }
 
 /// Random talks after these lines of the first connection.
-fn go_alike(first: &[&str]) {
+fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
     let talk = RefCell::new(Talk::start());
     let mut runner = TestRunner::new(Config {
         cases: TALKS,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         ..Config::default()
     });
-    let lines = prop::collection::vec((1..4_usize, line()), 1..25);
+    let lines = prop::collection::vec((1..4_usize, line), 1..25);
     let result = runner.run(&lines, |lines| {
         let mut talk = talk.borrow_mut();
         talk.clear();
@@ -63,7 +66,8 @@ fn go_alike(first: &[&str]) {
     }
 }
 
-/// A line without its number.
+/// A line without its number. Events are of strings only, for the sake of those who
+/// track keys.
 fn line() -> impl Strategy<Value = String> {
     let any = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -94,7 +98,7 @@ fn line() -> impl Strategy<Value = String> {
         ]),
         3 => any(&["MULTI", "EXEC", "EXEC", "DISCARD", "WATCH KEY"]),
         3 => any(&["HELLO 3", "HELLO 3", "RESET", "PING", "CLIENT REPLY SKIP", "CLIENT KILL ID $3"]),
-        2 => any(&["CONFIG SET notify-keyspace-events KEAn", "CONFIG SET notify-keyspace-events \"\""]),
+        2 => any(&["CONFIG SET notify-keyspace-events KE$n", "CONFIG SET notify-keyspace-events \"\""]),
         2 => any(&[
             "EVAL \"redis.call('set', KEYS[1], 'v') return redis.call('publish', 'c', 'x')\" 1 KEY",
             "EVAL \"redis.call('rpush', KEYS[1], 'v') return redis.call('get', 'a')\" 1 LIST",
