@@ -15,7 +15,7 @@ use super::reply::{Error, Reply};
 use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{Call, Context};
-use super::tell::tell;
+use super::tell::{tell, tell_before_reply};
 
 /// What a client waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -122,6 +122,7 @@ fn serve_client(state: &mut State, client: u64, key: &Bytes, wall_us: u64) {
     );
     if let Taken::Reply(reply) = taken {
         propagate::record_served(state);
+        tell_before_reply(state);
         unblock(state, client, &reply);
         tell(state);
         super::tracking::tell_own(state, client);

@@ -64,6 +64,8 @@ pub(super) struct Changes {
     /// Whether anybody wants to know. While nobody does, nothing is kept.
     pub(super) wanted: bool,
     log: Vec<Change>,
+    /// How many of them come before the reply, if the command said so.
+    before_reply: Option<usize>,
 }
 
 impl Changes {
@@ -89,13 +91,30 @@ impl Changes {
         }
     }
 
-    /// Whether there is anything to pass on.
+    /// What happened so far comes before the reply, what happens from here on after it.
+    pub(super) fn reply_goes_here(&mut self) {
+        if self.wanted {
+            self.before_reply = Some(self.log.len());
+        }
+    }
+
+    /// Whether there is nothing to pass on.
     pub(super) fn is_empty(&self) -> bool {
-        self.log.is_empty()
+        self.log.is_empty() && self.before_reply.is_none()
+    }
+
+    /// Takes what comes before the reply, in order: everything, unless the command said
+    /// where the reply goes.
+    pub(super) fn take_before_reply(&mut self) -> Vec<Change> {
+        match self.before_reply.take() {
+            Some(count) => self.log.drain(..count).collect(),
+            None => self.take(),
+        }
     }
 
     /// Takes what happened, in order.
     pub(super) fn take(&mut self) -> Vec<Change> {
+        self.before_reply = None;
         std::mem::take(&mut self.log)
     }
 }

@@ -103,6 +103,14 @@ impl Db {
     /// A key's value changed in place. Deletes what is an empty collection now, and
     /// says whether it did.
     pub(super) fn changed(&mut self, key: &[u8]) -> bool {
+        let gone = self.remove_if_empty(key);
+        self.touch(key);
+        gone
+    }
+
+    /// Deletes an empty collection; says whether it did. A caller says so with
+    /// [`Db::touch`].
+    pub(super) fn remove_if_empty(&mut self, key: &[u8]) -> bool {
         let empty = self
             .keys
             .get(key)
@@ -110,7 +118,6 @@ impl Db {
         if empty {
             self.take(key);
         }
-        self.touch(key);
         empty
     }
 

@@ -11,7 +11,7 @@ use super::script::{self, Access, Flags, ScriptFlag};
 use super::session::Session;
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
-use super::tell::tell;
+use super::tell::{tell, tell_before_reply};
 use super::{busy, tracking};
 
 /// What became of a request.
@@ -48,7 +48,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
                     context: Context::Direct,
                 };
                 let reply = run(command, &mut call);
-                state.client(client).answer(&reply);
+                answer(state, client, &reply);
                 if state.busy.is_none() {
                     propagate::flush(state, Unit::Whole);
                     tracking::tell_own(state, client);
@@ -69,6 +69,14 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         session.request_is_over();
     }
     Processed::Done
+}
+
+/// Sends the reply of a command that was run, and tells what comes after it.
+pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
+    state.client(client).answer(reply);
+    if !state.db.changes.is_empty() {
+        tell(state);
+    }
 }
 
 fn queue(session: &mut Session, args: &[&[u8]]) {
@@ -107,7 +115,7 @@ fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply
     error.into()
 }
 
-/// Calls a command that was checked when it was queued.
+/// Calls a command that was checked when it was queued; its reply is for [`answer`].
 pub(super) fn call(call: &mut Call<'_>) -> Reply {
     match table::find(call.args) {
         Some(command) => run(command, call),
@@ -211,7 +219,10 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
         tracking::remember(call.state, call.client, keys);
     }
     if !call.state.db.changes.is_empty() {
-        tell(call.state);
+        match call.context {
+            Context::Script => tell(call.state),
+            Context::Direct | Context::Transaction => tell_before_reply(call.state),
+        }
     }
     reply
 }

@@ -30,8 +30,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Only a replica could tell, or who listens for expiry.",
     ),
     (
-        "A client that hears of events of its own in RESP3 gets them before the reply.",
-        "In Redis each command has an order of its own.",
+        "A client that hears of events of its own in RESP3 gets `zpopmin` and `zpopmax`, and `expired` of what `MGET` looks up, before the reply.",
+        "Redis sends them in the midst of the reply, which no decoder can read then.",
+    ),
+    (
+        "A client that hears of events and of invalidations gets the invalidation first, where `RENAME`, `SMOVE`, `LTRIM`, `ZREM` or what takes from a list's end changed the key.",
+        "In Redis these tell of an event first.",
     ),
     (
         "Messages for several patterns of one client, and what `UNSUBSCRIBE` without names confirms, come by name.",

@@ -58,6 +58,13 @@ impl Call<'_> {
         self.state.db.changes.event(class, event, key);
     }
 
+    /// `addReply`: to be called by a command that Redis has reply before it tells of (all)
+    /// that it does. What it does from here on is told after the reply. A script's commands
+    /// have no reply of their own, so there it means nothing.
+    pub(super) fn reply_goes_here(&mut self) {
+        self.state.db.changes.reply_goes_here();
+    }
+
     /// The node's wall clock in milliseconds, the unit of expiry.
     pub(super) fn now_ms(&self) -> i64 {
         (self.wall_us / 1000) as i64

@@ -60,7 +60,20 @@ impl Notify {
 
 /// Passes on what happened since the last time.
 pub(super) fn tell(state: &mut State) {
-    for change in state.db.changes.take() {
+    let changes = state.db.changes.take();
+    pass_on(state, changes);
+}
+
+/// Passes on what comes before the reply of the command that did it: a client may hear of
+/// its own doings, on the connection of its replies. What is left is for [`tell`], once
+/// the reply is there.
+pub(super) fn tell_before_reply(state: &mut State) {
+    let changes = state.db.changes.take_before_reply();
+    pass_on(state, changes);
+}
+
+fn pass_on(state: &mut State, changes: Vec<Change>) {
+    for change in changes {
         match change {
             Change::Modified(key) => tracking::invalidate(state, &key),
             Change::Flushed => tracking::invalidate_all(state),

@@ -69,6 +69,17 @@ impl Call<'_> {
         }
     }
 
+    /// As [`Call::changed_by`], for a command that tells what it took out, replies, and
+    /// only then looks whether anything is left.
+    pub(in crate::redis) fn drawn_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.notify(class, event, key);
+        self.reply_goes_here();
+        if self.state.db.remove_if_empty(key) {
+            self.notify(Class::Generic, "del", key);
+        }
+        self.state.db.touch(key);
+    }
+
     /// Sets a key to a string, without a time to live.
     pub(in crate::redis) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
         let entry = Entry {

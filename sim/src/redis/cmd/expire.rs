@@ -46,6 +46,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
         call.notify(Class::Generic, "del", key);
         call.propagate_as(&[b"DEL", key]);
     } else {
+        call.reply_goes_here();
         call.state.db.set_expiry(key, Some(when));
         call.state.db.touch(key);
         call.notify(Class::Generic, "expire", key);

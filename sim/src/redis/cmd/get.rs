@@ -15,6 +15,7 @@ pub(in crate::redis) fn get(call: &mut Call<'_>) -> Answer {
 /// `GETSET key value`: the old value. The key's time to live goes.
 pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
     let old = get(call)?;
+    call.reply_goes_here();
     call.set_string(call.args[1], Bytes::copy_from_slice(call.args[2]));
     call.propagate_as(&[b"SET", call.args[1], call.args[2]]);
     Ok(old)
@@ -23,6 +24,7 @@ pub(in crate::redis) fn getset(call: &mut Call<'_>) -> Answer {
 /// `GETDEL key`: the value, which is gone then.
 pub(in crate::redis) fn getdel(call: &mut Call<'_>) -> Answer {
     let value = get(call)?;
+    call.reply_goes_here();
     let now_ms = call.now_ms();
     if call.state.db.remove(call.args[1], now_ms).is_some() {
         call.notify(Class::Generic, "del", call.args[1]);

@@ -20,6 +20,7 @@ pub(in crate::redis) fn getex(call: &mut Call<'_>) -> Answer {
         Change::Persist => None,
         Change::At(time) => Some(time.positive_unix_ms(now_ms, "getex")?),
     };
+    call.reply_goes_here();
     let db = &mut call.state.db;
     if expires_at_ms.is_some_and(|when| when <= now_ms) {
         db.remove(key, now_ms);

@@ -31,6 +31,7 @@ fn set_fields(call: &mut Call<'_>, name: &str) -> Result<usize, Error> {
     let new = pairs
         .filter(|pair| hash.set(pair[0], Bytes::copy_from_slice(pair[1])))
         .count();
+    call.reply_goes_here();
     call.changed_by(Class::Hash, "hset", key);
     Ok(new)
 }
@@ -43,6 +44,7 @@ pub(in crate::redis) fn hsetnx(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Integer(0));
     }
     hash.set(field, Bytes::copy_from_slice(value));
+    call.reply_goes_here();
     call.changed_by(Class::Hash, "hset", key);
     Ok(Reply::Integer(1))
 }
@@ -160,6 +162,7 @@ fn set_field(
 ) -> Result<(), Error> {
     let (key, field) = (call.args[1], call.args[2]);
     call.edit_or_create::<Hash>(key)?.set(field, value.into());
+    call.reply_goes_here();
     call.changed_by(Class::Hash, event, key);
     Ok(())
 }

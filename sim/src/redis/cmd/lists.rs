@@ -42,6 +42,7 @@ fn push_all(call: &mut Call<'_>, end: End) -> Answer {
         end.push(list, Bytes::copy_from_slice(element));
     }
     let len = list.len();
+    call.reply_goes_here();
     call.changed_by(Class::List, end.push_event(), key);
     Ok(Reply::Integer(len as i64))
 }
@@ -74,6 +75,7 @@ pub(in crate::redis) fn pop(
 ) -> Result<Option<Bytes>, Error> {
     let element = call.edit::<List>(key)?.and_then(|list| end.pop(list));
     if element.is_some() {
+        call.reply_goes_here();
         call.changed_by(Class::List, end.pop_event(), key);
     }
     Ok(element)
@@ -106,6 +108,7 @@ fn pop_some(call: &mut Call<'_>, name: &str, end: End) -> Answer {
         popped.push(Reply::Bulk(element));
     }
     if !popped.is_empty() {
+        call.reply_goes_here();
         call.changed_by(Class::List, end.pop_event(), key);
     }
     Ok(Reply::Array(popped))
@@ -135,6 +138,7 @@ pub(in crate::redis) fn lset(call: &mut Call<'_>) -> Answer {
         .ok_or(Error::of("ERR no such key"))?;
     let at = position(integer(index)?, list.len()).ok_or(Error::of("ERR index out of range"))?;
     list[at] = Bytes::copy_from_slice(element);
+    call.reply_goes_here();
     call.changed_by(Class::List, "lset", key);
     Ok(Reply::OK)
 }
@@ -206,6 +210,7 @@ pub(in crate::redis) fn move_one(
         return Ok(Reply::Nil);
     };
     push(call, destination, to, element.clone())?;
+    call.reply_goes_here();
     call.changed_by(Class::List, from.pop_event(), source);
     Ok(Reply::Bulk(element))
 }

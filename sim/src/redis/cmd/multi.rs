@@ -43,7 +43,7 @@ pub(in crate::redis) fn exec(call: &mut Call<'_>) -> Answer {
             wall_us: call.wall_us,
             context: Context::Transaction,
         });
-        call.session().answer(&reply);
+        dispatch::answer(call.state, call.client, &reply);
     }
     Ok(Reply::NONE)
 }

@@ -43,6 +43,9 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
             Expiry::At(_) | Expiry::None => expires_at_ms,
         },
     };
+    if options.get {
+        call.reply_goes_here();
+    }
     call.state.db.set(key, entry, now_ms);
     call.notify(Class::String, "set", key);
     if let Expiry::At(time) = &options.expiry {

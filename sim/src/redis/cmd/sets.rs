@@ -94,8 +94,10 @@ pub(in crate::redis) fn smove(call: &mut Call<'_>) -> Answer {
         set.remove(member);
     }
     call.changed_by(Class::Set, "srem", source);
-    call.edit_or_create::<Set>(destination)?.add(member);
-    call.changed_by(Class::Set, "sadd", destination);
+    // It may have been in both.
+    if call.edit_or_create::<Set>(destination)?.add(member) {
+        call.changed_by(Class::Set, "sadd", destination);
+    }
     Ok(Reply::Integer(1))
 }
 
@@ -115,7 +117,7 @@ pub(in crate::redis) fn spop(call: &mut Call<'_>) -> Answer {
             set.remove(member);
         }
         let gone = set.len() == 0;
-        call.changed_by(Class::Set, "spop", key);
+        call.drawn_by(Class::Set, "spop", key);
         let mut words: Vec<&[u8]> = vec![b"SREM", key];
         match count {
             // Whoever takes all takes the key.

@@ -44,6 +44,7 @@ fn add(call: &mut Call<'_>, options: Options) -> Answer {
         .iter()
         .try_for_each(|(score, member)| options.apply(zset, *score, member, &mut outcome));
     if outcome.added + outcome.updated > 0 {
+        call.reply_goes_here();
         call.changed_by(Class::SortedSet, options.event(), key);
     }
     added.map(|()| options.reply(outcome))
@@ -247,7 +248,7 @@ fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> S
     };
     let popped = take(zset, count);
     if !popped.is_empty() {
-        call.changed_by(Class::SortedSet, event, key);
+        call.drawn_by(Class::SortedSet, event, key);
     }
     Ok(match (call.args.len(), with_scores(popped)) {
         // Without a count it is one member, and its score after it.

@@ -10,6 +10,7 @@ mod blocking;
 mod clients;
 mod config;
 mod notifications;
+mod own_events;
 mod pubsub;
 mod random;
 mod resp3;

@@ -115,6 +115,8 @@ fn collections() {
          SREM s a
          SMOVE s t b
          SMOVE s t c
+         SADD s b
+         SMOVE s t b
          ~SPOP t
          ~SPOP t",
         "CONFIG SET notify-keyspace-events EA
