@@ -48,7 +48,9 @@ impl RealServer {
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no", "--databases", "1"])
             .args(["--enable-debug-command", "yes"])
-            // A replica's snapshot goes through a file.
+            // A replica's snapshot goes through a file, which another server of this test
+            // must not find when it starts.
+            .args(["--dbfilename", &format!("locklab-{port}.rdb")])
             .args(["--rdb-del-sync-files", "yes"])
             .current_dir(std::env::temp_dir())
             .stdout(Stdio::null())
