@@ -113,6 +113,16 @@ pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossi
     )
 }
 
+/// The check of every lock that may wait for replicas.
+pub(super) fn wait_replicas(wanted: u32, topology: &Topology) -> Result<(), Impossible> {
+    let replicas = topology.replicas;
+    require(
+        wanted <= replicas,
+        ["lock", "wait_replicas"],
+        format!("the node has {replicas} replicas, so {wanted} never have the lock"),
+    )
+}
+
 /// The check of every lock with a lease.
 pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
     require(

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
-use super::one_node::{OneNode, lost, parameter, text};
+use super::one_node::{self, OneNode, lost, parameter, text};
 use super::{KEY, PATIENCE_MS};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
@@ -83,14 +83,9 @@ impl<E: Env> Getset<E> {
     fn is_over(&self, grant: &Grant) -> Result<bool, LockError> {
         Ok(expiry_of(Some(grant.token.clone()))? <= self.now_ms())
     }
-}
 
-impl<E: Env> Lock for Getset<E> {
-    async fn connect(&self) {
-        self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+    /// Takes the lock in the node.
+    async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let mut expiry_ms = self.expiry_ms();
         if !self.node.set_if_absent(&expiry_ms.to_string()).await? {
             let Some(seen) = self.node.value().await? else {
@@ -106,6 +101,25 @@ impl<E: Env> Lock for Getset<E> {
             expiry_ms = self.take_over().await?;
         }
         Ok(granted(request, expiry_ms))
+    }
+}
+
+impl<E: Env> Lock for Getset<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = self.take(request).await?;
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
+        Ok(grant)
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
@@ -183,6 +197,16 @@ pub struct Params {
     /// How the lock is given back.
     #[serde(default)]
     pub release: Release,
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
+    )]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -217,6 +241,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::lease(self.ttl_ms)?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -260,6 +285,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "getset | del-setnx: how a lock whose time is past is taken over",
         ),
         ("release", "check-time", "check-time | del | compare-del"),
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

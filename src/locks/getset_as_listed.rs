@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
-use super::one_node::{OneNode, lost, parameter, text};
+use super::one_node::{self, OneNode, lost, parameter, text};
 use super::{KEY, PATIENCE_MS};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
@@ -67,14 +67,9 @@ impl<E: Env> GetsetAsListed<E> {
             fencing_token: None,
         }
     }
-}
 
-impl<E: Env> Lock for GetsetAsListed<E> {
-    async fn connect(&self) {
-        self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+    /// Takes the lock in the node.
+    async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let stamp = self.stamp(self.now());
         if self.node.set_if_absent(&stamp.to_string()).await? {
             return Ok(self.granted(request, stamp));
@@ -94,6 +89,25 @@ impl<E: Env> Lock for GetsetAsListed<E> {
             true => Ok(self.granted(request, stamp)),
             false => Err(LockError::taken("it has not expired")),
         }
+    }
+}
+
+impl<E: Env> Lock for GetsetAsListed<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = self.take(request).await?;
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
+        Ok(grant)
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
@@ -135,6 +149,16 @@ pub struct Params {
     /// What the times are counted in.
     #[serde(default)]
     pub unit: Unit,
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
+    )]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -177,6 +201,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::lease(self.ttl_ms.unwrap_or(1))?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -205,6 +230,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "added to the current time in the value; the list adds nothing",
         ),
         ("unit", "seconds", "seconds | milliseconds: of the times"),
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

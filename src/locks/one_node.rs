@@ -145,6 +145,32 @@ impl<E: Env> OneNode<E> {
         })
     }
 
+    /// `WAIT`: a lock that was taken with `value` counts once so many replicas have it.
+    /// Else it is given back.
+    ///
+    /// # Errors
+    /// [`LockError::NotAcquired`] if they are too few within the time; 0 ms: for ever.
+    pub(super) async fn wait_for_replicas(
+        &self,
+        wanted: u32,
+        timeout_ms: u64,
+        value: &str,
+    ) -> Result<(), LockError> {
+        if wanted == 0 {
+            return Ok(());
+        }
+        let (replicas, timeout_ms) = (wanted.to_string(), timeout_ms.to_string());
+        let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
+        let have = self.call(&command).await?.integer().unwrap_or(0);
+        if have >= i64::from(wanted) {
+            return Ok(());
+        }
+        self.compare_delete(value).await?;
+        Err(LockError::taken(format!(
+            "{have} of {wanted} replicas have it"
+        )))
+    }
+
     async fn resending<F>(&self, send: impl Fn() -> F) -> Result<Reply, Error>
     where
         F: Future<Output = Result<Reply, Error>>,
@@ -173,6 +199,15 @@ pub enum Release {
     CompareDel,
     /// `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
     WatchDel,
+}
+
+/// 1 s: what Redisson's locks wait for replicas.
+pub(super) fn default_wait_timeout_ms() -> u64 {
+    1000
+}
+
+pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
+    *timeout_ms == default_wait_timeout_ms()
 }
 
 /// The end of a lease that was asked for at `started_ns`, or later, by that clock.
@@ -222,6 +257,16 @@ pub(super) mod parameter {
         "retry_jitter_ms",
         "50",
         "up to this much more, drawn anew each time",
+    );
+    pub(in crate::locks) const WAIT_REPLICAS: Parameter = (
+        "wait_replicas",
+        "0",
+        "the lock counts once so many replicas have it (WAIT)",
+    );
+    pub(in crate::locks) const WAIT_TIMEOUT: Parameter = (
+        "wait_timeout_ms",
+        "1000",
+        "how long to wait for them; 0: for ever",
     );
     pub(in crate::locks) const TIMEOUT: Parameter = (
         "timeout_ms",

@@ -22,11 +22,11 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
+use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::local_counts::{Left, LocalCounts};
 pub use super::one_node::Release;
-use super::one_node::{OneNode, deadline, parameter};
+use super::one_node::{self, OneNode, deadline, parameter};
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
@@ -83,26 +83,15 @@ impl<E: Env> SetNxPx<E> {
             deadline: self.deadline(started_ns),
             fencing_token,
         };
-        if self.params.wait_replicas > 0 {
-            self.wait_for_replicas(&grant).await?;
-        }
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
         Ok(grant)
-    }
-
-    /// `WAIT`: the lock counts once enough replicas have it. Else it is given back.
-    async fn wait_for_replicas(&self, grant: &Grant) -> Result<(), LockError> {
-        let wanted = self.params.wait_replicas;
-        let (replicas, timeout_ms) = (wanted.to_string(), self.params.wait_timeout_ms.to_string());
-        let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
-        let reply = self.node.call(&command).await?;
-        let have = reply.integer().unwrap_or(0);
-        if have >= i64::from(wanted) {
-            return Ok(());
-        }
-        self.node.compare_delete(&grant.token).await?;
-        Err(LockError::taken(format!(
-            "{have} of {wanted} replicas have it"
-        )))
     }
 
     fn token(&self, request: Request) -> String {
@@ -191,8 +180,8 @@ pub struct Params {
     pub wait_replicas: u32,
     /// For how long to wait for them, in milliseconds; 0: for ever.
     #[serde(
-        default = "default_wait_timeout_ms",
-        skip_serializing_if = "is_default_wait_timeout_ms"
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
     )]
     pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
@@ -233,12 +222,7 @@ impl Algorithm for Params {
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)?;
-        let (wanted, replicas) = (self.wait_replicas, topology.replicas);
-        require(
-            wanted <= replicas,
-            ["lock", "wait_replicas"],
-            format!("the node has {replicas} replicas, so {wanted} never have the lock"),
-        )?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::resend(self.resend)?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -246,15 +230,6 @@ impl Algorithm for Params {
     fn gives_tokens(&self) -> bool {
         self.fencing_token
     }
-}
-
-/// 1 s: what Redisson's locks wait for replicas.
-fn default_wait_timeout_ms() -> u64 {
-    1000
-}
-
-fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
-    *timeout_ms == default_wait_timeout_ms()
 }
 
 /// What a grant writes into the key.
@@ -323,16 +298,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "false",
             "draw a token in the script that takes the lock",
         ),
-        (
-            "wait_replicas",
-            "0",
-            "the lock counts once so many replicas have it (WAIT)",
-        ),
-        (
-            "wait_timeout_ms",
-            "1000",
-            "how long to wait for them; 0: for ever",
-        ),
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

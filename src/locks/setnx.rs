@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::{OneNode, lost, parameter};
+use super::one_node::{self, OneNode, lost, parameter};
 use super::{PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::Name;
@@ -39,14 +39,9 @@ impl<E: Env> Setnx<E> {
             params,
         }
     }
-}
 
-impl<E: Env> Lock for Setnx<E> {
-    async fn connect(&self) {
-        self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+    /// Takes the lock in the node.
+    async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let token = random_token(&self.env);
         match self.node.set_if_absent(&token).await? {
             true => Ok(Grant {
@@ -57,6 +52,25 @@ impl<E: Env> Lock for Setnx<E> {
             }),
             false => Err(LockError::taken("somebody holds it")),
         }
+    }
+}
+
+impl<E: Env> Lock for Setnx<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = self.take(request).await?;
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
+        Ok(grant)
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
@@ -84,6 +98,16 @@ impl<E: Env> Lock for Setnx<E> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
+    )]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -122,6 +146,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::resend(self.resend)?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -133,6 +158,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "one node, SETNX, and DEL when done; no lease",
     source: "blog text \"redis实现分布式锁\" (2018), the first form",
     parameters: &[
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

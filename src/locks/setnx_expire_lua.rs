@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::{OneNode, Release, deadline, parameter};
+use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
@@ -38,14 +38,9 @@ impl<E: Env> SetnxExpireLua<E> {
             setnx_expire: Script::new(include_str!("scripts/setnx_expire.lua")),
         }
     }
-}
 
-impl<E: Env> Lock for SetnxExpireLua<E> {
-    async fn connect(&self) {
-        self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+    /// Takes the lock in the node.
+    async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let (token, ttl_ms) = (random_token(&self.env), self.params.ttl_ms.to_string());
         let (keys, arguments) = ([KEY.as_bytes()], [token.as_bytes(), ttl_ms.as_bytes()]);
         let started_ns = self.env.now_ns(self.params.clock);
@@ -59,6 +54,25 @@ impl<E: Env> Lock for SetnxExpireLua<E> {
             deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
             fencing_token: None,
         })
+    }
+}
+
+impl<E: Env> Lock for SetnxExpireLua<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = self.take(request).await?;
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
+        Ok(grant)
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
@@ -92,6 +106,16 @@ pub struct Params {
     /// Which clock of the client the deadline is on.
     #[serde(default = "super::default_clock")]
     pub clock: ClockKind,
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
+    )]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -125,6 +149,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::lease(self.ttl_ms)?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -138,6 +163,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     parameters: &[
         parameter::TTL,
         parameter::CLOCK,
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

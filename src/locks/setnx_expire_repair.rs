@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::{OneNode, Release, deadline, parameter};
+use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::setnx_expire::expire;
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
@@ -56,14 +56,9 @@ impl<E: Env> SetnxExpireRepair<E> {
         }
         Ok(())
     }
-}
 
-impl<E: Env> Lock for SetnxExpireRepair<E> {
-    async fn connect(&self) {
-        self.node.connect().await;
-    }
-
-    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+    /// Takes the lock in the node.
+    async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let token = random_token(&self.env);
         if !self.node.set_if_absent(&token).await? {
             self.repair().await?;
@@ -78,6 +73,25 @@ impl<E: Env> Lock for SetnxExpireRepair<E> {
             deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
             fencing_token: None,
         })
+    }
+}
+
+impl<E: Env> Lock for SetnxExpireRepair<E> {
+    async fn connect(&self) {
+        self.node.connect().await;
+    }
+
+    async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
+        let grant = self.take(request).await?;
+        let Params {
+            wait_replicas,
+            wait_timeout_ms,
+            ..
+        } = self.params;
+        self.node
+            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
+            .await?;
+        Ok(grant)
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
@@ -111,6 +125,16 @@ pub struct Params {
     /// Which clock of the client the deadline is on.
     #[serde(default = "super::default_clock")]
     pub clock: ClockKind,
+    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
+    /// matter.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    #[serde(
+        default = "one_node::default_wait_timeout_ms",
+        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
+    )]
+    pub wait_timeout_ms: u64,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -145,6 +169,7 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
         algorithm::one_node(ENTRY.name, topology)?;
+        algorithm::wait_replicas(self.wait_replicas, topology)?;
         algorithm::lease(self.ttl_ms)?;
         algorithm::node_timeout(self.timeout_ms)
     }
@@ -158,6 +183,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     parameters: &[
         parameter::TTL,
         parameter::CLOCK,
+        parameter::WAIT_REPLICAS,
+        parameter::WAIT_TIMEOUT,
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,
         parameter::TIMEOUT,

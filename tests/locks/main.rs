@@ -14,6 +14,7 @@ mod redisson_runs;
 mod redisson_waiting;
 mod redlock;
 mod redlock_fenced;
+mod replicas;
 mod set_nx_px;
 mod setnx;
 mod setnx_expire;
