@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 
 mod bench;
 mod determinism;
+mod format;
 mod fuzz;
 mod redis;
 mod test;
@@ -18,6 +19,7 @@ Usage: cargo xtask <chore>
   test             Everything that CI checks
   test --long      That, 200,000 commands against a real redis-server, a minute of
                    libFuzzer, and the build of the other simulators' workloads
+  format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare
   redis            Install redis-server if it is missing
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
     let done = to_the_root().and_then(|()| match arguments[..] {
         ["test"] => test::run(test::Length::Short),
         ["test", "--long"] => test::run(test::Length::Long),
+        ["format"] => format::run(format::Mode::Write),
+        ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(),
         ["redis"] => redis::ensure(),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, determinism, fuzz, redis, tidy};
+use crate::{bench, determinism, format, fuzz, redis, tidy};
 
 /// In the order that tells soonest what is wrong.
 const STEPS: &[Step] = &[
@@ -16,7 +16,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "format",
-        action: Action::Run(&[], "cargo fmt --all --check"),
+        action: Action::Chore("format --check", || format::run(format::Mode::Check)),
     },
     Step {
         name: "tidy",

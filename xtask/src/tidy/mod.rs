@@ -6,7 +6,7 @@
 mod dependencies;
 mod layout;
 mod select;
-mod source;
+pub mod source;
 mod words;
 
 use std::fmt;
@@ -28,7 +28,7 @@ const RULES: &[Rule] = &[
 
 /// A place that breaks a rule, shown as `path:line: rule: what to do`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Finding {
+pub struct Finding {
     path: String,
     /// From 1.
     line: usize,
