@@ -113,31 +113,12 @@ pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossi
     )
 }
 
-/// The check of every lock that may wait for replicas.
-pub(super) fn wait_replicas(wanted: u32, topology: &Topology) -> Result<(), Impossible> {
-    let replicas = topology.replicas;
-    require(
-        wanted <= replicas,
-        ["lock", "wait_replicas"],
-        format!("the node has {replicas} replicas, so {wanted} never have the lock"),
-    )
-}
-
 /// The check of every lock with a lease.
 pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
     require(
         ttl_ms > 0,
         ["lock", "ttl_ms"],
         "a lease of 0 ms is over before it begins",
-    )
-}
-
-/// The check of every client that may give up waiting for its node.
-pub(super) fn node_timeout(timeout_ms: Option<u64>) -> Result<(), Impossible> {
-    require(
-        timeout_ms != Some(0),
-        ["lock", "timeout_ms"],
-        "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait for ever",
     )
 }
 

@@ -154,9 +154,7 @@ impl<E: Env> Lock for DatabaseCas<E> {
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let row = self.select().await?;
-        Ok(row.is_some_and(|row| {
-            row.version == version_of(grant) && row.expires_ms > row.now_ms
-        }))
+        Ok(row.is_some_and(|row| row.version == version_of(grant) && row.expires_ms > row.now_ms))
     }
 }
 

@@ -20,10 +20,10 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use super::one_node::{self, OneNode, lost, parameter, text};
-use super::{KEY, PATIENCE_MS};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::Reply;
@@ -40,7 +40,7 @@ impl<E: Env> Getset<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
         Self {
-            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            node: OneNode::new(env.clone(), node, params.shared(), 0),
             env,
             params,
         }
@@ -110,20 +110,11 @@ impl<E: Env> Lock for Getset<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let grant = self.take(request).await?;
-        let Params {
-            wait_replicas,
-            wait_timeout_ms,
-            ..
-        } = self.params;
-        self.node
-            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
-            .await?;
-        Ok(grant)
+        self.node.counted(self.take(request).await?).await
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        self.params.retry().wait(&self.env, request).await;
+        self.node.pause(request).await;
     }
 
     /// The page has no extension. This one does as its release does: if the holder's time
@@ -139,7 +130,14 @@ impl<E: Env> Lock for Getset<E> {
             Reply::Nil => Err(lost()),
             _ => {
                 let owner = grant.owner;
-                Ok(granted(Request { owner, wait: None, mode: Mode::Exclusive }, expiry_ms))
+                Ok(granted(
+                    Request {
+                        owner,
+                        wait: None,
+                        mode: Mode::Exclusive,
+                    },
+                    expiry_ms,
+                ))
             }
         }
     }
@@ -185,46 +183,17 @@ fn expiry_of(value: Option<String>) -> Result<u64, LockError> {
     time.ok_or_else(|| LockError::taken("the key holds something that is no time"))
 }
 
-/// The parameters of `getset`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The timeout after which others may take the lock over, in milliseconds.
-    pub ttl_ms: u64,
-    /// How a lock whose time is past is taken over.
-    #[serde(default)]
-    pub takeover: Takeover,
-    /// How the lock is given back.
-    #[serde(default)]
-    pub release: Release,
-    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
-    /// matter.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(
-        default = "one_node::default_wait_timeout_ms",
-        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
-    )]
-    pub wait_timeout_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
-    /// How long the client waits for a connection or a reply, in milliseconds;
-    /// absent: for ever.
-    #[serde(default)]
-    pub timeout_ms: Option<u64>,
-}
-
-impl Params {
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.retry_delay_ms,
-            jitter_ms: self.retry_jitter_ms,
-        }
+one_node::params! {
+    /// The parameters of `getset`.
+    pub struct Params {
+        /// The timeout after which others may take the lock over, in milliseconds.
+        pub ttl_ms: u64,
+        /// How a lock whose time is past is taken over.
+        #[serde(default)]
+        pub takeover: Takeover,
+        /// How the lock is given back.
+        #[serde(default)]
+        pub release: Release,
     }
 }
 
@@ -235,15 +204,12 @@ impl Algorithm for Params {
 
     /// With clocks that are alike.
     fn bound_ms(&self, _: &Topology) -> u64 {
-        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+        self.ttl_ms + self.shared().attempt_ms(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
-        algorithm::one_node(ENTRY.name, topology)?;
-        algorithm::wait_replicas(self.wait_replicas, topology)?;
-        algorithm::lease(self.ttl_ms)?;
-        algorithm::node_timeout(self.timeout_ms)
+        self.shared().check(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)
     }
 }
 
@@ -278,7 +244,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "one node, SETNX with the time of expiry as value; taken over with GETSET",
     source: "redis.io, \"SETNX\", \"Handling deadlocks\"",
     parameters: &[
-        ("ttl_ms", "required", "the time after which others may take it over"),
+        (
+            "ttl_ms",
+            "required",
+            "the time after which others may take it over",
+        ),
         (
             "takeover",
             "getset",
@@ -293,7 +263,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     ],
     forms: &[
         ("", "ttl_ms = LEASE"),
-        ("taken over by DEL", "ttl_ms = LEASE\ntakeover = \"del-setnx\""),
+        (
+            "taken over by DEL",
+            "ttl_ms = LEASE\ntakeover = \"del-setnx\"",
+        ),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
     ],
 };

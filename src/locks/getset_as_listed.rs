@@ -19,10 +19,10 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use super::one_node::{self, OneNode, lost, parameter, text};
-use super::{KEY, PATIENCE_MS};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::Reply;
@@ -39,7 +39,7 @@ impl<E: Env> GetsetAsListed<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
         Self {
-            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            node: OneNode::new(env.clone(), node, params.shared(), 0),
             env,
             params,
         }
@@ -98,20 +98,11 @@ impl<E: Env> Lock for GetsetAsListed<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let grant = self.take(request).await?;
-        let Params {
-            wait_replicas,
-            wait_timeout_ms,
-            ..
-        } = self.params;
-        self.node
-            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
-            .await?;
-        Ok(grant)
+        self.node.counted(self.take(request).await?).await
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        self.params.retry().wait(&self.env, request).await;
+        self.node.pause(request).await;
     }
 
     /// The text has no extension; this one overwrites the time, if there is a lock.
@@ -123,7 +114,14 @@ impl<E: Env> Lock for GetsetAsListed<E> {
             Reply::Nil => Err(lost()),
             _ => {
                 let owner = grant.owner;
-                Ok(self.granted(Request { owner, wait: None, mode: Mode::Exclusive }, stamp))
+                Ok(self.granted(
+                    Request {
+                        owner,
+                        wait: None,
+                        mode: Mode::Exclusive,
+                    },
+                    stamp,
+                ))
             }
         }
     }
@@ -138,47 +136,20 @@ impl<E: Env> Lock for GetsetAsListed<E> {
     }
 }
 
-/// The parameters of `getset-as-listed`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Added to the current time in the value, in milliseconds; absent: nothing, as
-    /// listed.
-    #[serde(default)]
-    pub ttl_ms: Option<u64>,
-    /// What the times are counted in.
-    #[serde(default)]
-    pub unit: Unit,
-    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
-    /// matter.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(
-        default = "one_node::default_wait_timeout_ms",
-        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
-    )]
-    pub wait_timeout_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
-    /// How long the client waits for a connection or a reply, in milliseconds;
-    /// absent: for ever.
-    #[serde(default)]
-    pub timeout_ms: Option<u64>,
+one_node::params! {
+    /// The parameters of `getset-as-listed`.
+    pub struct Params {
+        /// Added to the current time in the value, in milliseconds; absent: nothing, as
+        /// listed.
+        #[serde(default)]
+        pub ttl_ms: Option<u64>,
+        /// What the times are counted in.
+        #[serde(default)]
+        pub unit: Unit,
+    }
 }
 
 impl Params {
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.retry_delay_ms,
-            jitter_ms: self.retry_jitter_ms,
-        }
-    }
-
     fn unit_ms(&self) -> u64 {
         match self.unit {
             Unit::Seconds => 1000,
@@ -194,16 +165,13 @@ impl Algorithm for Params {
 
     /// If nobody pushed the expiry on. A time in whole units is past up to two later.
     fn bound_ms(&self, _: &Topology) -> u64 {
-        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
         let lease_ms = self.ttl_ms.unwrap_or(0) + 2 * self.unit_ms();
-        lease_ms + self.retry().longest_ms() + attempt_ms
+        lease_ms + self.shared().attempt_ms(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
-        algorithm::one_node(ENTRY.name, topology)?;
-        algorithm::wait_replicas(self.wait_replicas, topology)?;
-        algorithm::lease(self.ttl_ms.unwrap_or(1))?;
-        algorithm::node_timeout(self.timeout_ms)
+        self.shared().check(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms.unwrap_or(1))
     }
 }
 

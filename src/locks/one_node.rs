@@ -1,34 +1,130 @@
 //! What the locks on one node share: a key that holds its holder's value, the four ways
-//! to delete it in circulation, and a new lease for it.
+//! to delete it in circulation, a new lease for it, and the parameters of whoever reaches
+//! it.
 
 use std::future::Future;
 
 use serde::{Deserialize, Serialize};
 
-use super::KEY;
-use super::lock::LockError;
+use super::algorithm::{self, Impossible, require};
+use super::lock::{Grant, LockError, Request, Retry};
+use super::{KEY, PATIENCE_MS};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
+use crate::scenario::Topology;
+
+/// Makes a lock's `Params`: its own fields, then those of every lock on one node. Each is
+/// documented as in a struct; `shared()` gives the others.
+macro_rules! params {
+    ($(#[$doc:meta])* pub struct Params { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Params {
+            $($(#[$field_doc])* pub $field: $type,)*
+            /// How many replicas must have the lock before it counts (`WAIT`); 0: it does
+            /// not matter.
+            #[serde(default, skip_serializing_if = "crate::locks::is_zero")]
+            pub wait_replicas: u32,
+            /// For how long to wait for them, in milliseconds; 0: for ever.
+            #[serde(
+                default = "crate::locks::one_node::default_wait_timeout_ms",
+                skip_serializing_if = "crate::locks::one_node::is_default_wait_timeout_ms"
+            )]
+            pub wait_timeout_ms: u64,
+            /// Wait before the next attempt, in milliseconds.
+            #[serde(default = "crate::locks::default_retry_delay_ms")]
+            pub retry_delay_ms: u64,
+            /// Up to this much more, drawn anew each time, in milliseconds.
+            #[serde(default = "crate::locks::default_retry_jitter_ms")]
+            pub retry_jitter_ms: u64,
+            /// How long the client waits for a connection or a reply, in milliseconds;
+            /// absent: for ever.
+            #[serde(default)]
+            pub timeout_ms: Option<u64>,
+        }
+
+        impl Params {
+            /// What all locks on one node have.
+            fn shared(&self) -> crate::locks::one_node::Shared {
+                crate::locks::one_node::Shared {
+                    wait_replicas: self.wait_replicas,
+                    wait_timeout_ms: self.wait_timeout_ms,
+                    retry: crate::locks::Retry {
+                        delay_ms: self.retry_delay_ms,
+                        jitter_ms: self.retry_jitter_ms,
+                    },
+                    timeout_ms: self.timeout_ms,
+                }
+            }
+        }
+    };
+}
+
+pub(super) use params;
+
+/// The parameters that every lock on one node has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// How many replicas must have the lock before it counts.
+    pub wait_replicas: u32,
+    /// For how long to wait for them, in milliseconds; 0: for ever.
+    pub wait_timeout_ms: u64,
+    /// The wait between two attempts.
+    pub retry: Retry,
+    /// How long to wait for a connection or a reply, in milliseconds; `None`: for ever.
+    pub timeout_ms: Option<u64>,
+}
+
+impl Shared {
+    /// The longest that a client needs from one attempt to the end of the next, in
+    /// milliseconds, if it sends a command up to `resend` times more.
+    pub(super) fn attempt_ms(&self, resend: u32) -> u64 {
+        let reply_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
+        self.retry.longest_ms() + reply_ms * u64::from(1 + resend)
+    }
+
+    /// Whether these are possible for the lock of this name, with these hosts.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(super) fn check(&self, name: &str, topology: &Topology) -> Result<(), Impossible> {
+        algorithm::one_node(name, topology)?;
+        let (wanted, replicas) = (self.wait_replicas, topology.replicas);
+        require(
+            wanted <= replicas,
+            ["lock", "wait_replicas"],
+            format!("the node has {replicas} replicas, so {wanted} never have the lock"),
+        )?;
+        require(
+            self.timeout_ms != Some(0),
+            ["lock", "timeout_ms"],
+            "a client that waits 0 ms never gets a reply; leave \"timeout_ms\" out to wait \
+             for ever",
+        )
+    }
+}
 
 /// The lock's key, as one client reaches it.
 pub(super) struct OneNode<E: Env> {
     env: E,
     node: Client<E>,
+    shared: Shared,
     resend: u32,
     compare_delete: Script,
     compare_expire: Script,
 }
 
 impl<E: Env> OneNode<E> {
-    /// The key on `node`. The client waits `timeout_ms` for a connection or a reply,
-    /// `None`: for ever; and sends a command up to `resend` times more when no reply came,
-    /// without knowing whether it was executed.
-    pub(super) fn new(env: E, node: &Name, timeout_ms: Option<u64>, resend: u32) -> Self {
-        let limit = timeout_ms.map(Duration::from_millis);
+    /// The key on `node`. The client sends a command up to `resend` times more when no reply
+    /// came, without knowing whether it was executed.
+    pub(super) fn new(env: E, node: &Name, shared: Shared, resend: u32) -> Self {
+        let limit = shared.timeout_ms.map(Duration::from_millis);
         Self {
             node: Client::new(env.clone(), node.clone(), limit),
             env,
+            shared,
             resend,
             compare_delete: Script::new(include_str!("scripts/compare_delete.lua")),
             compare_expire: Script::new(include_str!("scripts/compare_expire.lua")),
@@ -74,16 +170,25 @@ impl<E: Env> OneNode<E> {
         Ok(self.value().await?.as_deref() == Some(value))
     }
 
-    /// Sets the lease anew if the key still holds `value`.
+    /// Sets the grant's lease anew if the key still holds its value.
     ///
     /// # Errors
     /// [`LockError::Lost`] if it does not.
-    pub(super) async fn extend(&self, value: &str, ttl_ms: u64) -> Result<(), LockError> {
-        let (keys, ttl_ms) = ([KEY.as_bytes()], ttl_ms.to_string());
-        let arguments = [value.as_bytes(), ttl_ms.as_bytes()];
+    pub(super) async fn extend(
+        &self,
+        grant: &Grant,
+        clock: ClockKind,
+        ttl_ms: u64,
+    ) -> Result<Grant, LockError> {
+        let started_ns = self.env.now_ns(clock);
+        let (keys, ttl) = ([KEY.as_bytes()], ttl_ms.to_string());
+        let arguments = [grant.token.as_bytes(), ttl.as_bytes()];
         let reply = self.run(&self.compare_expire, &keys, &arguments).await?;
         match reply.integer() {
-            Some(1) => Ok(()),
+            Some(1) => Ok(Grant {
+                deadline: deadline(clock, started_ns, ttl_ms),
+                ..grant.clone()
+            }),
             _ => Err(lost()),
         }
     }
@@ -145,30 +250,31 @@ impl<E: Env> OneNode<E> {
         })
     }
 
-    /// `WAIT`: a lock that was taken with `value` counts once so many replicas have it.
-    /// Else it is given back.
+    /// `WAIT`: a lock that was taken counts once enough replicas have it. Else it is given
+    /// back.
     ///
     /// # Errors
-    /// [`LockError::NotAcquired`] if they are too few within the time; 0 ms: for ever.
-    pub(super) async fn wait_for_replicas(
-        &self,
-        wanted: u32,
-        timeout_ms: u64,
-        value: &str,
-    ) -> Result<(), LockError> {
+    /// [`LockError::NotAcquired`] if they are too few within the time.
+    pub(super) async fn counted(&self, grant: Grant) -> Result<Grant, LockError> {
+        let wanted = self.shared.wait_replicas;
         if wanted == 0 {
-            return Ok(());
+            return Ok(grant);
         }
-        let (replicas, timeout_ms) = (wanted.to_string(), timeout_ms.to_string());
+        let (replicas, timeout_ms) = (wanted.to_string(), self.shared.wait_timeout_ms.to_string());
         let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
         let have = self.call(&command).await?.integer().unwrap_or(0);
         if have >= i64::from(wanted) {
-            return Ok(());
+            return Ok(grant);
         }
-        self.compare_delete(value).await?;
+        self.compare_delete(&grant.token).await?;
         Err(LockError::taken(format!(
             "{have} of {wanted} replicas have it"
         )))
+    }
+
+    /// Lets the time between two attempts pass.
+    pub(super) async fn pause(&self, request: Request) {
+        self.shared.retry.wait(&self.env, request).await;
     }
 
     async fn resending<F>(&self, send: impl Fn() -> F) -> Result<Reply, Error>

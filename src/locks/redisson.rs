@@ -127,7 +127,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "publish",
             "publish | keyspace | spin: how a waiter learns that the lock is free",
         ),
-        ("spin_ms", "1500", "the sleep between attempts with wait = \"spin\""),
+        (
+            "spin_ms",
+            "1500",
+            "the sleep between attempts with wait = \"spin\""
+        ),
     ],
     forms: &[
         ("", "watchdog_ms = LEASE"),

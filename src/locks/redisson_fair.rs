@@ -157,7 +157,11 @@ impl<E: Env> Lock for RedissonFair<E> {
         let started_ns = params::now_ns(&base.env);
         let reply = base
             .node
-            .run(&self.acquire, &keys.each_ref().map(|key| &**key), &arguments)
+            .run(
+                &self.acquire,
+                &keys.each_ref().map(|key| &**key),
+                &arguments,
+            )
             .await?;
         match reply {
             Reply::Nil => {
@@ -299,6 +303,9 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
-        ("newer release", "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\""),
+        (
+            "newer release",
+            "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\"",
+        ),
     ],
 };

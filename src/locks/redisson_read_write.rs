@@ -134,7 +134,10 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
         let holder = self.holders.of(owner, request.mode);
         let started_ns = params::now_ns(&self.env);
         let reply = match request.mode {
-            Mode::Exclusive => node.run(&scripts.write, &[KEY], &[&lease_ms, &holder]).await,
+            Mode::Exclusive => {
+                node.run(&scripts.write, &[KEY], &[&lease_ms, &holder])
+                    .await
+            }
             Mode::Shared => {
                 let writer = self.holders.of(owner, Mode::Exclusive);
                 let arguments = [&*lease_ms, &holder, &writer];
@@ -197,7 +200,8 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
             Mode::Exclusive => {
                 let lease_ms = self.shared.lease.ms().to_string();
                 let arguments = [ALL_MAY_COME, &lease_ms, holder];
-                node.run(&scripts.end_writing, &[KEY, &channel], &arguments).await
+                node.run(&scripts.end_writing, &[KEY, &channel], &arguments)
+                    .await
             }
             Mode::Shared => {
                 let keys = [KEY, &channel, &holds_of(holder)];
@@ -216,7 +220,9 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let command = [b"HEXISTS", KEY.as_bytes(), grant.token.as_bytes()];
-        let reply = self.node.again(async || self.node.once().call(&command).await);
+        let reply = self
+            .node
+            .again(async || self.node.once().call(&command).await);
         Ok(reply.await?.integer() == Some(1))
     }
 }
@@ -229,7 +235,10 @@ async fn renew<E: Env>(
     lease_ms: &str,
 ) -> Result<bool, Error> {
     let reply = match mode_of(holder) {
-        Mode::Exclusive => node.run(&scripts.renew_writing, &[KEY], &[lease_ms, holder]).await,
+        Mode::Exclusive => {
+            node.run(&scripts.renew_writing, &[KEY], &[lease_ms, holder])
+                .await
+        }
         Mode::Shared => {
             let arguments = [lease_ms, holder, &holds()];
             node.run(&scripts.renew_reading, &[KEY], &arguments).await

@@ -420,10 +420,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     forms: &[
         ("", "ttl_ms = LEASE"),
         ("no elapsed check", "ttl_ms = LEASE\nelapsed_check = false"),
-        (
-            "monotonic clock",
-            "ttl_ms = LEASE\nclock = \"monotonic\"",
-        ),
+        ("monotonic clock", "ttl_ms = LEASE\nclock = \"monotonic\""),
         ("parallel", "ttl_ms = LEASE\norder = \"parallel\""),
     ],
 };

@@ -77,8 +77,7 @@ impl<E: Env> RedlockFenced<E> {
     async fn write_back(&self, token: u64) -> Result<(), LockError> {
         let (keys, token) = ([COUNTER.as_bytes()], token.to_string());
         let arguments = [token.as_bytes()];
-        let raise =
-            async |node: &Client<E>| self.raise_counter.call(node, &keys, &arguments).await;
+        let raise = async |node: &Client<E>| self.raise_counter.call(node, &keys, &arguments).await;
         self.majority(raise).await.map(drop)
     }
 

@@ -23,11 +23,11 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::local_counts::{Left, LocalCounts};
+use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
 use super::one_node::{self, OneNode, deadline, parameter};
-use super::{KEY, PATIENCE_MS, random_token};
+use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Reply, Script};
@@ -49,7 +49,7 @@ impl<E: Env> SetNxPx<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
         Self {
-            node: OneNode::new(env.clone(), node, params.timeout_ms, params.resend),
+            node: OneNode::new(env.clone(), node, params.shared(), params.resend),
             env,
             counts: LocalCounts::default(),
             params,
@@ -83,15 +83,7 @@ impl<E: Env> SetNxPx<E> {
             deadline: self.deadline(started_ns),
             fencing_token,
         };
-        let Params {
-            wait_replicas,
-            wait_timeout_ms,
-            ..
-        } = self.params;
-        self.node
-            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
-            .await?;
-        Ok(grant)
+        self.node.counted(grant).await
     }
 
     fn token(&self, request: Request) -> String {
@@ -128,16 +120,12 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        self.params.retry().wait(&self.env, request).await;
+        self.node.pause(request).await;
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        let started_ns = self.env.now_ns(self.params.clock);
-        self.node.extend(&grant.token, self.params.ttl_ms).await?;
-        Ok(Grant {
-            deadline: self.deadline(started_ns),
-            ..grant.clone()
-        })
+        let Params { clock, ttl_ms, .. } = self.params;
+        self.node.extend(grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -152,60 +140,31 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 }
 
-/// The parameters of `set-nx-px`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The lease, in milliseconds.
-    pub ttl_ms: u64,
-    /// Which clock of the client the deadline is on.
-    #[serde(default = "super::default_clock")]
-    pub clock: ClockKind,
-    /// How the lock is given back.
-    #[serde(default)]
-    pub release: Release,
-    /// The value that tells one grant from another.
-    #[serde(default, skip_serializing_if = "Token::is_random")]
-    pub token: Token,
-    /// What happens when an owner takes the lock that it has.
-    #[serde(default, skip_serializing_if = "Reentrant::is_no")]
-    pub reentrant: Reentrant,
-    /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
-    /// in the script that takes the lock.
-    #[serde(default)]
-    pub fencing_token: bool,
-    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
-    /// matter.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(
-        default = "one_node::default_wait_timeout_ms",
-        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
-    )]
-    pub wait_timeout_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
-    /// How long the client waits for a connection or a reply, in milliseconds;
-    /// absent: for ever.
-    #[serde(default)]
-    pub timeout_ms: Option<u64>,
-    /// How often a command is sent once more when no reply came, though it may have been
-    /// executed.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub resend: u32,
-}
-
-impl Params {
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.retry_delay_ms,
-            jitter_ms: self.retry_jitter_ms,
-        }
+one_node::params! {
+    /// The parameters of `set-nx-px`.
+    pub struct Params {
+        /// The lease, in milliseconds.
+        pub ttl_ms: u64,
+        /// Which clock of the client the deadline is on.
+        #[serde(default = "super::default_clock")]
+        pub clock: ClockKind,
+        /// How the lock is given back.
+        #[serde(default)]
+        pub release: Release,
+        /// The value that tells one grant from another.
+        #[serde(default, skip_serializing_if = "Token::is_random")]
+        pub token: Token,
+        /// What happens when an owner takes the lock that it has.
+        #[serde(default, skip_serializing_if = "Reentrant::is_no")]
+        pub reentrant: Reentrant,
+        /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
+        /// in the script that takes the lock.
+        #[serde(default)]
+        pub fencing_token: bool,
+        /// How often a command is sent once more when no reply came, though it may have been
+        /// executed.
+        #[serde(default, skip_serializing_if = "super::is_zero")]
+        pub resend: u32,
     }
 }
 
@@ -215,16 +174,13 @@ impl Algorithm for Params {
     }
 
     fn bound_ms(&self, _: &Topology) -> u64 {
-        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.ttl_ms + self.retry().longest_ms() + attempt_ms * u64::from(1 + self.resend)
+        self.ttl_ms + self.shared().attempt_ms(self.resend)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
-        algorithm::one_node(ENTRY.name, topology)?;
+        self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)?;
-        algorithm::wait_replicas(self.wait_replicas, topology)?;
-        algorithm::resend(self.resend)?;
-        algorithm::node_timeout(self.timeout_ms)
+        algorithm::resend(self.resend)
     }
 
     fn gives_tokens(&self) -> bool {
@@ -309,7 +265,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "ttl_ms = LEASE"),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
         ("release get-del", "ttl_ms = LEASE\nrelease = \"get-del\""),
-        ("release watch-del", "ttl_ms = LEASE\nrelease = \"watch-del\""),
+        (
+            "release watch-del",
+            "ttl_ms = LEASE\nrelease = \"watch-del\"",
+        ),
         ("with token", "ttl_ms = LEASE\nfencing_token = true"),
         ("reentrant", "ttl_ms = LEASE\nreentrant = \"local\""),
     ],

@@ -13,12 +13,10 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, lost, parameter};
-use super::{PATIENCE_MS, random_token};
+use super::random_token;
 use crate::env::Env;
 use crate::history::Name;
 use crate::scenario::Topology;
@@ -27,16 +25,14 @@ use crate::scenario::Topology;
 pub struct Setnx<E: Env> {
     env: E,
     node: OneNode<E>,
-    params: Params,
 }
 
 impl<E: Env> Setnx<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
         Self {
-            node: OneNode::new(env.clone(), node, params.timeout_ms, params.resend),
+            node: OneNode::new(env.clone(), node, params.shared(), params.resend),
             env,
-            params,
         }
     }
 
@@ -61,20 +57,11 @@ impl<E: Env> Lock for Setnx<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let grant = self.take(request).await?;
-        let Params {
-            wait_replicas,
-            wait_timeout_ms,
-            ..
-        } = self.params;
-        self.node
-            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
-            .await?;
-        Ok(grant)
+        self.node.counted(self.take(request).await?).await
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        self.params.retry().wait(&self.env, request).await;
+        self.node.pause(request).await;
     }
 
     /// There is no lease to prolong.
@@ -94,42 +81,13 @@ impl<E: Env> Lock for Setnx<E> {
     }
 }
 
-/// The parameters of `setnx`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
-    /// matter.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(
-        default = "one_node::default_wait_timeout_ms",
-        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
-    )]
-    pub wait_timeout_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
-    /// How long the client waits for a connection or a reply, in milliseconds;
-    /// absent: for ever.
-    #[serde(default)]
-    pub timeout_ms: Option<u64>,
-    /// How often a command is sent once more when no reply came, though it may have been
-    /// executed.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub resend: u32,
-}
-
-impl Params {
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.retry_delay_ms,
-            jitter_ms: self.retry_jitter_ms,
-        }
+one_node::params! {
+    /// The parameters of `setnx`.
+    pub struct Params {
+        /// How often a command is sent once more when no reply came, though it may have been
+        /// executed.
+        #[serde(default, skip_serializing_if = "super::is_zero")]
+        pub resend: u32,
     }
 }
 
@@ -140,15 +98,12 @@ impl Algorithm for Params {
 
     /// After a release; without one there is no such time.
     fn bound_ms(&self, _: &Topology) -> u64 {
-        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.retry().longest_ms() + attempt_ms * u64::from(1 + self.resend)
+        self.shared().attempt_ms(self.resend)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
-        algorithm::one_node(ENTRY.name, topology)?;
-        algorithm::wait_replicas(self.wait_replicas, topology)?;
-        algorithm::resend(self.resend)?;
-        algorithm::node_timeout(self.timeout_ms)
+        self.shared().check(ENTRY.name, topology)?;
+        algorithm::resend(self.resend)
     }
 }
 

@@ -9,12 +9,10 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
-use super::{KEY, PATIENCE_MS, random_token};
+use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
 use crate::redis::Script;
@@ -32,7 +30,7 @@ impl<E: Env> SetnxExpireLua<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: Params) -> Self {
         Self {
-            node: OneNode::new(env.clone(), node, params.timeout_ms, 0),
+            node: OneNode::new(env.clone(), node, params.shared(), 0),
             env,
             params,
             setnx_expire: Script::new(include_str!("scripts/setnx_expire.lua")),
@@ -63,29 +61,16 @@ impl<E: Env> Lock for SetnxExpireLua<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let grant = self.take(request).await?;
-        let Params {
-            wait_replicas,
-            wait_timeout_ms,
-            ..
-        } = self.params;
-        self.node
-            .wait_for_replicas(wait_replicas, wait_timeout_ms, &grant.token)
-            .await?;
-        Ok(grant)
+        self.node.counted(self.take(request).await?).await
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        self.params.retry().wait(&self.env, request).await;
+        self.node.pause(request).await;
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        let started_ns = self.env.now_ns(self.params.clock);
-        self.node.extend(&grant.token, self.params.ttl_ms).await?;
-        Ok(Grant {
-            deadline: deadline(self.params.clock, started_ns, self.params.ttl_ms),
-            ..grant.clone()
-        })
+        let Params { clock, ttl_ms, .. } = self.params;
+        self.node.extend(grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -97,43 +82,14 @@ impl<E: Env> Lock for SetnxExpireLua<E> {
     }
 }
 
-/// The parameters of `setnx-expire-lua`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The lease, in milliseconds.
-    pub ttl_ms: u64,
-    /// Which clock of the client the deadline is on.
-    #[serde(default = "super::default_clock")]
-    pub clock: ClockKind,
-    /// How many replicas must have the lock before it counts (`WAIT`); 0: it does not
-    /// matter.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
-    pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
-    #[serde(
-        default = "one_node::default_wait_timeout_ms",
-        skip_serializing_if = "one_node::is_default_wait_timeout_ms"
-    )]
-    pub wait_timeout_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
-    /// How long the client waits for a connection or a reply, in milliseconds;
-    /// absent: for ever.
-    #[serde(default)]
-    pub timeout_ms: Option<u64>,
-}
-
-impl Params {
-    fn retry(&self) -> Retry {
-        Retry {
-            delay_ms: self.retry_delay_ms,
-            jitter_ms: self.retry_jitter_ms,
-        }
+one_node::params! {
+    /// The parameters of `setnx-expire-lua`.
+    pub struct Params {
+        /// The lease, in milliseconds.
+        pub ttl_ms: u64,
+        /// Which clock of the client the deadline is on.
+        #[serde(default = "super::default_clock")]
+        pub clock: ClockKind,
     }
 }
 
@@ -143,15 +99,12 @@ impl Algorithm for Params {
     }
 
     fn bound_ms(&self, _: &Topology) -> u64 {
-        let attempt_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.ttl_ms + self.retry().longest_ms() + attempt_ms
+        self.ttl_ms + self.shared().attempt_ms(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
-        algorithm::one_node(ENTRY.name, topology)?;
-        algorithm::wait_replicas(self.wait_replicas, topology)?;
-        algorithm::lease(self.ttl_ms)?;
-        algorithm::node_timeout(self.timeout_ms)
+        self.shared().check(ENTRY.name, topology)?;
+        algorithm::lease(self.ttl_ms)
     }
 }
 

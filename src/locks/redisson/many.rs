@@ -198,7 +198,10 @@ impl<E: Env> Lock for Many<E> {
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        let asking = self.members.iter().map(|member| member.is_held(grant.owner));
+        let asking = self
+            .members
+            .iter()
+            .map(|member| member.is_held(grant.owner));
         let answers = join_all(asking).await;
         Ok(self.is_enough(answers.iter().flatten().filter(|held| **held).count()))
     }

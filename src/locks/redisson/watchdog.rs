@@ -68,7 +68,10 @@ impl<E: Env> Watchdog<E> {
     pub(in crate::locks) fn watch(&self, owner: Owner) {
         let mut watched = self.watched.borrow_mut();
         let is_first = watched.holders.is_empty();
-        let known = watched.holders.iter_mut().find(|(known, _)| *known == owner);
+        let known = watched
+            .holders
+            .iter_mut()
+            .find(|(known, _)| *known == owner);
         match known {
             Some((_, holds)) => *holds += 1,
             None => watched.holders.push((owner, 1)),
