@@ -249,6 +249,19 @@ fn functions_are_there_after_a_restart() {
 }
 
 #[test]
+fn a_script_chooses_what_is_written_to_the_file() {
+    let mut machine = Machine::start(ALWAYS, 10_000);
+    let script =
+        "EVAL \"for flags = 0, 3 do redis.set_repl(flags) redis.call('set', flags, 'v') end\" 0";
+    assert_eq!(machine.say(10_000, script), NIL);
+    machine.restart(11_000);
+    for (flags, kept) in [(0, false), (1, true), (2, false), (3, true)] {
+        let there = machine.say(11_000, &format!("GET {flags}")) != NIL;
+        assert_eq!(there, kept, "{flags}");
+    }
+}
+
+#[test]
 fn shutdown_saves_as_it_is_told() {
     for (parameters, command, kept) in [
         (&[("save", "3600 1")][..], "SHUTDOWN", true),

@@ -80,6 +80,10 @@ fn a_script_leaves_nothing_in_the_interpreter() {
         "local _, t = pairs(_G) t.leak = 1",
         "table.insert(string, 'leak')",
         "table.insert(_G, 'leak')",
+        "table.insert(string, 'leak') error('over')",
+        "rawget(table, 'insert')(string, 'leak')",
+        "for name, f in pairs(table) do if name == 'insert' then f(string, 'leak') end end",
+        "coroutine.wrap(function() table.insert(string, 'leak') end)()",
         "for name, library in pairs(_G) do if type(library) == 'table' then library.leak = 1 end end",
     ];
     let look = "return {tostring(rawget(_G, 'leak')), tostring(string.leak), tostring(('').leak), \
@@ -89,6 +93,22 @@ fn a_script_leaves_nothing_in_the_interpreter() {
     for attempt in attempts {
         Client::new().eval(attempt);
         assert_eq!(Client::new().eval(look), clean, "after {attempt}");
+    }
+}
+
+#[test]
+fn a_function_that_kept_a_function_leaves_nothing_either() {
+    let mut client = Client::new();
+    let library = "#!lua name=l\\nlocal insert redis.register_function('leak', function() \
+        insert = insert or table.insert insert(string, 'leak') end)";
+    assert_eq!(
+        client.send(&format!("FUNCTION LOAD \"{library}\"")),
+        "$1\r\nl\r\n"
+    );
+    for time in ["first", "second"] {
+        assert_eq!(client.send("FCALL leak 0"), "$-1\r\n");
+        let leaked = client.eval("return string[1]");
+        assert_eq!(leaked, "$-1\r\n", "after the {time} time");
     }
 }
 

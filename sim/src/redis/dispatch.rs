@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::propagate::{self, Unit};
+use super::propagate::{self, Targets, Unit};
 use super::repl::master;
 use super::reply::{Error, Reply};
 use super::script::{self, Access, Flags, ScriptFlag};
@@ -164,6 +164,7 @@ pub(super) fn may_run(
     access: Access,
 ) -> Result<(), Error> {
     call.state.script_wrote = false;
+    call.state.db.effects.script_targets = Targets::ALL;
     let Some(flags) = flags else {
         return match is_stale(call.state) {
             true => Err(MASTER_DOWN),

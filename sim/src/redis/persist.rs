@@ -9,7 +9,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::db::Overdue;
-use super::propagate::{self, Op, Target};
+use super::propagate::{self, Op};
 use super::rdb;
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Replies, Session};
@@ -67,7 +67,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
         return;
     }
     let persist = &mut state.persist;
-    for op in ops.iter().filter(|op| op.target == Target::All) {
+    for op in ops.iter().filter(|op| op.targets.file) {
         if !persist.selected && !propagate::is_of_no_database(op) {
             persist.selected = true;
             propagate::encode(&["SELECT", "0"], &mut persist.buffer);

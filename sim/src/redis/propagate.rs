@@ -10,7 +10,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::state::State;
-use super::table::{Call, Command, Flag};
+use super::table::{Call, Command, Context, Flag};
 use super::{persist, repl};
 
 /// What happened since it was last passed on; kept by the keyspace, whose own doing
@@ -25,20 +25,48 @@ pub(super) struct Effects {
     ops: Vec<Op>,
     /// How the command that runs wants to be passed on, if not as it was sent.
     instead: Option<Vec<Bytes>>,
+    /// Whom the script that runs, or ran last, wants told of its commands
+    /// (`redis.set_repl`).
+    pub(super) script_targets: Targets,
 }
 
 /// One command to pass on.
 pub(super) struct Op {
     pub(super) words: Vec<Bytes>,
-    pub(super) target: Target,
+    pub(super) targets: Targets,
 }
 
-/// Who is told.
+/// Who is told (`PROPAGATE_AOF`, `PROPAGATE_REPL`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    All,
+pub(super) struct Targets {
+    pub(super) file: bool,
+    pub(super) replicas: bool,
+}
+
+impl Targets {
+    pub(super) const ALL: Targets = Targets {
+        file: true,
+        replicas: true,
+    };
     /// Messages are not written to the file.
-    Replicas,
+    pub(super) const REPLICAS: Targets = Targets {
+        file: false,
+        replicas: true,
+    };
+
+    /// Those that are in both.
+    fn and(self, other: Targets) -> Targets {
+        Targets {
+            file: self.file && other.file,
+            replicas: self.replicas && other.replicas,
+        }
+    }
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Targets::ALL
+    }
 }
 
 /// Whether several commands belong together.
@@ -55,8 +83,8 @@ impl Effects {
     pub(super) fn expired(&mut self, key: &[u8]) {
         if self.wanted {
             let words = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
-            let target = Target::All;
-            self.ops.push(Op { words, target });
+            let targets = Targets::ALL;
+            self.ops.push(Op { words, targets });
         }
     }
 
@@ -83,17 +111,24 @@ impl Call<'_> {
 pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) {
     let effects = &mut call.state.db.effects;
     let instead = effects.instead.take();
-    let target = match command.name {
-        "publish" | "spublish" => Target::Replicas,
+    let of_command = match command.name {
+        "publish" | "spublish" => Targets::REPLICAS,
         _ if effects.dirty == dirty_before || !command.flags.contains(&Flag::Write) => return,
-        _ => Target::All,
+        _ => Targets::ALL,
     };
+    let targets = match call.context {
+        Context::Script => of_command.and(effects.script_targets),
+        Context::Direct | Context::Transaction => of_command,
+    };
+    if !targets.file && !targets.replicas {
+        return;
+    }
     let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
     let words = match instead {
         Some(words) => words,
         None => call.args.iter().map(copy).collect(),
     };
-    effects.ops.push(Op { words, target });
+    effects.ops.push(Op { words, targets });
 }
 
 /// A request is done: passes on what it did (`propagatePendingCommands`).
@@ -107,7 +142,7 @@ pub(super) fn flush(state: &mut State, unit: Unit) {
     if ops.len() > 1 && unit == Unit::Whole {
         let bare = |name| Op {
             words: vec![Bytes::from_static(name)],
-            target: Target::All,
+            targets: Targets::ALL,
         };
         ops.insert(0, bare(b"MULTI"));
         ops.push(bare(b"EXEC"));
@@ -137,7 +172,7 @@ pub(super) fn is_of_no_database(op: &Op) -> bool {
 pub(super) fn record_served(state: &mut State) {
     let effects = &mut state.db.effects;
     if let Some(words) = effects.instead.take() {
-        let target = Target::All;
-        effects.ops.push(Op { words, target });
+        let targets = Targets::ALL;
+        effects.ops.push(Op { words, targets });
     }
 }

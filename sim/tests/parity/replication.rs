@@ -161,6 +161,9 @@ fn a_master_passes_on_what_a_real_one_does() {
     let one = r#"EVAL "return redis.call('set', KEYS[1], 'v', 'NX', 'PX', 9000)" 1 once"#;
     let library = "FUNCTION LOAD \"#!lua name=lib\nredis.register_function('f', function(k) redis.call('incr', k[1]) return redis.call('expire', k[1], 100) end)\"";
     let none = r#"EVAL "return redis.call('get', KEYS[1])" 1 once"#;
+    let chosen = r#"EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set', 'r0', 'v') redis.set_repl(redis.REPL_ALL) redis.call('set', 'r1', 'v') redis.set_repl(redis.REPL_AOF) redis.call('set', 'r2', 'v') redis.call('publish', 'c', 'x') redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'r3', 'v') return 1" 0"#;
+    let unheard = r#"EVAL "redis.set_repl(redis.REPL_NONE) return redis.call('incr', 'r4')" 0"#;
+    let anew = r#"EVAL "return redis.call('incr', 'r4')" 0"#;
     for lines in [
         &[
             "SET k v NX PX 90000",
@@ -225,6 +228,7 @@ fn a_master_passes_on_what_a_real_one_does() {
             "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "MULTI", "SET a 1", "EXEC", "MULTI",
             "GET a", "EXEC",
         ],
+        &[chosen, unheard, anew],
         &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
         &[
             library,

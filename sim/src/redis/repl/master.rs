@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::backlog::Backlog;
 use super::{feed, new_id};
 use crate::redis::blocking;
-use crate::redis::propagate::{Op, Target};
+use crate::redis::propagate::{Op, Targets};
 use crate::redis::rdb;
 use crate::redis::session::Peer;
 use crate::redis::state::State;
@@ -189,7 +189,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
 fn say(state: &mut State, words: &[&'static [u8]]) {
     let op = Op {
         words: words.iter().map(|word| Bytes::from_static(word)).collect(),
-        target: Target::Replicas,
+        targets: Targets::REPLICAS,
     };
     feed(state, &[op]);
 }

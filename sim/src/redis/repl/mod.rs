@@ -128,7 +128,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
         return;
     }
     let mut bytes = BytesMut::new();
-    for op in ops {
+    for op in ops.iter().filter(|op| op.targets.replicas) {
         if !repl.selected && !propagate::is_of_no_database(op) {
             repl.selected = true;
             propagate::encode(&["SELECT", "0"], &mut bytes);

@@ -9,15 +9,27 @@ use std::rc::Rc;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
+use super::commands::Commands;
 use super::convert;
+use crate::redis::propagate::Targets;
 use crate::redis::reply::{Error, Resp};
 
-/// The part of the `redis` table that does not change from run to run.
-/// `redis.setresp` sets `resp`.
-pub(super) fn functions(lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Table> {
+/// These functions. `redis.setresp` sets `resp`.
+pub(super) fn functions(
+    lua: &Lua,
+    resp: Rc<Cell<Resp>>,
+    commands: &Commands,
+) -> mlua::Result<Table> {
     let table = lua.create_table()?;
+    table.set("call", commands.raising(lua, Rc::clone(&resp))?)?;
+    table.set("pcall", commands.protected(lua, Rc::clone(&resp))?)?;
     table.set("sha1hex", lua.create_function(sha1hex)?)?;
     table.set("log", lua.create_function(log)?)?;
+    let commands = commands.clone();
+    let set_repl = move |lua: &Lua, arguments| {
+        commands.tell(targets(lua, &arguments)?);
+        Ok(())
+    };
     table.set("set_repl", lua.create_function(set_repl)?)?;
     let setresp = move |lua: &Lua, arguments| {
         resp.set(setresp(lua, &arguments)?);
@@ -54,13 +66,17 @@ fn log(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
     }
 }
 
-/// `redis.set_repl(flags)`: nothing is replicated.
-fn set_repl(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
-    match number(lua, &arguments) {
+/// `redis.set_repl(flags)`: who is told of the commands from here on. 1 stands for the
+/// append-only file, 2 for the replicas.
+fn targets(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Targets> {
+    match number(lua, arguments) {
         _ if arguments.len() != 1 => Err(raise(Error::of(
             "ERR redis.set_repl() requires two arguments.",
         ))),
-        Some(0..=3) => Ok(()),
+        Some(flags @ 0..=3) => Ok(Targets {
+            file: flags & 1 != 0,
+            replicas: flags & 2 != 0,
+        }),
         _ => Err(raise(Error::of(
             "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
         ))),

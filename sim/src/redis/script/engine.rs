@@ -1,13 +1,14 @@
 //! One Lua interpreter, its sandbox, and the scripts compiled in it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use mlua::{ChunkMode, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value};
+use mlua::{ChunkMode, Function, Lua, LuaOptions, StdLib, Table, Value};
 
-use super::convert::{self, Arguments};
+use super::commands::Commands;
+use super::convert;
 use super::flags::{Flags, ScriptFlag};
 use super::library::{self, Loading};
 use super::meter::{Meter, Reading};
@@ -16,8 +17,8 @@ use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Program, Sha};
 use super::{api, lib};
 use crate::redis::dispatch;
-use crate::redis::reply::{Answer, Error, Reply, Resp};
-use crate::redis::table::{Call, Context};
+use crate::redis::reply::{Answer, Error, Resp};
+use crate::redis::table::Call;
 
 /// Compiled scripts kept before all are dropped: far more than a run uses.
 const MAX_SCRIPTS: usize = 1000;
@@ -42,6 +43,8 @@ pub(super) struct Engine {
     random: Rc<Cell<Rand48>>,
     /// The protocol that the script that is running speaks.
     resp: Rc<Cell<Resp>>,
+    /// What `redis.call` calls.
+    commands: Commands,
     meter: Meter,
     /// Where `redis.register_function` puts a function.
     loading: Loading,
@@ -53,8 +56,6 @@ struct Sandbox {
     environment: Table,
     /// What libraries of functions do.
     library_environment: Table,
-    /// Where scripts find KEYS and ARGV.
-    globals: Table,
     /// Runs a compiled script.
     run: Function,
     /// Runs a function.
@@ -95,16 +96,17 @@ impl Engine {
             stream.set(Rand48::seeded(seed as i32));
             Ok(())
         })?;
+        let commands = Commands::default();
         let visible = lua.create_function(api::visible)?;
         let meter = Meter::default();
         let overrun = meter.overrun(&lua)?;
         let loading = Loading::default();
         let register = library::register_function(&lua, Rc::clone(&loading))?;
-        let (environment, library_environment, globals, run, call, load) = lua
+        let (environment, library_environment, run, call, load) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
             .call((
-                api::functions(&lua, Rc::clone(&resp))?,
+                api::functions(&lua, Rc::clone(&resp), &commands)?,
                 lib::tables(&lua)?,
                 random_unit,
                 seed_random,
@@ -115,7 +117,6 @@ impl Engine {
         let sandbox = Sandbox {
             environment,
             library_environment,
-            globals,
             run,
             call,
             load,
@@ -126,6 +127,7 @@ impl Engine {
             scripts: BTreeMap::new(),
             random,
             resp,
+            commands,
             meter,
             loading,
         })
@@ -242,12 +244,10 @@ impl Engine {
         invocation: &Invocation<'_>,
         access: Access,
     ) -> mlua::Result<Outcome> {
-        let globals = &self.sandbox.globals;
-        globals.raw_set("KEYS", self.strings(invocation.keys)?)?;
-        globals.raw_set("ARGV", self.strings(invocation.argv)?)?;
-        self.with_commands(call, access, |raising, protected| {
-            let arguments = (&script.function, raising, protected);
-            self.sandbox.run.call(arguments)
+        let keys = self.strings(invocation.keys)?;
+        let argv = self.strings(invocation.argv)?;
+        self.with_commands(call, access, || {
+            self.sandbox.run.call((&script.function, keys, argv))
         })
     }
 
@@ -263,9 +263,8 @@ impl Engine {
         };
         let keys = self.strings(invocation.keys)?;
         let argv = self.strings(invocation.argv)?;
-        self.with_commands(call, access, |raising, protected| {
-            let arguments = (&function.callback, raising, protected, keys, argv);
-            self.sandbox.call.call(arguments)
+        self.with_commands(call, access, || {
+            self.sandbox.call.call((&function.callback, keys, argv))
         })
     }
 
@@ -277,41 +276,17 @@ impl Engine {
         Ok(table)
     }
 
-    /// Runs Lua with `redis.call` and `redis.pcall` of this client.
+    /// Runs Lua for this client.
     fn with_commands(
         &self,
         call: &mut Call<'_>,
         access: Access,
-        work: impl FnOnce(Function, Function) -> mlua::Result<Outcome>,
+        work: impl FnOnce() -> mlua::Result<Outcome>,
     ) -> mlua::Result<Outcome> {
-        let state = RefCell::new(&mut *call.state);
-        let reply_to = |lua: &Lua, values: &MultiValue| -> mlua::Result<Reply> {
-            let arguments = match Arguments::read(lua, values)? {
-                Ok(arguments) => arguments,
-                Err(error) => return Ok(Reply::Error(error)),
-            };
-            let mut call = Call {
-                state: &mut state.borrow_mut(),
-                client: call.client,
-                args: &arguments.as_slices(),
-                wall_us: call.wall_us,
-                context: Context::Script,
-            };
-            Ok(dispatch::call_from_script(&mut call, access))
-        };
-        self.lua.scope(|scope| {
-            let raising =
-                scope.create_function(|lua: &Lua, values: MultiValue| {
-                    match reply_to(lua, &values)? {
-                        Reply::Error(error) => Err(api::raise(error)),
-                        reply => convert::from_reply(lua, &reply, self.resp.get()),
-                    }
-                })?;
-            let protected = scope.create_function(|lua: &Lua, values: MultiValue| {
-                convert::from_reply(lua, &reply_to(lua, &values)?, self.resp.get())
-            })?;
-            self.limited(|| work(raising, protected))
-        })
+        self.commands.begin(call, access);
+        let outcome = self.limited(work);
+        self.commands.end(call);
+        outcome
     }
 
     /// Runs Lua with a limit on its memory. With one each of mlua's own steps is a

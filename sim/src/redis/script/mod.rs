@@ -8,6 +8,7 @@
 //! the settings of `cjson`, and `redis.acl_check_cmd`.
 
 mod api;
+mod commands;
 mod convert;
 mod engine;
 mod flags;

@@ -7,8 +7,7 @@
 -- lands in the stand-in, and is gone after the run.
 --
 -- Called once with what the host provides; returns the environment of scripts, that of
--- libraries of functions, the table to put KEYS and ARGV in, and what runs a script, a
--- function, and the text of a library.
+-- libraries of functions, and what runs a script, a function, and the text of a library.
 
 local native, libraries, random_unit, seed_random, visible_error, register_function, overrun = ...
 
@@ -36,10 +35,18 @@ end
 
 local function is_stand_in(value) return value ~= nil and behind[value] ~= nil end
 
-local function unwrap(value) return is_stand_in(value) and behind[value] or value end
+-- Whether a run had a function that can get past a stand-in.
+local had_table_functions = false
+
+local function unwrap(value)
+  if not is_stand_in(value) then return value end
+  had_table_functions = true
+  return behind[value]
+end
 
 local function empty_stand_ins()
-  -- After every run, and as a rule there is nothing to do.
+  if not had_table_functions then return end
+  had_table_functions = false
   for index = 1, #stand_ins do
     local stand_in = stand_ins[index]
     if next(stand_in) ~= nil then
@@ -51,8 +58,8 @@ end
 ---------------------------------------------------------------------------
 -- redis.*
 
--- `call` and `pcall` come with each run, and what raises errors is native: for
--- Lua forgets the line of a `return redis.call(…)` if it calls a Lua function.
+-- What raises errors is native: for Lua forgets the line of a `return redis.call(…)` if
+-- it calls a Lua function.
 local redis = native
 redis.LOG_DEBUG, redis.LOG_VERBOSE, redis.LOG_NOTICE, redis.LOG_WARNING = 0, 1, 2, 3
 redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
@@ -170,7 +177,13 @@ globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
 for name, library in pairs(libraries) do globals[name] = (protect(library)) end
-globals.table = protect(pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]]))
+local tables = pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]])
+local tables_meta
+globals.table, tables_meta = protect(tables)
+tables_meta.__index = function(_, name)
+  had_table_functions = true
+  return tables[name]
+end
 local coroutines = pick(coroutine, [[create running status wrap yield]])
 coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end
 globals.coroutine = protect(coroutines)
@@ -282,14 +295,14 @@ end
 
 -- Runs a script. Returns true and its value, or false, the error's text, and the
 -- source and line that it came from.
-local function run(script, call, protected_call)
-  redis.call, redis.pcall = call, protected_call
+local function run(script, keys, arguments)
+  globals.KEYS, globals.ARGV = keys, arguments
   return result(xpcall(script, on_error))
 end
 
 -- Runs a function, likewise.
-local function run_function(callback, call, protected_call, keys, arguments)
-  function_redis.call, function_redis.pcall = call, protected_call
+local function run_function(callback, keys, arguments)
+  had_table_functions = true -- if not now, then in a former run, and kept
   setfenv(0, library_environment)
   local ok, value = xpcall(function() return callback(keys, arguments) end, on_error)
   setfenv(0, environment)
@@ -307,4 +320,4 @@ end
 -- What `load` compiles lives in the global table of the interpreter.
 setfenv(0, environment)
 
-return environment, library_environment, globals, run, run_function, load_library
+return environment, library_environment, run, run_function, load_library
