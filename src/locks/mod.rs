@@ -16,6 +16,7 @@ mod local_counts;
 pub mod lock;
 mod locker;
 mod one_node;
+mod scripts;
 
 pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Impossible, require};
 use super::lock::{Grant, LockError, Request, Retry};
-use super::{KEY, PATIENCE_MS};
+use super::{KEY, PATIENCE_MS, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
@@ -112,8 +112,6 @@ pub(super) struct OneNode<E: Env> {
     node: Client<E>,
     shared: Shared,
     resend: u32,
-    compare_delete: Script,
-    compare_expire: Script,
 }
 
 impl<E: Env> OneNode<E> {
@@ -126,8 +124,6 @@ impl<E: Env> OneNode<E> {
             env,
             shared,
             resend,
-            compare_delete: Script::new(include_str!("scripts/compare_delete.lua")),
-            compare_expire: Script::new(include_str!("scripts/compare_expire.lua")),
         }
     }
 
@@ -183,7 +179,9 @@ impl<E: Env> OneNode<E> {
         let started_ns = self.env.now_ns(clock);
         let (keys, ttl) = ([KEY.as_bytes()], ttl_ms.to_string());
         let arguments = [grant.token.as_bytes(), ttl.as_bytes()];
-        let reply = self.run(&self.compare_expire, &keys, &arguments).await?;
+        let reply = self
+            .run(&scripts::COMPARE_EXPIRE, &keys, &arguments)
+            .await?;
         match reply.integer() {
             Some(1) => Ok(Grant {
                 deadline: deadline(clock, started_ns, ttl_ms),
@@ -226,7 +224,9 @@ impl<E: Env> OneNode<E> {
     /// Deletes the key if it holds `value`, in one script.
     pub(super) async fn compare_delete(&self, value: &str) -> Result<u32, Error> {
         let (keys, arguments) = ([KEY.as_bytes()], [value.as_bytes()]);
-        let reply = self.run(&self.compare_delete, &keys, &arguments).await?;
+        let reply = self
+            .run(&scripts::COMPARE_DELETE, &keys, &arguments)
+            .await?;
         Ok(count(&reply))
     }
 

@@ -24,16 +24,16 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::redisson::base::{Base, not_the_owner, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names::{self, Identity};
 use super::redisson::params;
+use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
-use crate::redis::{Reply, Script};
+use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// `redisson-fair` as one client uses it.
@@ -42,9 +42,6 @@ pub struct RedissonFair<E: Env> {
     fair_wait_ms: u64,
     told: Told,
     waiters: RefCell<BTreeMap<Owner, Waiter<E>>>,
-    acquire: Script,
-    release: Script,
-    give_up: Script,
 }
 
 /// An owner of this process that has asked and not got the lock yet.
@@ -63,9 +60,6 @@ impl<E: Env> RedissonFair<E> {
             fair_wait_ms: params.fair_wait_ms,
             told: params.told,
             waiters: RefCell::default(),
-            acquire: Script::new(include_str!("scripts/redisson_fair_acquire.lua")),
-            release: Script::new(include_str!("scripts/redisson_fair_release.lua")),
-            give_up: Script::new(include_str!("scripts/redisson_fair_give_up.lua")),
         }
     }
 
@@ -158,7 +152,7 @@ impl<E: Env> Lock for RedissonFair<E> {
         let reply = base
             .node
             .run(
-                &self.acquire,
+                &scripts::REDISSON_FAIR_ACQUIRE,
                 &keys.each_ref().map(|key| &**key),
                 &arguments,
             )
@@ -193,7 +187,13 @@ impl<E: Env> Lock for RedissonFair<E> {
             let arguments = [&*self.base.holder(owner), &wait_ms.to_string()];
             let node = &self.base.node;
             // If this fails, the place is kept until its time is over.
-            let _ = node.run(&self.give_up, &[&queue, &times], &arguments).await;
+            let _ = node
+                .run(
+                    &scripts::REDISSON_FAIR_GIVE_UP,
+                    &[&queue, &times],
+                    &arguments,
+                )
+                .await;
             self.forget(owner).await;
         }
     }
@@ -209,7 +209,10 @@ impl<E: Env> Lock for RedissonFair<E> {
         let channel = names::channel(&base.key);
         let arguments = [UNLOCKED, &base.lease_ms(), &grant.token, &self.now_ms()];
         let keys = [&*lock, &queue, &times, &channel];
-        let reply = base.node.run(&self.release, &keys, &arguments).await;
+        let reply = base
+            .node
+            .run(&scripts::REDISSON_FAIR_RELEASE, &keys, &arguments)
+            .await;
         base.end_renewal(grant.owner);
         match reply?.integer() {
             None => Err(not_the_owner()),

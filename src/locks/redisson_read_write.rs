@@ -23,7 +23,6 @@
 
 use std::rc::Rc;
 
-use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request};
 use super::redisson::base::{not_the_owner, taken, unexpected};
@@ -32,9 +31,10 @@ use super::redisson::names::{self, Identity};
 use super::redisson::params::{self, Lease, Shared};
 use super::redisson::resend::Resending;
 use super::redisson::watchdog::{Renew, Watchdog};
+use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::redis::{Error, Reply, Script};
+use crate::redis::{Error, Reply};
 use crate::scenario::Topology;
 
 /// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
@@ -51,18 +51,8 @@ pub struct RedissonReadWrite<E: Env> {
     renewals: Rc<Resending<E>>,
     listening: Listening<E>,
     holders: Holders,
-    scripts: Rc<Scripts>,
     readers: Watchdog<E>,
     writers: Watchdog<E>,
-}
-
-struct Scripts {
-    read: Script,
-    write: Script,
-    end_reading: Script,
-    end_writing: Script,
-    renew_reading: Script,
-    renew_writing: Script,
 }
 
 impl<E: Env> RedissonReadWrite<E> {
@@ -71,22 +61,14 @@ impl<E: Env> RedissonReadWrite<E> {
         let shared = params.shared();
         let holders = Holders(Identity::draw(&env));
         let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
-        let scripts = Rc::new(Scripts {
-            read: Script::new(include_str!("scripts/redisson_read_acquire.lua")),
-            write: Script::new(include_str!("scripts/redisson_write_acquire.lua")),
-            end_reading: Script::new(include_str!("scripts/redisson_read_release.lua")),
-            end_writing: Script::new(include_str!("scripts/redisson_write_release.lua")),
-            renew_reading: Script::new(include_str!("scripts/redisson_read_renew.lua")),
-            renew_writing: Script::new(include_str!("scripts/redisson_renew.lua")),
-        });
         let renewals = client();
         let watchdog = |mode| {
-            let (renewals, scripts) = (renewals.clone(), scripts.clone());
+            let renewals = renewals.clone();
             let (holders, lease_ms) = (holders.clone(), shared.lease.ms().to_string());
             let renewing: Renew = Rc::new(move |owner| {
-                let (renewals, scripts) = (renewals.clone(), scripts.clone());
+                let renewals = renewals.clone();
                 let (holder, lease_ms) = (holders.of(owner, mode), lease_ms.clone());
-                Box::pin(async move { renew(&renewals, &scripts, &holder, &lease_ms).await })
+                Box::pin(async move { renew(&renewals, &holder, &lease_ms).await })
             });
             Watchdog::new(env.clone(), shared.lease.ms(), shared.on_error, renewing)
         };
@@ -99,7 +81,6 @@ impl<E: Env> RedissonReadWrite<E> {
             node: client(),
             renewals,
             holders,
-            scripts,
             shared,
             env,
         }
@@ -129,20 +110,25 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let (node, scripts, owner) = (&self.node, &self.scripts, request.owner);
+        let (node, owner) = (&self.node, request.owner);
         let lease_ms = self.shared.lease.ms().to_string();
         let holder = self.holders.of(owner, request.mode);
         let started_ns = params::now_ns(&self.env);
         let reply = match request.mode {
             Mode::Exclusive => {
-                node.run(&scripts.write, &[KEY], &[&lease_ms, &holder])
-                    .await
+                node.run(
+                    &scripts::REDISSON_WRITE_ACQUIRE,
+                    &[KEY],
+                    &[&lease_ms, &holder],
+                )
+                .await
             }
             Mode::Shared => {
                 let writer = self.holders.of(owner, Mode::Exclusive);
                 let arguments = [&*lease_ms, &holder, &writer];
                 let keys = [KEY, &holds_of(&holder)];
-                node.run(&scripts.read, &keys, &arguments).await
+                node.run(&scripts::REDISSON_READ_ACQUIRE, &keys, &arguments)
+                    .await
             }
         };
         match reply? {
@@ -182,7 +168,7 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = params::now_ns(&self.env);
         let lease_ms = self.shared.lease.ms().to_string();
-        match renew(&self.node, &self.scripts, &grant.token, &lease_ms).await? {
+        match renew(&self.node, &grant.token, &lease_ms).await? {
             true => Ok(Grant {
                 deadline: self.shared.lease.deadline(started_ns),
                 ..grant.clone()
@@ -193,20 +179,25 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        let (node, scripts, holder) = (&self.node, &self.scripts, &*grant.token);
+        let (node, holder) = (&self.node, &*grant.token);
         let channel = names::prefixed("redisson_rwlock", KEY);
         let mode = mode_of(holder);
         let reply = match mode {
             Mode::Exclusive => {
                 let lease_ms = self.shared.lease.ms().to_string();
                 let arguments = [ALL_MAY_COME, &lease_ms, holder];
-                node.run(&scripts.end_writing, &[KEY, &channel], &arguments)
-                    .await
+                node.run(
+                    &scripts::REDISSON_WRITE_RELEASE,
+                    &[KEY, &channel],
+                    &arguments,
+                )
+                .await
             }
             Mode::Shared => {
                 let keys = [KEY, &channel, &holds_of(holder)];
                 let arguments = [UNLOCKED, holder, &holds()];
-                node.run(&scripts.end_reading, &keys, &arguments).await
+                node.run(&scripts::REDISSON_READ_RELEASE, &keys, &arguments)
+                    .await
             }
         };
         self.watchdog(mode).unwatch(grant.owner);
@@ -228,20 +219,16 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
 }
 
 /// Gives a holder a full lease; whether it still has the lock.
-async fn renew<E: Env>(
-    node: &Resending<E>,
-    scripts: &Scripts,
-    holder: &str,
-    lease_ms: &str,
-) -> Result<bool, Error> {
+async fn renew<E: Env>(node: &Resending<E>, holder: &str, lease_ms: &str) -> Result<bool, Error> {
     let reply = match mode_of(holder) {
         Mode::Exclusive => {
-            node.run(&scripts.renew_writing, &[KEY], &[lease_ms, holder])
+            node.run(&scripts::REDISSON_RENEW, &[KEY], &[lease_ms, holder])
                 .await
         }
         Mode::Shared => {
             let arguments = [lease_ms, holder, &holds()];
-            node.run(&scripts.renew_reading, &[KEY], &arguments).await
+            node.run(&scripts::REDISSON_READ_RENEW, &[KEY], &arguments)
+                .await
         }
     };
     Ok(reply?.integer() == Some(1))

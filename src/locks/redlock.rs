@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::{KEY, random_token};
+use super::{KEY, random_token, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
@@ -30,8 +30,6 @@ pub struct Redlock<E: Env> {
     env: E,
     nodes: Vec<Client<E>>,
     params: Params,
-    compare_delete: Script,
-    compare_expire: Script,
 }
 
 impl<E: Env> Redlock<E> {
@@ -43,8 +41,6 @@ impl<E: Env> Redlock<E> {
             nodes: nodes.iter().map(client).collect(),
             env,
             params,
-            compare_delete: Script::new(include_str!("scripts/compare_delete.lua")),
-            compare_expire: Script::new(include_str!("scripts/compare_expire.lua")),
         }
     }
 
@@ -94,7 +90,9 @@ impl<E: Env> Redlock<E> {
         let indexed = self.nodes.iter().enumerate();
         let chosen = indexed.filter_map(|(index, node)| wanted(index).then_some(node));
         let arguments = [token.as_bytes()];
-        let replies = self.run_on(chosen, &self.compare_delete, &arguments).await;
+        let replies = self
+            .run_on(chosen, &scripts::COMPARE_DELETE, &arguments)
+            .await;
         // A node that cannot be reached now lets the key expire.
         let deleted = replies.iter().flatten().filter_map(Reply::integer);
         deleted.sum::<i64>() as u32
@@ -161,7 +159,7 @@ impl<E: Env> Lock for Redlock<E> {
         let arguments = [grant.token.as_bytes(), ttl_ms.as_bytes()];
         let started_ns = self.env.now_ns(self.params.clock);
         let replies = self
-            .run_on(&self.nodes, &self.compare_expire, &arguments)
+            .run_on(&self.nodes, &scripts::COMPARE_EXPIRE, &arguments)
             .await;
         let extended = replies
             .iter()

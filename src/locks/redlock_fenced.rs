@@ -20,9 +20,10 @@ use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::parameter;
 use super::redlock::{self, Order, Redlock};
+use super::scripts;
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::redis::{Client, Error, Reply, Script};
+use crate::redis::{Client, Error, Reply};
 use crate::scenario::Topology;
 use crate::workload::resource;
 
@@ -35,7 +36,6 @@ pub struct RedlockFenced<E: Env> {
     redlock: Redlock<E>,
     resource: Client<E>,
     counter: Counter,
-    raise_counter: Script,
 }
 
 impl<E: Env> RedlockFenced<E> {
@@ -48,7 +48,6 @@ impl<E: Env> RedlockFenced<E> {
             resource: Client::new(env.clone(), resource::HOST.into(), Some(limit)),
             env,
             counter: params.counter,
-            raise_counter: Script::new(include_str!("scripts/raise_counter.lua")),
         }
     }
 
@@ -77,7 +76,8 @@ impl<E: Env> RedlockFenced<E> {
     async fn write_back(&self, token: u64) -> Result<(), LockError> {
         let (keys, token) = ([COUNTER.as_bytes()], token.to_string());
         let arguments = [token.as_bytes()];
-        let raise = async |node: &Client<E>| self.raise_counter.call(node, &keys, &arguments).await;
+        let raise =
+            async |node: &Client<E>| scripts::RAISE_COUNTER.call(node, &keys, &arguments).await;
         self.majority(raise).await.map(drop)
     }
 

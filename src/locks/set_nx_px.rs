@@ -27,10 +27,10 @@ use super::local_counts::{Left, LocalCounts};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
 use super::one_node::{self, OneNode, deadline, parameter};
-use super::{KEY, random_token};
+use super::{KEY, random_token, scripts};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
-use crate::redis::{Reply, Script};
+use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// Where the fencing tokens are counted.
@@ -42,7 +42,6 @@ pub struct SetNxPx<E: Env> {
     node: OneNode<E>,
     counts: LocalCounts,
     params: Params,
-    set_with_token: Script,
 }
 
 impl<E: Env> SetNxPx<E> {
@@ -53,7 +52,6 @@ impl<E: Env> SetNxPx<E> {
             env,
             counts: LocalCounts::default(),
             params,
-            set_with_token: Script::new(include_str!("scripts/set_with_token.lua")),
         }
     }
 
@@ -66,7 +64,7 @@ impl<E: Env> SetNxPx<E> {
         let reply = if self.params.fencing_token {
             let keys = [key, COUNTER.as_bytes()];
             self.node
-                .run(&self.set_with_token, &keys, &[value, ttl])
+                .run(&scripts::SET_WITH_TOKEN, &keys, &[value, ttl])
                 .await?
         } else {
             self.node

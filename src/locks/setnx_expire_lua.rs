@@ -12,10 +12,9 @@ use std::rc::Rc;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
-use super::{KEY, random_token};
+use super::{KEY, random_token, scripts};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
-use crate::redis::Script;
 use crate::scenario::Topology;
 
 /// `setnx-expire-lua` as one client uses it.
@@ -23,7 +22,6 @@ pub struct SetnxExpireLua<E: Env> {
     env: E,
     node: OneNode<E>,
     params: Params,
-    setnx_expire: Script,
 }
 
 impl<E: Env> SetnxExpireLua<E> {
@@ -33,7 +31,6 @@ impl<E: Env> SetnxExpireLua<E> {
             node: OneNode::new(env.clone(), node, params.shared(), 0),
             env,
             params,
-            setnx_expire: Script::new(include_str!("scripts/setnx_expire.lua")),
         }
     }
 
@@ -42,7 +39,10 @@ impl<E: Env> SetnxExpireLua<E> {
         let (token, ttl_ms) = (random_token(&self.env), self.params.ttl_ms.to_string());
         let (keys, arguments) = ([KEY.as_bytes()], [token.as_bytes(), ttl_ms.as_bytes()]);
         let started_ns = self.env.now_ns(self.params.clock);
-        let reply = self.node.run(&self.setnx_expire, &keys, &arguments).await?;
+        let reply = self
+            .node
+            .run(&scripts::SETNX_EXPIRE, &keys, &arguments)
+            .await?;
         if reply.integer() != Some(1) {
             return Err(LockError::taken("somebody holds it"));
         }

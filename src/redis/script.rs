@@ -1,5 +1,7 @@
 //! Lua scripts: by their hash, and by their text where a node does not know them.
 
+use std::sync::OnceLock;
+
 use sha1_smol::Sha1;
 
 use super::client::{Client, Error};
@@ -9,15 +11,16 @@ use crate::env::Env;
 /// A script and its SHA1.
 pub struct Script {
     text: &'static str,
-    sha1: String,
+    /// Computed when it is first needed, once for all clients.
+    sha1: OnceLock<String>,
 }
 
 impl Script {
     /// The script with this text.
-    pub fn new(text: &'static str) -> Self {
+    pub const fn new(text: &'static str) -> Self {
         Self {
             text,
-            sha1: Sha1::from(text).digest().to_string(),
+            sha1: OnceLock::new(),
         }
     }
 
@@ -28,8 +31,11 @@ impl Script {
         keys: &[&[u8]],
         arguments: &[&[u8]],
     ) -> Result<Reply, Error> {
+        let sha1 = self
+            .sha1
+            .get_or_init(|| Sha1::from(self.text).digest().to_string());
         let count = keys.len().to_string();
-        let mut command: Vec<&[u8]> = vec![b"EVALSHA", self.sha1.as_bytes(), count.as_bytes()];
+        let mut command: Vec<&[u8]> = vec![b"EVALSHA", sha1.as_bytes(), count.as_bytes()];
         command.extend(keys);
         command.extend(arguments);
         match client.call(&command).await {

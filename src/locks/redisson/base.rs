@@ -9,7 +9,7 @@ use super::resend::Resending;
 use super::watchdog::{Renew, Watchdog};
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::locks::{Grant, LockError, Owner};
+use crate::locks::{Grant, LockError, Owner, scripts};
 use crate::redis::{Error, Reply, Script};
 
 /// One lock of the family, as one process uses it.
@@ -24,7 +24,6 @@ pub(in crate::locks) struct Base<E: Env> {
     pub(in crate::locks) shared: Shared,
     identity: Identity,
     renewals: Rc<Resending<E>>,
-    renew: Rc<Script>,
     watchdog: Watchdog<E>,
 }
 
@@ -40,16 +39,17 @@ impl<E: Env> Base<E> {
     ) -> Self {
         let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
         let renewals = client();
-        let renew = Rc::new(Script::new(include_str!("../scripts/redisson_renew.lua")));
         let renewing: Renew = {
-            let (renewals, renew, identity) = (renewals.clone(), renew.clone(), identity.clone());
+            let (renewals, identity) = (renewals.clone(), identity.clone());
             let (key, lease_ms) = (key.to_owned(), shared.lease.ms().to_string());
             Rc::new(move |owner| {
-                let (renewals, renew) = (renewals.clone(), renew.clone());
+                let renewals = renewals.clone();
                 let (key, lease_ms) = (key.clone(), lease_ms.clone());
                 let holder = identity.holder(owner);
                 Box::pin(async move {
-                    let reply = renewals.run(&renew, &[&key], &[&lease_ms, &holder]).await?;
+                    let reply = renewals
+                        .run(&scripts::REDISSON_RENEW, &[&key], &[&lease_ms, &holder])
+                        .await?;
                     Ok(reply.integer() == Some(1))
                 })
             })
@@ -60,7 +60,6 @@ impl<E: Env> Base<E> {
             key: key.to_owned(),
             identity,
             renewals,
-            renew,
             shared,
             env,
         }
@@ -111,7 +110,10 @@ impl<E: Env> Base<E> {
     pub(in crate::locks) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = now_ns(&self.env);
         let arguments = [&*self.lease_ms(), &grant.token];
-        let reply = self.node.run(&self.renew, &[&self.key], &arguments).await?;
+        let reply = self
+            .node
+            .run(&scripts::REDISSON_RENEW, &[&self.key], &arguments)
+            .await?;
         match reply.integer() {
             Some(1) => Ok(Grant {
                 deadline: self.shared.lease.deadline(started_ns),

@@ -10,7 +10,7 @@ use super::waiting::Waiting;
 use crate::env::{Duration, Env};
 use crate::history::Name;
 use crate::locks::lock::{Grant, Lock, LockError, Request};
-use crate::locks::{KEY, Owner};
+use crate::locks::{KEY, Owner, scripts};
 use crate::redis::{Error, Reply, Script};
 
 /// The lock, as one process uses it.
@@ -18,8 +18,8 @@ pub(in crate::locks) struct HashLock<E: Env> {
     base: Base<E>,
     waiting: Waiting<E>,
     /// The script, and its keys.
-    acquire: (Script, Vec<String>),
-    release: (Script, Release),
+    acquire: (&'static Script, Vec<String>),
+    release: (&'static Script, Release),
 }
 
 /// What the script that takes the lock does beside.
@@ -63,25 +63,22 @@ impl<E: Env> HashLock<E> {
     ) -> Self {
         let identity = Identity::draw(&env);
         let acquire = match acquire {
-            Acquire::Plain => (
-                Script::new(include_str!("../scripts/redisson_acquire.lua")),
-                vec![KEY.into()],
-            ),
+            Acquire::Plain => (&scripts::REDISSON_ACQUIRE, vec![KEY.into()]),
             Acquire::Fenced => (
-                Script::new(include_str!("../scripts/redisson_acquire_fenced.lua")),
+                &scripts::REDISSON_ACQUIRE_FENCED,
                 vec![KEY.into(), names::token(KEY)],
             ),
         };
         let script = match release {
-            Release::Silent => include_str!("../scripts/redisson_release_silent.lua"),
-            Release::Published => include_str!("../scripts/redisson_release.lua"),
-            Release::Latched => include_str!("../scripts/redisson_release_latched.lua"),
+            Release::Silent => &scripts::REDISSON_RELEASE_SILENT,
+            Release::Published => &scripts::REDISSON_RELEASE,
+            Release::Latched => &scripts::REDISSON_RELEASE_LATCHED,
         };
         Self {
             base: Base::new(env, identity, node, KEY, shared),
             waiting,
             acquire,
-            release: (Script::new(script), release),
+            release: (script, release),
         }
     }
 

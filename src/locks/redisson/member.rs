@@ -7,15 +7,13 @@ use super::names::{self, Identity};
 use super::params::{Lease, Shared, now_ns};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
-use crate::locks::{Grant, LockError, Mode, Owner, Request};
-use crate::redis::{Reply, Script};
+use crate::locks::{Grant, LockError, Mode, Owner, Request, scripts};
+use crate::redis::Reply;
 
 /// One lock of several, as one process uses it.
 pub(in crate::locks) struct Member<E: Env> {
     base: Base<E>,
     listening: Listening<E>,
-    acquire: Script,
-    release: Script,
 }
 
 impl<E: Env> Member<E> {
@@ -27,8 +25,6 @@ impl<E: Env> Member<E> {
         Self {
             listening: Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]),
             base: Base::new(env, identity, node, key, shared),
-            acquire: Script::new(include_str!("../scripts/redisson_acquire.lua")),
-            release: Script::new(include_str!("../scripts/redisson_release.lua")),
         }
     }
 
@@ -77,7 +73,11 @@ impl<E: Env> Member<E> {
         let base = &self.base;
         let arguments = [&*lease_ms.to_string(), &base.holder(owner)];
         let keys = [&*base.key];
-        match base.node.run(&self.acquire, &keys, &arguments).await? {
+        match base
+            .node
+            .run(&scripts::REDISSON_ACQUIRE, &keys, &arguments)
+            .await?
+        {
             Reply::Nil => {
                 if let Lease::Renewed { .. } = base.shared.lease {
                     base.granted(owner, now_ns(&base.env), None);
@@ -106,7 +106,10 @@ impl<E: Env> Member<E> {
         let base = &self.base;
         let keys = [&*base.key, &names::channel(&base.key)];
         let arguments = [UNLOCKED, &*base.lease_ms(), &base.holder(owner)];
-        let reply = base.node.run(&self.release, &keys, &arguments).await;
+        let reply = base
+            .node
+            .run(&scripts::REDISSON_RELEASE, &keys, &arguments)
+            .await;
         base.end_renewal(owner);
         reply?
             .integer()
