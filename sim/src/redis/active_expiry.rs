@@ -54,11 +54,10 @@ impl State {
     /// When the node has to be woken for the next cycle that finds something, if
     /// anybody would notice.
     pub(super) fn next_noticed_cycle_us(&self) -> Option<u64> {
-        self.next_cycle_us().filter(|_| {
-            self.db.effects.wanted
-                || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty())
-                || self.caches_in_use()
-        })
+        let noticed = self.db.effects.wanted
+            || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty())
+            || self.caches_in_use();
+        noticed.then(|| self.next_cycle_us()).flatten()
     }
 
     /// When the next cycle finds something.
