@@ -69,7 +69,8 @@ Examples:
   locklab serve --nodes 5                       five fake Redis nodes for other programs
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
-violation that nobody predicted; 3 inconclusive; 70 a bug in Locklab.";
+violation that nobody predicted; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.
+A sweep has no predictions: it ends with 0 when it is complete.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Exit;
 use super::say::{self, print_json};
 use crate::check::Property;
+use crate::confirm;
 use crate::fault::{KINDS, POINTS};
 use crate::locks::CATALOGUE;
 use crate::scenario::{self, SHIPPED};
@@ -91,7 +92,9 @@ fn scenarios() -> anyhow::Result<(String, Value)> {
     for (name, _) in SHIPPED {
         let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
         let claim = scenario.claim.as_deref().unwrap_or("");
-        text += &format!("{name:<width$}  {claim:<4}  {}\n", scenario.title);
+        let on_redis = confirm::can_run(&scenario);
+        let mark = if on_redis { '*' } else { ' ' };
+        text += &format!("{name:<width$}  {claim:<4} {mark} {}\n", scenario.title);
         data.push(json!({
             "name": name,
             "claim": scenario.claim,
@@ -99,7 +102,9 @@ fn scenarios() -> anyhow::Result<(String, Value)> {
             "source": scenario.source,
             "about": scenario.about,
             "expect": scenario.expect,
+            "on_redis": on_redis,
         }));
     }
+    text += "\n* also on real Redis: locklab run NAME --on redis\n";
     Ok((text, json!(data)))
 }

@@ -29,13 +29,13 @@ const EXAMPLES: &str = "\
 Examples:
   locklab matrix
   locklab matrix --lock set-nx-px --lock redlock --seeds 1000
-  locklab matrix --lock redlock --problem crash      one cell, with the run that shows it
+  locklab matrix --lock redisson --problem outlives  cells, each with a run that shows it
 
 A lock's name stands for all its forms; a form is called as the table calls it:
   locklab matrix --lock 'set-nx-px (release del)'
 
 Exit codes: 0 every cell as predicted; 2 some cell differs; 3 some cell is inconclusive;
-1 usage; 70 a bug in Locklab.";
+1 usage; 70 a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -97,9 +97,9 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     let table = as_table(options.seeds, &problems, &rows, &results);
     tell!("{}\n", style(&table.title).for_stderr().bold());
     tell!("{}", table.plain());
-    let single = results.len() == 1;
+    let asked_for_some = !options.locks.is_empty() && !options.problems.is_empty();
     for (place, result) in places.iter().zip(&results) {
-        if single || !matches!(result.judgement, None | Some(Judgement::AsPredicted)) {
+        if asked_for_some || !matches!(result.judgement, None | Some(Judgement::AsPredicted)) {
             explain(place, result, &store)?;
         }
     }

@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab sweep kleppmann/k1
   locklab sweep kleppmann/k1 --vary fault.gc.duration_ms=0..3000/30 --seeds 500
-  locklab sweep kleppmann/k1 --set fault.gc.duration_ms.exponential=1 \\
+  locklab sweep kleppmann/k1 --set 'fault.gc.duration_ms={exponential=1}' \\
       --vary fault.gc.duration_ms.exponential=250..5000/19
   locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del,watch-del
 
@@ -52,7 +52,8 @@ pub(super) struct Options {
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Properties to chart; by default Bd and R
+    /// Properties to chart; by default what the scenario is about: lease and resource, or
+    /// else its headline
     #[arg(long, value_name = "PROPERTY", value_delimiter = ',', hide_possible_values = true,
           value_parser = property_parser())]
     property: Vec<Property>,
@@ -110,7 +111,7 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         cells: finished,
     };
     show(options, &sweep, &base);
-    conclude(options, &store, &plan.id(), &sweep)?;
+    conclude(options, &store, &plan.id(), &sweep, &base)?;
     if !complete {
         let (done, all) = (sweep.cells.len(), jobs.len());
         tell!("  interrupted after {done} of {all} cells; the same command does the rest");
@@ -231,7 +232,8 @@ fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
 /// A line for each cell: its parameters, and the headline's rate. Then a line to paste,
 /// which shows the violation that comes soonest.
 fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
-    let headline = base.headline();
+    let headline = options.property.first().copied();
+    let headline = headline.unwrap_or_else(|| base.headline());
     let runs = thousands(sweep.seeds);
     match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
         true => tell!("  loss rates, {runs} runs in each cell"),
@@ -265,15 +267,30 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     }
 }
 
+/// The properties to draw; none leaves it to the chart.
+fn charted(options: &Options, base: &Scenario) -> Vec<Property> {
+    match (&options.property[..], base.headline()) {
+        ([], Property::Lease | Property::Resource) => Vec::new(),
+        ([], headline) => vec![headline],
+        (asked, _) => asked.to_vec(),
+    }
+}
+
 /// Writes the results and the chart.
-fn conclude(options: &Options, store: &Store, id: &str, sweep: &Sweep) -> anyhow::Result<()> {
+fn conclude(
+    options: &Options,
+    store: &Store,
+    id: &str,
+    sweep: &Sweep,
+    base: &Scenario,
+) -> anyhow::Result<()> {
     let data = store.write(
         &format!("sweep-{id}.json"),
         &serde_json::to_vec_pretty(sweep)?,
     )?;
     tell!("  results  {}", data.display());
     let chart_options = ChartOptions {
-        properties: options.property.clone(),
+        properties: charted(options, base),
         reference: None,
         rate_axis: if options.fit {
             RateAxis::Fitted

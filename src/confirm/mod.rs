@@ -14,7 +14,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::fault::Schedule;
+use crate::fault::{self, Schedule};
 use crate::history::History;
 use crate::scenario::Scenario;
 
@@ -77,6 +77,11 @@ impl Programs {
             redis_server: redis_server.into(),
         })
     }
+}
+
+/// Whether real Redis can show a scenario: whether [`run`] would start it.
+pub fn can_run(scenario: &Scenario) -> bool {
+    limits::check(scenario, &fault::expand(&scenario.fault, 0)).is_ok()
 }
 
 /// Runs `scenario` on real Redis with the programs that [`Programs::find`] finds; see

@@ -238,7 +238,7 @@ impl Algorithm for Params {
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "consensus",
     summary: "ZooKeeper's recipe on a replicated, linearizable service (baseline)",
-    source: "ZooKeeper Recipes and Solutions, \"Locks\"; claims K18 and K19",
+    source: "ZooKeeper Recipes and Solutions, \"Locks\"; claim K18",
     parameters: &[
         (
             "session_ms",

@@ -110,6 +110,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the size of Lua's stack sets limits of some thousand.",
     ),
     (
+        "A client for which more than 64 MB of replies would be kept is cut off. A script's values may take 256 MB, and what it returns 64 MB.",
+        "In Redis only the machine's memory limits them. A wrong client must not take the machine down.",
+    ),
+    (
         "`cjson` has no settings, and there is no `redis.acl_check_cmd`.",
         "In Redis a setting outlives the script that made it, and so one script's result depends on which others ran.",
     ),

@@ -6,7 +6,7 @@ use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Closing;
 use crate::redis::table::Call;
 
-/// `DEBUG SLEEP seconds`, `DEBUG SET-ACTIVE-EXPIRE 0 | 1`.
+/// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1`.
 pub(in crate::redis) fn debug(call: &mut Call<'_>) -> Answer {
     let name = call.args[1].to_ascii_lowercase();
     match (name.as_slice(), &call.args[2..]) {
