@@ -9,6 +9,7 @@
 mod arrows;
 mod axis;
 mod bars;
+mod chatter;
 mod draw;
 mod faults;
 mod holds;

@@ -13,6 +13,7 @@ use super::{
     scene::Scene,
     shades,
 };
+use crate::stats::thousands;
 
 const WIDTH: f64 = 1200.0;
 /// From the left edge to the lines of life, and from their end to the right edge.
@@ -115,14 +116,23 @@ fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
         write(&violation.what, 14.0, palette::VIOLATION);
     }
     let window = scene.window;
+    let mut notes = Vec::new();
     if window.from_ns > 0 || window.to_ns < scene.end_ns {
-        let part = format!(
+        notes.push(format!(
             "From {} to {} of a run of {}",
             duration(window.from_ns),
             duration(window.to_ns),
             duration(scene.end_ns)
-        );
-        write(&part, 12.0, palette::MUTED);
+        ));
+    }
+    if scene.left_out > 0 {
+        notes.push(format!(
+            "Not drawn: {} heartbeats and the like among servers",
+            thousands(scene.left_out as u64)
+        ));
+    }
+    if !notes.is_empty() {
+        write(&notes.join(". "), 12.0, palette::MUTED);
     }
     y
 }

@@ -1,6 +1,7 @@
 //! All that one picture shows, taken from the history and put into its window.
 
 use super::{
+    chatter::is_chatter,
     faults::{FaultSpan, faults},
     holds::{Hold, Overlap, holds, overlaps},
     hosts::{Host, hosts},
@@ -28,6 +29,8 @@ pub(super) struct Scene<'a> {
     pub(super) messages: Vec<&'a Message>,
     pub(super) retries: Vec<Retry<'a>>,
     pub(super) retry_messages: Vec<&'a Message>,
+    /// How many messages of the window are not drawn.
+    pub(super) left_out: usize,
     pub(super) violation: Option<&'a Violation>,
 }
 
@@ -41,9 +44,11 @@ impl<'a> Scene<'a> {
         let mut faults = faults(history);
         faults.retain(|fault| meets(fault.from_ns, fault.until_ns));
         let retries = retries(history, window);
+        let hosts = hosts(history, window);
         let shown = history.messages.iter().filter(|m| window.shows(m));
-        let (retry_messages, messages) =
-            shown.partition(|message| retries.iter().any(|retry| retry.owns(message)));
+        let (chatter, shown): (Vec<_>, Vec<_>) = shown.partition(|m| is_chatter(m, &hosts));
+        let (retry_messages, messages) = (shown.into_iter())
+            .partition(|message| retries.iter().any(|retry| retry.owns(message)));
         let records = |wanted: fn(&Event) -> bool| {
             let within = history.records.iter().filter(|r| window.contains(r.at_ns));
             within.filter(|record| wanted(&record.event)).collect()
@@ -51,7 +56,7 @@ impl<'a> Scene<'a> {
         Some(Scene {
             window,
             end_ns: history.end_ns,
-            hosts: hosts(history, window),
+            hosts,
             overlaps: overlaps(&holds),
             holds,
             faults,
@@ -60,6 +65,7 @@ impl<'a> Scene<'a> {
             messages,
             retries,
             retry_messages,
+            left_out: chatter.len(),
             violation,
         })
     }

@@ -1,0 +1,77 @@
+//! What servers say to one another all the time: heartbeats, hellos, acknowledgements, and
+//! the answers to all of them. A picture with it shows nothing else.
+
+use super::hosts::{Host, Role};
+use crate::history::Message;
+
+/// Words of requests and answers that change nothing.
+const IDLE_WORDS: [&str; 11] = [
+    "PING", "PONG", "OK", "QUEUED", "INFO", "PUBLISH", "SELECT", "REPLCONF", "ACK", "CLIENT",
+    "SETNAME",
+];
+
+/// Whether a message between two servers is left out of the picture. What a client or the
+/// resource has a part in never is.
+pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
+    let is_server = |name: &str| {
+        let host = hosts.iter().find(|host| host.name == name);
+        host.is_some_and(|host| host.role == Role::Node)
+    };
+    is_idle(&message.label) && is_server(&message.from) && is_server(&message.to)
+}
+
+/// Whether nothing in the text asks for anything or tells of a change.
+fn is_idle(label: &str) -> bool {
+    let mut words = label.split(' ');
+    let is_command = |word: &&str| {
+        let is_name = |byte: u8| byte.is_ascii_uppercase();
+        word.len() > 1 && word.bytes().all(is_name)
+    };
+    match words.clone().find(is_command) {
+        // Answers: a number, a text.
+        None => true,
+        // Of Raft: without an entry, and its answer.
+        Some("APPEND") => words.skip(1).all(|word| word.parse::<u64>().is_ok()),
+        Some("YES" | "NO") => true,
+        // A message of a lock is passed on to replicas; only sentinels greet each other.
+        Some("PUBLISH") if !label.contains("__sentinel__") => false,
+        Some(_) => !words.any(|word| is_command(&word) && !IDLE_WORDS.contains(&word)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heartbeats_are_idle_and_what_changes_something_is_not() {
+        for idle in [
+            "PING",
+            "PONG 3",
+            "OK OK OK",
+            "3",
+            "PING PUBLISH __sentinel__:hello s1,6379,…",
+            "message __sentinel__:hello s2,6379,400b5…",
+            "OK PONG # Server redis_version:7.0.15 re…",
+            "REPLCONF ACK 3068",
+            "CLIENT SETNAME sentinel-a34060bd-cmd PIN…",
+            "APPEND 1 2 21 1 21",
+            "1 YES",
+        ] {
+            assert!(is_idle(idle), "{idle}");
+        }
+        for telling in [
+            "SET lock 5bda… NX PX 20000",
+            "PING SELECT 0 SET lock 5bda…",
+            "SLAVEOF n1r1 6379",
+            "MULTI SLAVEOF NO ONE",
+            "SENTINEL is-master-down-by-addr n1 6379",
+            "FULLRESYNC 8371… 0",
+            "PUBLISH redisson_lock__channel:lock 0",
+            "APPEND 1 2 3 1 3 1 OPEN 1000",
+            "VOTE 1 2 0 0",
+        ] {
+            assert!(!is_idle(telling), "{telling}");
+        }
+    }
+}
