@@ -129,9 +129,9 @@ enum Exit {
     AsPredicted = 0,
     /// Asked for something that cannot be done.
     Usage = 1,
-    /// A verdict differs from its prediction, or a violation was found.
+    /// A verdict differs from its prediction, or there is a violation that nobody predicted.
     Differs = 2,
-    /// Some run was inconclusive where a verdict was predicted.
+    /// No run could be judged where a verdict was predicted.
     Inconclusive = 3,
     /// A bug in Locklab (`EX_SOFTWARE` of sysexits.h).
     Bug = 70,

@@ -1,8 +1,8 @@
 //! The Redis client that the locks use: RESP2 over any byte stream.
 //!
-//! Deliberately small: one connection per node, one command at a time, and errors
-//! that say whether the command may have been executed; a subscription has its own. Where sentinels watch over a
-//! master, the client finds out from them which node that is.
+//! Deliberately small: one connection per node and one for each subscription, one command
+//! at a time, and errors that say whether the command may have been executed. Where
+//! sentinels watch over a master, the client finds out from them which node that is.
 
 mod client;
 mod connection;

@@ -147,6 +147,7 @@ fn impossible_faults() {
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read\"\nat_ms = 5"), @r#"scenarios/x.toml:22:1: a fault takes effect at one time: give only one of "at_ms", "after" and "between""#);
     assert_snapshot!(told("after = \"c1 read\"", "at_ms = 5\ndelay_ms = 5"), @r#"scenarios/x.toml:22:1: "delay_ms" goes with "after" alone"#);
     assert_snapshot!(told("after = \"c1 read\"", "every_ms = 100"), @r#"scenarios/x.toml:21:1: a fault with "every_ms" needs "until_ms", at which it stops"#);
+    assert_snapshot!(told_set("fault.a={ kind = \"kill\", on = \"n1\", every_ms = 1, until_ms = 31536000000 }"), @r#"--set fault.a={ kind = "kill", on = "n1", every_ms = 1, until_ms = 31536000000 }: a fault repeats 1000000 times at most; until 31536000000 ms that would be more"#);
     assert_snapshot!(told("after = \"c1 read\"", "every_ms = 0\nuntil_ms = 1000"), @"scenarios/x.toml:21:12: a fault repeats after 1 ms at the earliest");
     assert_snapshot!(told("after = \"c1 read\"", "between = [\"c1 wrote\", \"c1 read\"]"), @r#"scenarios/x.toml:21:1: in "between" the second point must come later in the round: "c1 read" is not after "c1 wrote""#);
     assert_snapshot!(told("after = \"c1 read\"", "between = [\"c1 read\", \"c2 wrote\"]"), @r#"scenarios/x.toml:21:1: "between" needs two points of one round of one client, not "c1 read" and "c2 wrote""#);

@@ -17,7 +17,8 @@
 //! client's own host.
 //!
 //! A fault is in effect from its beginning to its end, if it has one; a kill or a
-//! crash ends with the restart. The stretch starts afresh after each interruption, so
+//! crash ends with the restart. A failover by hand is over at once: what it takes, the
+//! bound has to cover, as with any other command. The stretch starts afresh after each interruption, so
 //! the bound must cover what a client has to wait for at the worst: the lease of a
 //! holder that died, the wait between two attempts, and the attempt. Clients that keep
 //! each other from the lock for ever (live-lock) violate this as much as a key that
@@ -253,7 +254,7 @@ impl<'h> Watch<'h> {
 
 /// Whether a fault of this kind can keep a client from a free lock.
 fn hinders(kind: &str) -> bool {
-    !matches!(kind, "clock-step" | "clock-rate")
+    !matches!(kind, "clock-step" | "clock-rate" | "failover")
 }
 
 #[cfg(test)]
@@ -273,6 +274,18 @@ mod tests {
             story = story.tries(at_ms, "c2").fails(at_ms + 10, "c2");
         }
         story
+    }
+
+    #[test]
+    fn a_failover_by_hand_is_no_excuse() {
+        let held = tries_on(story().holds(10, "c1"), 20, 20);
+        let failed_over = held.fault_begins(100, "s1", "failover");
+        let orphaned = failed_over.fault_begins(200, "c1", "kill");
+        tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
+            Deadlock,
+            (1_200, 2_030),
+            &["c2"],
+        );
     }
 
     #[test]

@@ -220,7 +220,6 @@ impl Story {
         )
     }
 
-    /// A fault of this kind, and of this name, takes effect.
     /// Adds an element to the set, and hears at once what came of it.
     pub(super) fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
         self.invokes(ms, client, Op::Add)
@@ -236,6 +235,7 @@ impl Story {
         self.tell(ms, client, Event::Members { members })
     }
 
+    /// A fault of this kind, and of this name, takes effect.
     pub(super) fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Begins)
     }

@@ -88,6 +88,9 @@ fn link(scenario: &Scenario, name: &str, link: &Link) -> Result<(), Problem> {
     }
 }
 
+/// More is a slip, and would fill the memory.
+const MOST_REPETITIONS: f64 = 1_000_000.0;
+
 fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(), Problem> {
     match placement {
         Placement::At(_) => Ok(()),
@@ -108,6 +111,14 @@ fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(
                 until_ms.is_finite() && *until_ms > 0.0,
                 &["fault", name, "until_ms"],
                 format!("a fault repeats until a time above 0, not until {until_ms}"),
+            )?;
+            require(
+                until_ms / longest_ms(every_ms) <= MOST_REPETITIONS,
+                &["fault", name, "every_ms"],
+                format!(
+                    "a fault repeats {MOST_REPETITIONS} times at most; until {until_ms} ms that \
+                     would be more"
+                ),
             )
         }
     }
