@@ -55,8 +55,6 @@ pub struct Setup {
     /// A process that is started again waits for so long, by the host's wall clock,
     /// before it serves anybody.
     pub restart_delay: Duration,
-    /// How many connections it takes at a time; `None`: any number.
-    pub maxclients: Option<u32>,
 }
 
 /// The clock of its host that a node goes by.
@@ -113,7 +111,6 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         disk: setup.disk,
         node: RefCell::new(node),
         clients: RefCell::default(),
-        maxclients: setup.maxclients,
         timer: Cell::default(),
         sooner: Notify::new(),
         exit: Notify::new(),
@@ -174,7 +171,6 @@ struct Server {
     disk: Rc<RefCell<Disk>>,
     node: RefCell<Node>,
     clients: RefCell<BTreeMap<ConnId, Client>>,
-    maxclients: Option<u32>,
     /// The wall-clock time, in microseconds, that the timer's task sleeps for, if
     /// there is one.
     timer: Cell<Option<u64>>,
@@ -199,12 +195,12 @@ struct Client {
 }
 
 impl Server {
-    /// Takes up a connection: somebody hears what comes on it.
+    /// Whether it has as many connections as it takes.
     fn is_full(&self) -> bool {
-        let count = self.clients.borrow().len();
-        self.maxclients.is_some_and(|most| count >= most as usize)
+        self.clients.borrow().len() >= self.node.borrow().max_clients()
     }
 
+    /// Takes up a connection: somebody hears what comes on it.
     fn begin(self: &Rc<Self>, conn: ConnId, stream: TcpStream) {
         let (reader, writer) = stream.into_split();
         let client = Client::new(writer);
@@ -328,8 +324,13 @@ impl Server {
                     }
                 }
             };
-            // A failure shows on the receiving side as well, which ends things.
             if writer.write_all(&bytes).await.is_err() {
+                // It shows on the receiving side as well, which ends things if it still
+                // listens.
+                let mut clients = self.clients.borrow_mut();
+                if clients.get(&conn).is_some_and(|client| client.closing) {
+                    clients.remove(&conn);
+                }
                 return;
             }
             if let Some(client) = self.clients.borrow_mut().get_mut(&conn) {

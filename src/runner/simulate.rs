@@ -139,6 +139,8 @@ fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world
     let spec = &scenario.node;
     let mut parameters = spec.persistence.parameters().to_vec();
     let min_replicas = spec.min_replicas_to_write.to_string();
+    let most_clients = spec.maxclients.map(|most| most.to_string());
+    parameters.extend((most_clients.as_deref()).map(|most| ("maxclients", most)));
     let master = name
         .split_once('r')
         .map(|(node, _)| format!("{node} {PORT}"));
@@ -166,7 +168,6 @@ fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world
             NodeClock::Monotonic => serve::Clock::Monotonic,
         },
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
-        maxclients: spec.maxclients,
         ..Setup::default()
     };
     let starts = Cell::new(0);

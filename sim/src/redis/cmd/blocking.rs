@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::{SYNTAX, integer};
 use crate::redis::blocking::{Blocked, On, block};
+use crate::redis::float;
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::table::{self, Call, Context};
 
@@ -245,10 +246,9 @@ fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Optio
 /// Returns when it is over; 0 seconds are for ever.
 fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
     const NOT_A_FLOAT: Error = Error::of("ERR timeout is not a float or out of range");
-    let seconds: f64 = std::str::from_utf8(timeout)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .filter(|seconds: &f64| !seconds.is_nan())
+    let seconds = float::prefix(timeout)
+        .filter(|(seconds, len)| *len == timeout.len() && !seconds.is_nan())
+        .map(|(seconds, _)| seconds)
         .ok_or(NOT_A_FLOAT)?;
     let ms = libm::ceil(seconds * 1000.0);
     // What does not fit is C's smallest number when it is converted.

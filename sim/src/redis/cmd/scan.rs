@@ -8,6 +8,7 @@ use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{SYNTAX, integer};
+use crate::redis::db::Overdue;
 use crate::redis::float;
 use crate::redis::glob;
 use crate::redis::reply::{Answer, Error, Reply};
@@ -25,21 +26,31 @@ pub(in crate::redis) fn keys(call: &mut Call<'_>) -> Answer {
 /// `RANDOMKEY`, drawn by the node's own generator.
 pub(in crate::redis) fn randomkey(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
+    let mut draws = 0;
     loop {
-        let keys = call.state.db.len();
+        let db = &call.state.db;
+        let keys = db.len();
         if keys == 0 {
             return Ok(Reply::Nil);
         }
+        // Where none goes, and all may be expired, the last that is drawn has to do.
+        draws += 1;
+        let is_last =
+            draws >= MOST_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
         let index = call.state.choose(keys);
         let drawn = call.state.db.nth(index).cloned();
         // One that is expired goes, and another is drawn.
         if let Some(key) = drawn
-            && call.state.db.get(&key, now_ms).is_some()
+            && (call.state.db.get(&key, now_ms).is_some() || is_last)
         {
             return Ok(Reply::Bulk(key));
         }
     }
 }
+
+/// `maxtries` of `dbRandomKey`. (There for a replica only: in 7.0.15 a paused master
+/// draws for ever.)
+const MOST_DRAWS: u32 = 100;
 
 /// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
 pub(in crate::redis) fn scan(call: &mut Call<'_>) -> Answer {
