@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::dispatch::{self, Processed};
 use super::persist::{self, DiskWrite, Files};
 use super::propagate::{self, Unit};
-use super::repl::{self, replica};
+use super::repl::{self, Handover, replica};
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
@@ -243,11 +243,18 @@ impl Node {
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
         let cycle_us = self.state.next_noticed_cycle_us();
         let repl_us = self.state.repl.next_wake_us();
+        let handover = self.state.repl.handover.as_ref();
+        let handover_us = handover.and_then(Handover::next_due_ms).map(at_tick);
         let write_us = self.state.next_write_us();
-        [pause_us, timeout_us, cycle_us, repl_us, write_us]
-            .into_iter()
-            .flatten()
-            .min()
+        let due = [
+            pause_us,
+            timeout_us,
+            cycle_us,
+            repl_us,
+            handover_us,
+            write_us,
+        ];
+        due.into_iter().flatten().min()
     }
 
     /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
@@ -281,6 +288,9 @@ impl Node {
         self.resume_all(wall_us);
         // SCRIPT KILL may have been among that.
         busy::end_if_over(&mut self.state, wall_us);
+        if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
+            repl::handover::go_on(&mut self.state, wall_us);
+        }
         self.resume_all(wall_us);
         if self.state.is_asleep(wall_us) {
             return;

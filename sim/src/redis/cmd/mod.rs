@@ -10,6 +10,7 @@ pub(super) mod debug;
 pub(super) mod del;
 pub(super) mod diagnostics;
 pub(super) mod expire;
+pub(super) mod failover;
 pub(super) mod function;
 pub(super) mod get;
 pub(super) mod getex;

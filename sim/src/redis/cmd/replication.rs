@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::blocking::integer_timeout;
 use super::integer;
 use crate::redis::blocking::{Blocked, On, block};
-use crate::redis::repl::{self, Role, master, replica};
+use crate::redis::repl::{self, Handover, Role, master, replica};
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Session;
 use crate::redis::state::State;
@@ -18,6 +18,9 @@ pub(in crate::redis) fn replicaof(call: &mut Call<'_>) -> Answer {
     let &[_, host, port] = call.args else {
         return Err(super::SYNTAX);
     };
+    if call.state.repl.handover.is_some() {
+        return Err(Error::of("ERR REPLICAOF not allowed while failing over."));
+    }
     if host.eq_ignore_ascii_case(b"no") && port.eq_ignore_ascii_case(b"one") {
         repl::promote(call.state);
         return Ok(Reply::OK);
@@ -73,11 +76,20 @@ pub(in crate::redis) fn replconf(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `PSYNC replicationid offset`.
+/// `PSYNC replicationid offset [FAILOVER]`: with FAILOVER the master of this replica asks
+/// it to be the master.
 pub(in crate::redis) fn psync(call: &mut Call<'_>) -> Answer {
     let up = |link: &repl::Link| link.is_up();
     if call.state.repl.replicas.contains_key(&call.client) {
         return Ok(Reply::NONE);
+    }
+    if let [_, id, _, word, ..] = call.args
+        && word.eq_ignore_ascii_case(b"failover")
+    {
+        take_over(call.state, id)?;
+    }
+    if call.state.repl.handover.is_some() {
+        return Err(Error::of("NOMASTERLINK Can't SYNC while failing over"));
     }
     if !call.state.repl.link().is_none_or(up) {
         return Err(Error::of(
@@ -88,6 +100,18 @@ pub(in crate::redis) fn psync(call: &mut Call<'_>) -> Answer {
     let offset = integer(call.args[2])?;
     master::psync(call.state, call.client, &id, offset, call.wall_us);
     Ok(Reply::NONE)
+}
+
+/// The master asks this replica to be the master.
+fn take_over(state: &mut State, id: &[u8]) -> Result<(), Error> {
+    if state.repl.link().is_none() {
+        return Err(Error::of("ERR PSYNC FAILOVER can't be sent to a master."));
+    }
+    if !id.eq_ignore_ascii_case(state.repl.id.as_bytes()) {
+        return Err(Error::of("ERR PSYNC FAILOVER replid must match my replid."));
+    }
+    repl::promote(state);
+    Ok(())
 }
 
 /// `WAIT numreplicas timeout`: how many replicas have all that this client wrote, as
@@ -173,7 +197,7 @@ pub(in crate::redis) fn info(state: &State, wall_us: u64) -> String {
             line("slave_read_repl_offset", repl.offset.to_string());
             line("slave_repl_offset", repl.offset.to_string());
             if !link.is_up() {
-                let since = seconds_since(link.down_since_us);
+                let since = link.down_since_us.map_or("-1".into(), seconds_since);
                 line("master_link_down_since_seconds", since);
             }
             line("slave_priority", state.config.shown("replica-priority"));
@@ -207,7 +231,9 @@ pub(in crate::redis) fn info(state: &State, wall_us: u64) -> String {
     let backlog = repl.backlog.as_ref();
     let first = backlog.map_or(0, |backlog| backlog.first());
     let len = backlog.map_or(0, |backlog| backlog.len());
-    line("master_failover_state", "no-failover".into());
+    let handover = repl.handover.as_ref();
+    let failover = handover.map_or("no-failover", Handover::state_name);
+    line("master_failover_state", failover.into());
     line("master_replid", repl.id.clone());
     line("master_replid2", former);
     line("master_repl_offset", repl.offset.to_string());

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::backlog::Backlog;
-use super::{feed, new_id};
+use super::{Handover, feed, new_id};
 use crate::redis::blocking;
 use crate::redis::propagate::{Op, Target};
 use crate::redis::rdb;
@@ -158,7 +158,8 @@ pub(in crate::redis) fn count_good(state: &State, wall_us: u64) -> u64 {
 
 /// Asks the replicas how far they are, if somebody waits for that.
 pub(in crate::redis) fn ask_for_acks(state: &mut State) {
-    if std::mem::take(&mut state.repl.acks_wanted) {
+    // The question would make the stream longer.
+    if state.paused().is_none() && std::mem::take(&mut state.repl.acks_wanted) {
         say(state, &[b"REPLCONF", b"GETACK", b"*"]);
     }
 }
@@ -178,7 +179,11 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
         state.kill(id);
     }
     let period_us = state.config.ping_period_s() * 1_000_000;
-    if wall_us.saturating_sub(state.repl.pinged_us) >= period_us && !state.repl.replicas.is_empty()
+    let handover = state.repl.handover.as_ref();
+    let stands_still = handover.is_some_and(Handover::has_deadline);
+    if wall_us.saturating_sub(state.repl.pinged_us) >= period_us
+        && !state.repl.replicas.is_empty()
+        && !stands_still
     {
         state.repl.pinged_us = wall_us;
         say(state, &[b"PING"]);

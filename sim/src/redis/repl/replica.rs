@@ -1,7 +1,7 @@
 //! The side that follows: the handshake, the snapshot, the stream, the way back to a
 //! master that was lost.
 
-use super::{Role, master, pass_on};
+use super::{Handover, Role, handover, master, pass_on};
 use crate::redis::persist;
 use crate::redis::propagate;
 use crate::redis::rdb;
@@ -17,8 +17,8 @@ pub(in crate::redis) struct Link {
     pub(in crate::redis) state: LinkState,
     /// When anything was last heard of it, in wall-clock microseconds.
     pub(in crate::redis) heard_us: u64,
-    /// Since when there is no stream.
-    pub(in crate::redis) down_since_us: u64,
+    /// Since when there is no stream; none if there has been none yet.
+    pub(in crate::redis) down_since_us: Option<u64>,
 }
 
 /// How far the link is. A number is the connection's.
@@ -51,7 +51,7 @@ impl Link {
             port,
             state: LinkState::Due { from_us: 0 },
             heard_us: now_us,
-            down_since_us: now_us,
+            down_since_us: None,
         }
     }
 
@@ -195,14 +195,20 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
                 true => (state.repl.id.clone(), state.repl.offset as i64 + 1),
                 false => ("?".to_owned(), -1),
             };
-            ask(
-                state,
-                conn,
-                Step::Psync,
-                &[&["PSYNC", &id, &offset.to_string()]],
-            );
+            let offset = offset.to_string();
+            let handover = state.repl.handover.as_ref();
+            match handover.is_some_and(Handover::is_asking) {
+                true => ask(
+                    state,
+                    conn,
+                    Step::Psync,
+                    &[&["PSYNC", &id, &offset, "FAILOVER"]],
+                ),
+                false => ask(state, conn, Step::Psync, &[&["PSYNC", &id, &offset]]),
+            }
         }
         (Step::Psync, ["+FULLRESYNC", id, offset]) => {
+            handover::succeed(state);
             if let Ok(offset) = offset.parse() {
                 state.repl.id = (*id).to_owned();
                 state.repl.offset = offset;
@@ -213,6 +219,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             }
         }
         (Step::Psync, ["+CONTINUE", rest @ ..]) => {
+            handover::succeed(state);
             if let [id] = rest
                 && *id != state.repl.id
             {
@@ -226,6 +233,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             }
             begin_stream(state, conn);
         }
+        (Step::Psync, _) if state.repl.handover.is_some() => handover::abort(state),
         // An error: tries again.
         _ => state.kill(conn),
     }
@@ -339,7 +347,7 @@ pub(super) fn lost(state: &mut State, conn: u64) {
     let from_us = match link.state {
         // At once: the master may still have what is missing.
         LinkState::Stream(_) => {
-            link.down_since_us = seen_us;
+            link.down_since_us = Some(seen_us);
             0
         }
         _ => next_cron_us,
