@@ -20,7 +20,7 @@ pub(in crate::redis) fn failover(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::OK);
     }
     let order = Order::read(&call.args[1..])?;
-    order.check(call.state)?;
+    let target = order.check(call.state)?;
     let then = match order.force {
         true => AtDeadline::Force,
         false => AtDeadline::GiveUp,
@@ -30,7 +30,6 @@ pub(in crate::redis) fn failover(call: &mut Call<'_>) -> Answer {
         at_ms: now_ms.saturating_add(timeout_ms),
         then,
     });
-    let target = order.target.map(|(host, port)| (host, port as u16));
     call.state.repl.handover = Some(Handover::new(target, deadline));
     Ok(Reply::OK)
 }
@@ -72,8 +71,8 @@ impl Order {
         Ok(order)
     }
 
-    /// Whether this can be done here and now.
-    fn check(&self, state: &State) -> Result<(), Error> {
+    /// Whether this can be done here and now, and to whom the role goes if that was said.
+    fn check(&self, state: &State) -> Result<Option<(String, u16)>, Error> {
         if state.repl.handover.is_some() {
             return Err(Error::of("ERR FAILOVER already in progress."));
         }
@@ -91,17 +90,15 @@ impl Order {
             ));
         }
         let Some((host, port)) = &self.target else {
-            return Ok(());
+            return Ok(None);
         };
-        let port = u16::try_from(*port).ok();
-        let found = port.and_then(|port| find_replica(state, host, port));
-        let Some(replica) = found.and_then(|id| state.repl.replicas.get(&id)) else {
-            return Err(Error::of(
-                "ERR FAILOVER target HOST and PORT is not a replica.",
-            ));
-        };
-        match replica.is_online() {
-            true => Ok(()),
+        const NOT_A_REPLICA: Error =
+            Error::of("ERR FAILOVER target HOST and PORT is not a replica.");
+        let port = u16::try_from(*port).map_err(|_| NOT_A_REPLICA)?;
+        let found = find_replica(state, host, port);
+        let found = found.and_then(|id| state.repl.replicas.get(&id));
+        match found.ok_or(NOT_A_REPLICA)?.is_online() {
+            true => Ok(Some((host.clone(), port))),
             false => Err(Error::of("ERR FAILOVER target replica is not online.")),
         }
     }

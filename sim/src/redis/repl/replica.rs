@@ -17,7 +17,7 @@ pub(in crate::redis) struct Link {
     pub(in crate::redis) state: LinkState,
     /// When anything was last heard of it, in wall-clock microseconds.
     pub(in crate::redis) heard_us: u64,
-    /// Since when there is no stream; none if there has been none yet.
+    /// Since when there is no stream; none while there is one, or if there was none yet.
     pub(in crate::redis) down_since_us: Option<u64>,
 }
 
@@ -287,7 +287,10 @@ fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
 
 fn begin_stream(state: &mut State, conn: u64) {
     state.repl.history = true;
-    set(state, LinkState::Stream(conn));
+    if let Some(link) = state.repl.link_mut() {
+        link.state = LinkState::Stream(conn);
+        link.down_since_us = None;
+    }
     let session = state.client(conn);
     session.peer = Peer::Master;
     session.replies = Replies::Off;
@@ -314,8 +317,8 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
     let timeout_us = state.config.repl_timeout_s() * 1_000_000;
     if wall_us.saturating_sub(link.heard_us) > timeout_us && link.conn().is_some() {
         let (host, port) = (link.host.clone(), link.port);
-        let down_since_us = link.down_since_us;
         hang_up(state);
+        let down_since_us = state.repl.link().and_then(|link| link.down_since_us);
         let link = Link {
             down_since_us,
             ..Link::new(host, port, wall_us)
