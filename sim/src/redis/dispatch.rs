@@ -62,9 +62,9 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         }
     }
     state.current = None;
-    let offset = state.repl.offset;
+    let written = state.written();
     let session = state.client(client);
-    session.written_offset = offset;
+    session.written = written;
     if session.blocked.is_none() {
         session.request_is_over();
     }

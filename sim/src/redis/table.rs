@@ -3,7 +3,7 @@
 use super::changes::Class;
 use super::cmd::{
     auth, blocking, client, config, connection, debug, del, expire, failover, function, get, incr,
-    keys, multi, pubsub, replication, script, server, set, tracking,
+    keys, multi, pubsub, replication, script, server, set, tracking, wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -342,7 +342,8 @@ pub(super) static COMMANDS: &[Command] = &[
     command("unlink", -2, &[Write, Fast], ALL, del::del),
     command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
-    command("wait", 3, &[NoScript], NONE, replication::wait),
+    command("wait", 3, &[NoScript], NONE, wait::wait),
+    command("waitaof", 4, &[NoScript], NONE, wait::waitaof),
     command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
     command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
     command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),

@@ -31,6 +31,7 @@ pub(super) mod set;
 pub(super) mod sets;
 pub(super) mod strings;
 pub(super) mod tracking;
+pub(super) mod wait;
 pub(super) mod zset_range;
 pub(super) mod zsets;
 

@@ -1,17 +1,15 @@
-//! REPLICAOF, REPLCONF, PSYNC, ROLE, WAIT, and INFO about all of it.
+//! REPLICAOF, REPLCONF, PSYNC, ROLE, and INFO about all of it.
 
 use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-use super::blocking::integer_timeout;
-use super::integer;
-use crate::redis::blocking::{Blocked, On, block};
+use super::{integer, not_negative};
 use crate::redis::repl::{self, Handover, Role, master, replica};
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Session;
 use crate::redis::state::State;
-use crate::redis::table::{Call, Context};
+use crate::redis::table::Call;
 
 /// `REPLICAOF host port`, `REPLICAOF NO ONE`, and by the older name `SLAVEOF host port`.
 pub(in crate::redis) fn replicaof(call: &mut Call<'_>) -> Answer {
@@ -58,8 +56,15 @@ pub(in crate::redis) fn replconf(call: &mut Call<'_>) -> Answer {
             b"ip-address" => call.session().announced_ip = Bytes::copy_from_slice(value),
             b"capa" | b"version" | b"rdb-only" | b"rdb-filter-only" => {}
             b"ack" => {
-                if let Some(offset) = integer(value).ok().and_then(|n| u64::try_from(n).ok()) {
-                    master::acknowledge(call.state, call.client, offset, call.wall_us);
+                if let Ok(offset) = not_negative(value) {
+                    let durable = match call.args.get(3..5) {
+                        Some([word, durable]) if word.eq_ignore_ascii_case(b"fack") => {
+                            not_negative(durable).ok()
+                        }
+                        _ => None,
+                    };
+                    let (state, wall_us) = (&mut *call.state, call.wall_us);
+                    master::acknowledge(state, call.client, offset, durable, wall_us);
                 }
                 return Ok(Reply::NONE);
             }
@@ -112,30 +117,6 @@ fn take_over(state: &mut State, id: &[u8]) -> Result<(), Error> {
     }
     repl::promote(state);
     Ok(())
-}
-
-/// `WAIT numreplicas timeout`: how many replicas have all that this client wrote, as
-/// soon as they are enough, or when time is over.
-pub(in crate::redis) fn wait(call: &mut Call<'_>) -> Answer {
-    if call.state.repl.link().is_some() {
-        return Err(Error::of(
-            "ERR WAIT cannot be used with replica instances. Please also note that since Redis \
-             4.0 if a replica is configured to be writable (which is not the default) writes to \
-             replicas are just local and are not propagated.",
-        ));
-    }
-    let timeout_ms = integer_timeout(call.args[2])?;
-    let replicas = integer(call.args[1])?;
-    let offset = call.session().written_offset;
-    let acked = master::count_acked(call.state, offset);
-    if acked >= replicas || call.context != Context::Direct {
-        return Ok(Reply::Integer(acked));
-    }
-    call.state.repl.acks_wanted = true;
-    let until_ms = (timeout_ms > 0).then(|| call.now_ms().saturating_add(timeout_ms));
-    let on = On::Replicas { replicas, offset };
-    block(call.state, call.client, Blocked { on, until_ms });
-    Ok(Reply::NONE)
 }
 
 /// `ROLE`.

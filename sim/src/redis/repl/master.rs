@@ -15,6 +15,8 @@ pub(in crate::redis) struct Replica {
     state: ReplicaState,
     /// How far it said that it is.
     pub(in crate::redis) acked: u64,
+    /// How far it said that its append-only file is durable.
+    durable: u64,
     /// When it said so, in wall-clock microseconds.
     pub(in crate::redis) acked_us: u64,
 }
@@ -58,6 +60,7 @@ pub(in crate::redis) fn psync(state: &mut State, client: u64, id: &str, offset: 
     let mut replica = Replica {
         state: ReplicaState::Online,
         acked: 0,
+        durable: 0,
         acked_us: wall_us,
     };
     if let Some(missing) = missing {
@@ -132,12 +135,19 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
     }
 }
 
-/// `REPLCONF ACK offset`.
-pub(in crate::redis) fn acknowledge(state: &mut State, client: u64, offset: u64, wall_us: u64) {
+/// `REPLCONF ACK offset FACK durable`.
+pub(in crate::redis) fn acknowledge(
+    state: &mut State,
+    client: u64,
+    offset: u64,
+    durable: Option<u64>,
+    wall_us: u64,
+) {
     if let Some(replica) = state.repl.replicas.get_mut(&client) {
         replica.acked = replica.acked.max(offset);
+        replica.durable = replica.durable.max(durable.unwrap_or(0));
         replica.acked_us = wall_us;
-        blocking::serve_replica_waiters(state);
+        blocking::serve_ack_waiters(state);
     }
 }
 
@@ -145,6 +155,13 @@ pub(in crate::redis) fn acknowledge(state: &mut State, client: u64, offset: u64,
 pub(in crate::redis) fn count_acked(state: &State, offset: u64) -> i64 {
     let replicas = state.repl.replicas.values();
     let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
+    reached.count() as i64
+}
+
+/// How many replicas have said that this much of the stream is durable.
+pub(in crate::redis) fn count_durable(state: &State, offset: u64) -> i64 {
+    let replicas = state.repl.replicas.values();
+    let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
     reached.count() as i64
 }
 

@@ -302,11 +302,18 @@ pub(in crate::redis) fn applied(state: &mut State, bytes: &[u8]) {
     pass_on(state, bytes);
 }
 
-/// Tells the master how far this replica is.
+/// Tells the master how far this replica is, and as of 7.2 its append-only file if it has
+/// one.
 pub(in crate::redis) fn acknowledge(state: &mut State) {
     if let Some(LinkState::Stream(conn)) = state.repl.link().map(|link| link.state) {
         let offset = state.repl.offset.to_string();
-        say(state, conn, &["REPLCONF", "ACK", &offset]);
+        match state.durable().map(|durable| durable.offset.to_string()) {
+            None => say(state, conn, &["REPLCONF", "ACK", &offset]),
+            Some(durable) => {
+                let words = ["REPLCONF", "ACK", &offset, "FACK", &durable];
+                say(state, conn, &words);
+            }
+        }
     }
 }
 
