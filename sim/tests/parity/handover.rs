@@ -90,11 +90,19 @@ fn waits_and_is_called_off(pair: &mut impl Pair, told: &mut Told) {
     told.ask(pair, "and all is as before");
 }
 
-/// How many clients wait, of all that INFO says of clients.
+/// How many clients wait, of all that INFO says of clients; and for what, of all that CLIENT
+/// LIST says.
 fn note_blocked(pair: &mut impl Pair, told: &mut Told) {
     let info = pair.say(0, "INFO clients");
     let blocked = info.lines().filter(|line| line.starts_with("blocked"));
     told.note("so many wait", blocked.map(str::to_owned).collect());
+    let list = pair.say(0, "CLIENT LIST TYPE normal");
+    let blocked = list.lines().filter(|line| line.contains(" flags=b "));
+    let command = |line: &str| {
+        let command = line.split(' ').find(|word| word.starts_with("cmd="));
+        command.unwrap_or_default().to_owned()
+    };
+    told.note("and for this", blocked.map(command).collect());
 }
 
 fn runs_out_of_time(pair: &mut impl Pair, told: &mut Told) {

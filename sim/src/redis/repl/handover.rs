@@ -4,8 +4,11 @@
 //! follows that replica, and its first PSYNC says FAILOVER: the replica is a master from
 //! there on, and the stream goes on without a snapshot. Nothing is lost, unless FORCE was
 //! given and the time was over before the replica had everything.
+//!
+//! As in 7.0 the replica does not remember who asked: if its answer is lost with the link, it
+//! refuses when it is asked again, the old master gives up, and both are masters.
 
-use super::{Role, follow, promote};
+use super::{follow, promote};
 use crate::redis::session::Session;
 use crate::redis::state::State;
 
@@ -148,7 +151,6 @@ fn demote(state: &mut State, to: Option<(String, u16)>) {
         handover.target = Some((host.clone(), port));
     }
     follow(state, host, port);
-    debug_assert!(matches!(state.repl.role, Role::Replica(_)));
 }
 
 /// `clearFailoverState`: those who wanted to write go on.

@@ -196,16 +196,12 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
                 false => ("?".to_owned(), -1),
             };
             let offset = offset.to_string();
+            let mut words = vec!["PSYNC", &id, &offset];
             let handover = state.repl.handover.as_ref();
-            match handover.is_some_and(Handover::is_asking) {
-                true => ask(
-                    state,
-                    conn,
-                    Step::Psync,
-                    &[&["PSYNC", &id, &offset, "FAILOVER"]],
-                ),
-                false => ask(state, conn, Step::Psync, &[&["PSYNC", &id, &offset]]),
+            if handover.is_some_and(Handover::is_asking) {
+                words.push("FAILOVER");
             }
+            ask(state, conn, Step::Psync, &[&words]);
         }
         (Step::Psync, ["+FULLRESYNC", id, offset]) => {
             handover::succeed(state);
