@@ -21,6 +21,7 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     runs_out_of_time(pair, &mut told);
     is_forced_and_called_off(pair, &mut told);
     succeeds(pair, &mut told);
+    is_rejected(pair, &mut told);
     told.steps
 }
 
@@ -167,6 +168,24 @@ fn succeeds(pair: &mut impl Pair, told: &mut Told) {
     pair.until(1, "master_link_status:up");
     told.ask(pair, "and back");
     told.say(pair, "nothing was lost", &[(0, "GET k"), (1, "GET k")]);
+}
+
+/// The replica is a master before it is asked to be one.
+fn is_rejected(pair: &mut impl Pair, told: &mut Told) {
+    leave_behind(pair, 1, "1");
+    pair.tell(1, "REPLICAOF NO ONE");
+    let port = pair.port(1);
+    pair.say(
+        0,
+        &format!("FAILOVER TO 127.0.0.1 {port} FORCE TIMEOUT 100"),
+    );
+    pair.tell(0, "SET k 50");
+    pair.until(0, "master_failover_state:failover-in-progress");
+    pair.until(0, "master_failover_state:no-failover");
+    told.note("the client goes on", vec![pair.until_heard(0)]);
+    told.ask(pair, "and there are two masters");
+    let both = [(0, "GET k"), (1, "GET k")];
+    told.say(pair, "with two histories", &both);
 }
 
 #[test]
