@@ -234,7 +234,8 @@ fn impossible_failovers() {
     };
     let one = "topology={ nodes = 5, replicas = 1, clients = 2 }";
     assert_snapshot!(told("n1r1", &[one]), @"nothing wrong");
-    assert_snapshot!(told("n1", &[one]), @r#""n1" cannot be asked for a failover: name a sentinel ("s1"), or the replica that is to be the master ("n1r1")"#);
+    assert_snapshot!(told("n1", &[one]), @"nothing wrong");
+    assert_snapshot!(told("c1", &[one]), @r#""c1" cannot be asked for a failover: name a sentinel ("s1"), a master ("n1"), or the replica that is to be the master ("n1r1")"#);
     assert_snapshot!(told("n1", &[]), @r#"a failover needs a replica to promote, and "topology.replicas" is 0"#);
     assert_snapshot!(told("s1", &[one]), @r#"unknown host "s1"; the hosts are "c1" to "c2", "n1" to "n5", their replicas ("n1r1") and "resource""#);
     assert_snapshot!(told_set("fault.a={ kind = \"failover\", on = \"n1r1\", at_ms = 0, duration_ms = 1 }"), @r#"--set fault.a={ kind = "failover", on = "n1r1", at_ms = 0, duration_ms = 1 }: a fault of kind "failover" takes no "duration_ms""#);

@@ -45,10 +45,10 @@ impl Machine {
         self.carry_out(effects, now_ms)
     }
 
-    fn wake(&mut self, now_ms: u64) {
+    fn wake(&mut self, now_ms: u64) -> String {
         let mut effects = Vec::new();
         self.node.wake(now_ms * 1000, &mut effects);
-        self.carry_out(effects, now_ms);
+        self.carry_out(effects, now_ms)
     }
 
     fn carry_out(&mut self, effects: Vec<Effect>, now_ms: u64) -> String {
@@ -293,4 +293,112 @@ fn what_a_script_did_that_had_not_ended_is_on_no_disk() {
         machine.restart(21_000);
         assert_eq!(machine.say(21_000, "GET k"), NIL);
     }
+}
+
+/// WAITAOF's reply without replicas.
+const DURABLE: &str = "*2\r\n:1\r\n:0\r\n";
+const NOT_DURABLE: &str = "*2\r\n:0\r\n:0\r\n";
+const NO_FILE: &str =
+    "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n";
+
+#[test]
+fn waitaof_waits_until_what_was_written_survives() {
+    let mut machine = Machine::start(EVERY_SECOND, 9_500);
+    machine.say(10_000, "SET before v");
+    machine.say(10_100, "SET k v");
+    assert_eq!(machine.say(10_101, "WAITAOF 1 0 0\r\nPING"), "");
+    assert_eq!(machine.node.next_wake_us(), Some(11_000_000));
+    assert_eq!(machine.wake(11_000), format!("{DURABLE}+PONG\r\n"));
+    machine.disk.lose_power(11_001 * 1_000_000);
+    machine.restart(12_000);
+    assert_eq!(machine.say(12_000, "GET k"), "$1\r\nv\r\n");
+    // Who wrote nothing waits for nothing.
+    assert_eq!(machine.say(12_000, "WAITAOF 1 0 0"), DURABLE);
+}
+
+#[test]
+fn waitaof_answers_at_once_if_every_write_is_synced() {
+    let mut machine = Machine::start(ALWAYS, 9_500);
+    assert_eq!(machine.say(10_000, "SET k v"), "+OK\r\n");
+    assert_eq!(machine.say(10_000, "WAITAOF 1 0 0"), DURABLE);
+    // Also within one turn of the server, at whose end it syncs.
+    let replies = machine.say(10_001, "SET k w\r\nWAITAOF 1 0 0\r\nGET k");
+    assert_eq!(replies, format!("+OK\r\n{DURABLE}$1\r\nw\r\n"));
+    let replies = machine.say(
+        10_002,
+        "SET k x\r\nWAITAOF 1 0 0\r\nSET k y\r\nWAITAOF 1 0 0",
+    );
+    assert_eq!(replies, format!("+OK\r\n{DURABLE}+OK\r\n{DURABLE}"));
+}
+
+#[test]
+fn waitaof_gives_up_when_its_time_is_over() {
+    for parameters in [EVERY_SECOND, KERNEL] {
+        let mut machine = Machine::start(parameters, 9_500);
+        machine.say(10_000, "SET before v");
+        machine.say(10_100, "SET k v");
+        assert_eq!(machine.say(10_101, "WAITAOF 1 0 300"), "");
+        assert_eq!(machine.wake(10_500), NOT_DURABLE);
+    }
+    // The kernel writes some time, and tells nobody.
+    let mut machine = Machine::start(KERNEL, 9_500);
+    machine.say(10_000, "SET k v");
+    assert_eq!(machine.say(10_000, "WAITAOF 1 0 60000"), "");
+    assert_eq!(machine.wake(60_000), "");
+    assert_eq!(machine.wake(70_100), NOT_DURABLE);
+}
+
+#[test]
+fn waitaof_does_not_wait_for_what_others_wrote() {
+    let mut machine = Machine::start(EVERY_SECOND, 9_500);
+    machine.say(10_000, "SET k v");
+    let other = machine.node.accept();
+    let (mut effects, request) = (Vec::new(), b"SET k w\r\n");
+    machine
+        .node
+        .receive(other, request, 10_100_000, &mut effects);
+    machine.carry_out(effects, 10_100);
+    assert_eq!(machine.say(10_200, "WAITAOF 1 0 0"), DURABLE);
+}
+
+#[test]
+fn waitaof_waits_only_where_it_can() {
+    let mut machine = Machine::start(&[], 9_500);
+    let refused = |machine: &mut Machine, line: &str, error: &str| {
+        assert_eq!(machine.say(10_000, line), format!("-ERR {error}\r\n"));
+    };
+    let not_an_integer = "value is not an integer or out of range";
+    refused(&mut machine, "WAITAOF x 0 0", not_an_integer);
+    let not_one = "value is out of range, value must between 0 and 1";
+    for local in ["2", "-1"] {
+        refused(&mut machine, &format!("WAITAOF {local} x x"), not_one);
+    }
+    let negative = "value is out of range, must be positive";
+    for replicas in ["-1", "x"] {
+        refused(&mut machine, &format!("WAITAOF 1 {replicas} x"), negative);
+    }
+    let no_time = "timeout is not an integer or out of range";
+    refused(&mut machine, "WAITAOF 1 0 x", no_time);
+    refused(&mut machine, "WAITAOF 1 0 -1", "timeout is negative");
+    let in_script = "EVAL \"return redis.call('WAITAOF', 0, 0, 0)\" 0";
+    let text = machine.say(10_000, in_script);
+    assert!(text.contains("not allowed from script"), "{text}");
+    assert_eq!(machine.say(10_000, "WAITAOF 1 0 0"), NO_FILE);
+    assert_eq!(machine.say(10_000, "WAITAOF 0 0 0"), NOT_DURABLE);
+
+    machine.say(10_000, "CONFIG SET appendonly yes");
+    assert_eq!(machine.say(10_000, "WAITAOF 1 0 0"), DURABLE);
+    machine.say(10_000, "SET before v");
+    let transaction = "MULTI\r\nSET k v\r\nWAITAOF 1 0 0\r\nEXEC";
+    machine.say(10_500, "SET k v");
+    let text = machine.say(10_500, transaction);
+    assert!(text.ends_with(NOT_DURABLE), "{text}");
+    assert_eq!(machine.say(10_500, "WAITAOF 1 0 0"), "");
+    let other = machine.node.accept();
+    let (mut effects, request) = (Vec::new(), b"CONFIG SET appendonly no\r\n");
+    machine
+        .node
+        .receive(other, request, 10_600_000, &mut effects);
+    let heard = machine.carry_out(effects, 10_600);
+    assert!(heard.contains(NO_FILE), "{heard}");
 }

@@ -294,3 +294,87 @@ fn messages_reach_the_subscribers_of_replicas() {
     let message = "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n";
     assert_eq!(cluster.hear("n2"), message);
 }
+
+#[test]
+fn waitaof_counts_the_replicas_whose_files_have_it() {
+    let mut cluster = Cluster::of(4);
+    cluster.say("n2", "CONFIG SET appendonly yes appendfsync always");
+    cluster.say("n3", "CONFIG SET appendonly yes appendfsync everysec");
+    cluster.sleep(2000);
+    cluster.say("n1", "SET before v");
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "WAIT 3 0"), ":3\r\n");
+    assert_eq!(cluster.say("n1", "WAITAOF 0 1 0"), "*2\r\n:0\r\n:1\r\n");
+    // It is in the other's file within a second, and said a second later at most.
+    assert_eq!(cluster.say("n1", "WAITAOF 0 2 0"), "");
+    cluster.sleep(2200);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:2\r\n");
+    // The third one has no file.
+    assert_eq!(cluster.say("n1", "WAITAOF 0 3 100"), "");
+    cluster.sleep(250);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:2\r\n");
+
+    cluster.say("n1", "CONFIG SET appendonly yes appendfsync always");
+    assert_eq!(cluster.say("n1", "SET k w"), "+OK\r\n");
+    assert_eq!(cluster.say("n1", "WAITAOF 1 1 0"), "*2\r\n:1\r\n:1\r\n");
+    let refused = "-ERR WAITAOF cannot be used with replica instances. Please also note that \
+                   writes to replicas are just local and are not propagated.\r\n";
+    assert_eq!(cluster.say("n2", "WAITAOF 1 0 0"), refused);
+}
+
+#[test]
+fn a_file_that_is_not_synced_is_no_replica_of_waitaof() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n2", "CONFIG SET appendonly yes appendfsync no");
+    cluster.sleep(2000);
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "WAITAOF 0 1 3000"), "");
+    cluster.sleep(3200);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:0\r\n");
+}
+
+#[test]
+fn a_pause_holds_back_what_would_make_the_stream_longer() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n1", "SET k v PX 100");
+    cluster.sleep(50);
+    cluster.say("n1", "CLIENT PAUSE 1000 WRITE");
+    let offset = cluster.info("n1", "master_repl_offset");
+    cluster.sleep(200);
+    assert_eq!(cluster.say("n1", "GET k"), "$-1\r\n");
+    assert_eq!(cluster.say("n1", "DBSIZE"), ":1\r\n");
+    assert_eq!(cluster.say("n1", "WAIT 2 50"), "");
+    cluster.sleep(200);
+    // Nor is the replica asked how far it is, so that it has not said.
+    assert_eq!(cluster.hear("n1"), ":0\r\n");
+    assert_eq!(cluster.info("n1", "master_repl_offset"), offset);
+    cluster.sleep(1000);
+    assert_eq!(cluster.say("n1", "DBSIZE"), ":0\r\n");
+}
+
+#[test]
+fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
+    let mut cluster = Cluster::of(3);
+    cluster.sleep(2000);
+    cluster.cut_off.push("n2".to_owned());
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "FAILOVER"), "+OK\r\n");
+    cluster.sleep(1500);
+    assert_eq!(cluster.info("n3", "role"), "master");
+    assert_eq!(cluster.info("n1", "master_host"), "n3");
+    assert_eq!(cluster.info("n1", "master_link_status"), "up");
+    // The history of both goes on, without a snapshot.
+    let id = cluster.info("n3", "master_replid");
+    assert_eq!(cluster.info("n1", "master_replid"), id);
+    assert_eq!(
+        cluster.info("n1", "master_replid2"),
+        cluster.info("n3", "master_replid2")
+    );
+    // The other replica stays with the old master, and is told of the new history.
+    cluster.cut_off.clear();
+    cluster.sleep(2500);
+    assert_eq!(cluster.info("n2", "master_host"), "n1");
+    assert_eq!(cluster.info("n2", "master_replid"), id);
+    assert_eq!(cluster.say("n3", "SET k w"), "+OK\r\n");
+    assert_eq!(cluster.say("n2", "GET k"), "$1\r\nw\r\n");
+}

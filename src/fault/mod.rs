@@ -139,8 +139,8 @@ pub enum FaultKind {
         /// Parts per million; 100 000 is 10 % fast.
         drift_ppm: i64,
     },
-    /// An operator asks for a failover, on these hosts: sentinels, or replicas that are to
-    /// be masters; [`failover::order`] says what is typed there. It takes effect when the
+    /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
+    /// are to be masters; [`failover::order`] says what is typed there. It takes effect when the
     /// server says OK, and never if it does not.
     Failover {
         /// The hosts.
@@ -229,6 +229,6 @@ pub const KINDS: &[(&str, &str, &str)] = &[
     (
         "failover",
         "on",
-        "an operator asks a sentinel (or a replica) for a failover; over at once",
+        "an operator asks a sentinel, a master or a replica for a failover; over at once",
     ),
 ];

@@ -99,7 +99,7 @@ pub enum Effect {
     },
     /// `failover`: an operator asks for one.
     Failover {
-        /// The sentinels that are asked, or the replicas that are to be masters.
+        /// The sentinels or masters that are asked, or the replicas that are to be masters.
         on: Vec<Name>,
     },
 }

@@ -177,8 +177,8 @@ mod tests {
             ),
             (
                 "/faults/0/kind",
-                json!({ "kind": "failover", "hosts": ["n1"] }),
-                "fault \"gc\" in its schedule: \"n1\" cannot be asked for a failover",
+                json!({ "kind": "failover", "hosts": ["c1"] }),
+                "fault \"gc\" in its schedule: \"c1\" cannot be asked for a failover",
             ),
             (
                 "/scenario/topology/nodes",

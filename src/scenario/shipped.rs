@@ -65,6 +65,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redis-docs/r4",
     "redis-docs/r4-failover",
     "redis-docs/r4-failover-replicated",
+    "redis-docs/r4-handover",
     "redis-docs/r4-wait",
     "redis-docs/r5",
     "redis-docs/r5-compared",

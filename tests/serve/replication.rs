@@ -171,6 +171,39 @@ fn a_node_follows_a_real_server() {
     assert_eq!(redis_cli(&replica, &["SET", "k", "v"]), "OK\n");
 }
 
+/// Has a master hand its role to its replica, and waits until both say so.
+fn hand_over(master: &str, replica: &str) {
+    let order = ["FAILOVER", "TO", "127.0.0.1", replica];
+    assert_eq!(redis_cli(master, &order), "OK\n");
+    until(replica, &["INFO", "replication"], |said| {
+        said.contains("role:master")
+    });
+    until(master, &["INFO", "replication"], |said| {
+        said.contains("role:slave") && said.contains("master_failover_state:no-failover")
+    });
+}
+
+#[test]
+fn a_node_hands_its_role_to_a_real_server_and_gets_it_back() {
+    let served = Served::new(1, &[]);
+    let node = served.port(0);
+    redis_cli(&node, &["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+    let real = Real::new(&["--replicaof", "127.0.0.1", &node]);
+    assert_eq!(redis_cli(&node, &["EVAL", FILL, "0"]), "32\n");
+    compare(&node, &real.port);
+    hand_over(&node, &real.port);
+    compare(&real.port, &node);
+    change(&real.port);
+    hand_over(&real.port, &node);
+    compare(&node, &real.port);
+    change(&node);
+    compare(&node, &real.port);
+    // Nobody needed a snapshot but at first.
+    let stats = redis_cli(&real.port, &["INFO", "stats"]);
+    assert!(stats.contains("sync_full:0"), "{stats}");
+    assert!(stats.contains("sync_partial_ok:1"), "{stats}");
+}
+
 /// More than a client may send, or leave unread.
 #[test]
 fn a_large_data_set_reaches_a_replica() {

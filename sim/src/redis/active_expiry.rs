@@ -79,7 +79,7 @@ impl State {
     /// Does the cycles of the ticks until now that have not been done.
     pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
         // A replica waits for its master's DEL, and nobody deletes during a pause.
-        if self.active_expiry.enabled && self.repl.link().is_none() && self.pause.is_none() {
+        if self.active_expiry.enabled && self.repl.link().is_none() && self.paused().is_none() {
             while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
                 self.active_expiry.last_us = Some(tick_us);
                 self.cycle((tick_us / 1000) as i64);

@@ -1,4 +1,4 @@
-//! Clients that wait: for an element, for replicas (`src/blocked.c`).
+//! Clients that wait: for an element, for replicas, for the disk (`src/blocked.c`).
 //!
 //! A waiting client's request is tried again, for the one key that something
 //! happened to, when the command that did it is over; clients that wait for the
@@ -12,7 +12,7 @@ use super::cmd::blocking::{Taken, Want};
 use super::propagate;
 use super::repl::master;
 use super::reply::{Error, Reply};
-use super::session::{Closing, Session};
+use super::session::{Closing, Session, Written};
 use super::state::State;
 use super::table::{Call, Context};
 use super::tell::{tell, tell_before_reply};
@@ -32,6 +32,13 @@ pub(super) enum On {
     Keys(Vec<Bytes>, Want),
     /// So many replicas have acknowledged this much of the stream (WAIT).
     Replicas { replicas: i64, offset: u64 },
+    /// This much is durable in so many replicas' files, and in so many of this server's,
+    /// which has one or none (WAITAOF).
+    Files {
+        local: i64,
+        replicas: i64,
+        written: Written,
+    },
 }
 
 /// All clients that wait.
@@ -142,23 +149,18 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     }
 }
 
-/// Ends the waits of those whose replicas have caught up
-/// (`processClientsWaitingReplicas`).
-pub(super) fn serve_replica_waiters(state: &mut State) {
+/// Ends the waits of those whose replicas have caught up, or whose writes are durable
+/// (`processClientsWaitingReplicas`); says whether there were any.
+pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
     let enough = |id: &u64| {
         let blocked = state.clients.get(id)?.blocked.as_ref()?;
-        match blocked.on {
-            On::Replicas { replicas, offset } => {
-                let acked = master::count_acked(state, offset);
-                (acked >= replicas).then_some((*id, acked))
-            }
-            On::Keys(..) => None,
-        }
+        Some((*id, blocked.on.reply_if_enough(state)?))
     };
-    let served: Vec<(u64, i64)> = state.waiting.clients.iter().filter_map(enough).collect();
-    for (client, acked) in served {
-        unblock(state, client, &Reply::Integer(acked));
+    let served: Vec<(u64, Reply)> = state.waiting.clients.iter().filter_map(enough).collect();
+    for (client, reply) in &served {
+        unblock(state, *client, reply);
     }
+    !served.is_empty()
 }
 
 /// `disconnectAllBlockedClients`: what they wait for will not come from a replica.
@@ -229,12 +231,48 @@ pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
     Some(sessions.filter_map(until_ms).min()?.saturating_add(1))
 }
 
+/// Why nobody waits for the file of a server that has none.
+pub(super) const NO_FILE: Error =
+    Error::of("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+
 impl On {
     /// What a client gets whose time is over.
-    fn timeout_reply(&self, state: &State) -> Reply {
+    pub(super) fn timeout_reply(&self, state: &State) -> Reply {
         match self {
             On::Keys(..) => Reply::NilArray,
             On::Replicas { offset, .. } => Reply::Integer(master::count_acked(state, *offset)),
+            On::Files { written, .. } => {
+                let counts = count_files(state, *written);
+                Reply::Array(counts.map(Reply::Integer).into())
+            }
         }
     }
+
+    /// What a client gets if enough others have what it waits for; elements it gets
+    /// elsewhere.
+    pub(super) fn reply_if_enough(&self, state: &State) -> Option<Reply> {
+        let enough = match *self {
+            On::Keys(..) => false,
+            On::Replicas { replicas, offset } => master::count_acked(state, offset) >= replicas,
+            On::Files { local: 1.., .. } if !state.config.append_only() => {
+                return Some(NO_FILE.into());
+            }
+            On::Files {
+                local,
+                replicas,
+                written,
+            } => {
+                let [own, others] = count_files(state, written);
+                own >= local && others >= replicas
+            }
+        };
+        enough.then(|| self.timeout_reply(state))
+    }
+}
+
+/// In how many files of this server, and of its replicas, this much is durable.
+fn count_files(state: &State, written: Written) -> [i64; 2] {
+    let durable = state.durable();
+    let own = durable.is_some_and(|durable| durable.changes >= written.changes);
+    [own.into(), master::count_durable(state, written.offset)]
 }

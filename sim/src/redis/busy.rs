@@ -151,9 +151,9 @@ pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
     };
     propagate::flush(state, Unit::Whole);
     tracking::tell_own(state, client);
-    let offset = state.repl.offset;
+    let written = state.written();
     if let Some(session) = state.stir(client) {
-        session.written_offset = offset;
+        session.written = written;
     }
     state.waiting.resumed.push_back(client);
     state.waiting.resumed.extend(state.repl.master_conn());

@@ -31,7 +31,9 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     match check(state, client, args, wall_us) {
         Ok(command) if state.is_paused(client, command) => {
             state.current = None;
-            state.client(client).postponed = true;
+            let session = state.client(client);
+            session.postponed = true;
+            session.last_command = command.name;
             return Processed::Postponed;
         }
         Ok(command) => {
@@ -62,9 +64,9 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         }
     }
     state.current = None;
-    let offset = state.repl.offset;
+    let written = state.written();
     let session = state.client(client);
-    session.written_offset = offset;
+    session.written = written;
     if session.blocked.is_none() {
         session.request_is_over();
     }

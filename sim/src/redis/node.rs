@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::dispatch::{self, Processed};
 use super::persist::{self, DiskWrite, Files};
 use super::propagate::{self, Unit};
-use super::repl::{self, replica};
+use super::repl::{self, Handover, replica};
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
@@ -243,11 +243,18 @@ impl Node {
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
         let cycle_us = self.state.next_noticed_cycle_us();
         let repl_us = self.state.repl.next_wake_us();
+        let handover = self.state.repl.handover.as_ref();
+        let handover_us = handover.and_then(Handover::next_due_ms).map(at_tick);
         let write_us = self.state.next_write_us();
-        [pause_us, timeout_us, cycle_us, repl_us, write_us]
-            .into_iter()
-            .flatten()
-            .min()
+        let due = [
+            pause_us,
+            timeout_us,
+            cycle_us,
+            repl_us,
+            handover_us,
+            write_us,
+        ];
+        due.into_iter().flatten().min()
     }
 
     /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
@@ -278,23 +285,26 @@ impl Node {
             repl::run_due_cron(&mut self.state, wall_us);
             blocking::time_out(&mut self.state, now_ms);
         }
-        self.resume_all(wall_us);
-        // SCRIPT KILL may have been among that.
-        busy::end_if_over(&mut self.state, wall_us);
-        self.resume_all(wall_us);
-        if self.state.is_asleep(wall_us) {
-            return;
-        }
-        if self.state.busy.is_none() {
-            tracking::broadcast(&mut self.state);
-            repl::master::ask_for_acks(&mut self.state);
-            self.connect_if_due(wall_us, effects);
-        }
-        if self.state.writes_to_disk()
-            && (self.state.busy.is_none() || self.state.shut_down.is_some())
-        {
-            let writes = persist::writes(&mut self.state, wall_us);
-            effects.extend(writes.into_iter().map(Effect::Disk));
+        loop {
+            self.resume_all(wall_us);
+            // SCRIPT KILL may have been among that.
+            busy::end_if_over(&mut self.state, wall_us);
+            if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
+                repl::handover::go_on(&mut self.state, wall_us);
+            }
+            self.resume_all(wall_us);
+            if self.state.is_asleep(wall_us) {
+                return;
+            }
+            if self.state.busy.is_none() {
+                tracking::broadcast(&mut self.state);
+                repl::master::ask_for_acks(&mut self.state);
+                self.connect_if_due(wall_us, effects);
+            }
+            // Who has waited for the disk goes on at once.
+            if !self.write_to_disk(wall_us, effects) {
+                break;
+            }
         }
         // Somebody may be there more than once: then there is nothing left to send.
         for id in std::mem::take(&mut self.state.stirred) {
@@ -308,6 +318,17 @@ impl Node {
         if self.state.shut_down.is_some() {
             effects.push(Effect::Exit);
         }
+    }
+
+    /// Writes what there is to write; says whether somebody had waited for that.
+    fn write_to_disk(&mut self, wall_us: u64, effects: &mut Vec<Effect>) -> bool {
+        let state = &mut self.state;
+        if !state.writes_to_disk() || (state.busy.is_some() && state.shut_down.is_none()) {
+            return false;
+        }
+        let writes = persist::writes(state, wall_us);
+        effects.extend(writes.into_iter().map(Effect::Disk));
+        state.config.append_only() && blocking::serve_ack_waiters(state)
     }
 
     /// Goes on with those who have waited.

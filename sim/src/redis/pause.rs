@@ -1,5 +1,6 @@
-//! CLIENT PAUSE: requests wait until it is over.
+//! CLIENT PAUSE: requests wait until it is over. So they do while FAILOVER is under way.
 
+use super::session::Peer;
 use super::state::State;
 use super::table::{Command, Flag, find};
 
@@ -20,20 +21,36 @@ pub(super) enum Whom {
 }
 
 impl State {
-    /// Whether a request of this client has to wait.
+    /// Whose requests wait, if anybody's: CLIENT PAUSE says so, or FAILOVER.
+    pub(super) fn paused(&self) -> Option<Whom> {
+        let handover = self.repl.handover.as_ref().map(|_| Whom::Writers);
+        self.pause.map(|pause| pause.whom).max(handover)
+    }
+
+    /// Whether a request of this client has to wait. A replica's never has.
     pub(super) fn is_paused(&self, client: u64, command: &Command) -> bool {
-        match self.pause {
-            None => false,
-            Some(Pause {
-                whom: Whom::All, ..
-            }) => true,
-            Some(_) => may_replicate(command) || self.is_exec_of(client, command, may_replicate),
-        }
+        let Some(whom) = self.paused().filter(|_| !self.is_replica(client)) else {
+            return false;
+        };
+        whom == Whom::All
+            || may_replicate(command)
+            || self.is_exec_of(client, command, may_replicate)
+    }
+
+    fn is_replica(&self, client: u64) -> bool {
+        let session = self.clients.get(&client);
+        session.is_some_and(|session| session.peer == Peer::Replica)
     }
 
     /// Whether no request waits for the end of the pause.
     pub(super) fn pause_is_unnoticed(&self) -> bool {
-        self.clients.values().all(|session| !session.postponed)
+        self.count_postponed() == 0
+    }
+
+    /// How many clients wait for the end of the pause.
+    pub(super) fn count_postponed(&self) -> usize {
+        let postponed = self.clients.values().filter(|session| session.postponed);
+        postponed.count()
     }
 
     /// Whether this is EXEC, and some command in the queue is of a kind.
@@ -63,6 +80,11 @@ impl State {
     /// CLIENT UNPAUSE.
     pub(super) fn end_pause(&mut self) {
         self.pause = None;
+        self.resume_postponed();
+    }
+
+    /// Has the requests that were held back processed again.
+    pub(super) fn resume_postponed(&mut self) {
         for session in self.clients.values_mut().filter(|s| s.postponed) {
             session.postponed = false;
             self.waiting.resumed.push_back(session.id);

@@ -12,9 +12,9 @@ use super::db::Overdue;
 use super::propagate::{self, Op};
 use super::rdb;
 use super::request::{Parsed, Parser};
-use super::session::{Addresses, Replies, Session};
+use super::session::{Addresses, Replies, Session, Written};
 use super::state::State;
-use super::{dispatch, tell};
+use super::{blocking, dispatch, tell};
 
 /// Something to do to the node's files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +54,8 @@ pub(super) struct Persistence {
     selected: bool,
     /// Something was appended since the last sync.
     unsynced: bool,
+    /// How far the server was when all of it was durable; none without a file.
+    durable: Option<Written>,
     /// The second of the wall clock in which the last sync began.
     synced_s: u64,
     /// What `Effects::dirty` was at the last snapshot, and when that was.
@@ -83,9 +85,16 @@ pub(super) fn rewrite(state: &mut State) {
         persist.buffer.clear();
         persist.selected = false;
         persist.unsynced = false;
+        persist.durable = None;
         let snapshot = rdb::save(&state.db, &state.functions);
         persist.writes.push(DiskWrite::Rewrite(snapshot));
     }
+}
+
+/// There is no file from now on: what is in it is no concern of anybody's any more.
+pub(super) fn stop(state: &mut State) {
+    state.persist.durable = None;
+    blocking::serve_ack_waiters(state);
 }
 
 /// `rewriteConfig`: the parameters as they are, and whom the server follows.
@@ -121,6 +130,9 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
             writes.push(DiskWrite::Fsync);
         }
     }
+    if state.config.append_only() && !state.persist.unsynced {
+        state.persist.durable = Some(state.written());
+    }
     let saves = match state.shut_down {
         None => due,
         Some(saving) => state.saves_on_shutdown(saving),
@@ -154,6 +166,11 @@ pub(super) enum Fsync {
 }
 
 impl State {
+    /// How far the server was when everything was durable; none without a file.
+    pub(super) fn durable(&self) -> Option<Written> {
+        self.persist.durable
+    }
+
     /// When the node has to write something although nobody asks it anything, in
     /// wall-clock microseconds.
     pub(super) fn next_write_us(&self) -> Option<u64> {
@@ -225,8 +242,11 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     replay(state, rest, wall_us);
     state.db.effects.clear();
     state.persist.saved_dirty = state.db.effects.dirty;
-    if state.config.append_only() && file.is_empty() {
-        rewrite(state);
+    if state.config.append_only() {
+        if file.is_empty() {
+            rewrite(state);
+        }
+        state.persist.durable = Some(state.written());
     }
 }
 

@@ -26,10 +26,6 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. (A served node does them all.) Redis looks at samples of a hash table, and leaves up to a tenth of what is over its time for later.",
     ),
     (
-        "While `CLIENT PAUSE` is on, expired keys are deleted as ever.",
-        "Only a replica could tell, or who listens for expiry.",
-    ),
-    (
         "A client that hears of events of its own in RESP3 gets `zpopmin` and `zpopmax`, and `expired` of what `MGET` looks up, before the reply.",
         "Redis sends them in the midst of the reply, which no decoder can read then.",
     ),
@@ -82,8 +78,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients ask for little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions and of streams are not: a node that follows a server with any of these asks it again and again. `WAITAOF` and `BGSAVE` are unknown.",
-        "7.0 has no `WAITAOF`; the compact forms save memory, which a node does not count.",
+        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions and of streams are not: a node that follows a server with any of these asks it again and again. `BGSAVE` is unknown.",
+        "The compact forms save memory, which a node does not count.",
+    ),
+    (
+        "`WAITAOF` is there, and a replica with an append-only file acknowledges what is durable there (`REPLCONF ACK … FACK …`).",
+        "Redis knows both from 7.2 on; they are here so that locks which use them can be tested, and are not compared.",
     ),
     (
         "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes names and values of the parameters that were set, no text.",

@@ -42,8 +42,8 @@ pub(super) struct Session {
     /// Where a replica says that it listens: REPLCONF.
     pub(super) announced_ip: Bytes,
     pub(super) announced_port: u16,
-    /// The end of the replication stream after its last command (`woff`).
-    pub(super) written_offset: u64,
+    /// How far the server was after its last command.
+    pub(super) written: Written,
     /// The connection ends.
     pub(super) closing: Option<Closing>,
     /// Its last command, as CLIENT LIST names it.
@@ -93,6 +93,16 @@ pub(super) struct Subscriptions {
     pub(super) channels: BTreeSet<Bytes>,
     pub(super) patterns: BTreeSet<Bytes>,
     pub(super) shard_channels: BTreeSet<Bytes>,
+}
+
+/// How far the server is: what a client that waits for others to have its writes waits for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Written {
+    /// The end of the replication stream (`woff`), for which replicas speak.
+    pub(super) offset: u64,
+    /// The changes so far (`Effects::dirty`), for the server's own file: without replicas
+    /// there is no stream.
+    pub(super) changes: u64,
 }
 
 /// How a connection ends.
@@ -176,7 +186,7 @@ impl Session {
             peer: Peer::Client,
             announced_ip: Bytes::new(),
             announced_port: 0,
-            written_offset: 0,
+            written: Written::default(),
             closing: None,
             last_command: "NULL",
             since_us: now_us,

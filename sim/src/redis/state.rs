@@ -18,7 +18,7 @@ use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
 use super::script::{Rand48, Sha};
-use super::session::{Closing, Replies, Session};
+use super::session::{Closing, Replies, Session, Written};
 use super::tracking::Caches;
 
 /// The Redis that the node is like in whatever can be seen of it.
@@ -188,6 +188,14 @@ impl State {
                 .values()
                 .any(|session| session.tracking.is_some());
         self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
+    }
+
+    /// How far the server is.
+    pub(super) fn written(&self) -> Written {
+        Written {
+            offset: self.repl.offset,
+            changes: self.db.effects.dirty,
+        }
     }
 
     /// 64 bits, drawn by the node.

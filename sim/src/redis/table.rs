@@ -2,8 +2,8 @@
 
 use super::changes::Class;
 use super::cmd::{
-    auth, blocking, client, config, connection, debug, del, expire, function, get, incr, keys,
-    multi, pubsub, replication, script, server, set, tracking,
+    auth, blocking, client, config, connection, debug, del, expire, failover, function, get, incr,
+    keys, multi, pubsub, replication, script, server, set, tracking, wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -233,6 +233,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("expire", -3, &[Write, Fast], ONE, expire::expire),
     command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
     command("expiretime", 2, &[ReadOnly, Fast], ONE, expire::expiretime),
+    command("failover", -1, &[Admin, NoScript, Stale], NONE, failover::failover),
     command("fcall", -3, &[NoScript, Stale, MovableKeys], NONE, function::fcall),
     command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, function::fcall_ro),
     command("flushall", -1, &[Write], NONE, keys::flush),
@@ -341,7 +342,8 @@ pub(super) static COMMANDS: &[Command] = &[
     command("unlink", -2, &[Write, Fast], ALL, del::del),
     command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
-    command("wait", 3, &[NoScript], NONE, replication::wait),
+    command("wait", 3, &[NoScript], NONE, wait::wait),
+    command("waitaof", 4, &[NoScript], NONE, wait::waitaof),
     command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
     command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
     command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),

@@ -7,6 +7,7 @@
 mod busy;
 mod cases;
 mod functions;
+mod handover;
 mod libraries;
 mod lock_scripts;
 mod pair;

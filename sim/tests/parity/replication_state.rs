@@ -11,13 +11,35 @@ use locklab_sim::redis::{ConnId, Effect, Node, NodeConfig};
 use crate::real::{RealClient, RealServer};
 
 /// Two servers, 0 and 1, real or fake.
-trait Pair {
+pub trait Pair {
     /// A reply to a line.
     fn say(&mut self, server: usize, line: &str) -> String;
-    /// REPLICAOF the other one.
-    fn follow(&mut self, server: usize) -> String;
+    /// Has another client of a server send a line, and waits for nothing.
+    fn tell(&mut self, server: usize, line: &str);
+    /// What that client has heard since.
+    fn heard(&mut self, server: usize) -> String;
+    /// The port at which a server says that it listens.
+    fn port(&self, server: usize) -> u16;
     /// Lets a little time pass.
     fn pass(&mut self);
+
+    /// REPLICAOF the other one.
+    fn follow(&mut self, server: usize) -> String {
+        let port = self.port(1 - server);
+        self.say(server, &format!("REPLICAOF 127.0.0.1 {port}"))
+    }
+
+    /// Waits until the other client of a server has heard something.
+    fn until_heard(&mut self, server: usize) -> String {
+        for _ in 0..200 {
+            let heard = self.heard(server);
+            if !heard.is_empty() {
+                return heard;
+            }
+            self.pass();
+        }
+        panic!("{server} never answers");
+    }
 
     /// Waits until a server's INFO says so.
     fn until(&mut self, server: usize, line: &str) {
@@ -32,16 +54,22 @@ trait Pair {
     }
 }
 
-struct Real {
+pub struct Real {
     servers: [RealServer; 2],
     clients: [RealClient; 2],
+    others: [RealClient; 2],
 }
 
 impl Real {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let servers = [RealServer::start(), RealServer::start()];
         let clients = [servers[0].connect(), servers[1].connect()];
-        Real { servers, clients }
+        let others = [servers[0].connect(), servers[1].connect()];
+        Real {
+            servers,
+            clients,
+            others,
+        }
     }
 }
 
@@ -51,9 +79,19 @@ impl Pair for Real {
         String::from_utf8_lossy(&reply).into_owned()
     }
 
-    fn follow(&mut self, server: usize) -> String {
-        let port = self.servers[1 - server].port();
-        self.say(server, &format!("REPLICAOF 127.0.0.1 {port}"))
+    fn tell(&mut self, server: usize, line: &str) {
+        self.others[server].send(format!("{line}\r\n").as_bytes());
+        // It is there before what others say next.
+        self.pass();
+    }
+
+    fn heard(&mut self, server: usize) -> String {
+        let (bytes, _) = self.others[server].arrived();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn port(&self, server: usize) -> u16 {
+        self.servers[server].port()
     }
 
     fn pass(&mut self) {
@@ -61,27 +99,39 @@ impl Pair for Real {
     }
 }
 
-struct Fake {
+pub struct Fake {
     nodes: [Node; 2],
     clients: [ConnId; 2],
+    others: [ConnId; 2],
     /// The other end of each connection between the two.
     wires: BTreeMap<(usize, ConnId), (usize, ConnId)>,
     heard: String,
+    others_heard: [String; 2],
     now_us: u64,
 }
 
 impl Fake {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let node = |run_id_seed| Node::new(NodeConfig { run_id_seed });
         let mut nodes = [node(1), node(2)];
         let clients = [nodes[0].accept(), nodes[1].accept()];
+        let others = [nodes[0].accept(), nodes[1].accept()];
         Fake {
             nodes,
             clients,
+            others,
             wires: BTreeMap::new(),
             heard: String::new(),
+            others_heard: Default::default(),
             now_us: 1_000_000_000_000,
         }
+    }
+
+    fn send(&mut self, server: usize, client: ConnId, line: &str) {
+        let mut effects = Vec::new();
+        let bytes = format!("{line}\r\n");
+        self.nodes[server].receive(client, bytes.as_bytes(), self.now_us, &mut effects);
+        self.carry_out(server, effects);
     }
 
     fn carry_out(&mut self, server: usize, effects: Vec<Effect>) {
@@ -91,6 +141,9 @@ impl Fake {
             match effect {
                 Effect::Send { conn, bytes } if conn == self.clients[server] => {
                     self.heard.push_str(&String::from_utf8_lossy(&bytes));
+                }
+                Effect::Send { conn, bytes } if conn == self.others[server] => {
+                    self.others_heard[server].push_str(&String::from_utf8_lossy(&bytes));
                 }
                 Effect::Send { conn, bytes } => {
                     if let Some((_, end)) = self.wires.get(&(server, conn)).copied() {
@@ -119,11 +172,7 @@ impl Fake {
 
 impl Pair for Fake {
     fn say(&mut self, server: usize, line: &str) -> String {
-        let mut effects = Vec::new();
-        let bytes = format!("{line}\r\n");
-        let client = self.clients[server];
-        self.nodes[server].receive(client, bytes.as_bytes(), self.now_us, &mut effects);
-        self.carry_out(server, effects);
+        self.send(server, self.clients[server], line);
         // A command that waits is answered when its time is over.
         while self.heard.is_empty() {
             self.pass();
@@ -131,8 +180,16 @@ impl Pair for Fake {
         std::mem::take(&mut self.heard)
     }
 
-    fn follow(&mut self, server: usize) -> String {
-        self.say(server, "REPLICAOF 127.0.0.1 6379")
+    fn tell(&mut self, server: usize, line: &str) {
+        self.send(server, self.others[server], line);
+    }
+
+    fn heard(&mut self, server: usize) -> String {
+        std::mem::take(&mut self.others_heard[server])
+    }
+
+    fn port(&self, _: usize) -> u16 {
+        6379
     }
 
     fn pass(&mut self) {
@@ -147,26 +204,27 @@ impl Pair for Fake {
 
 /// What a pair said, step by step.
 #[derive(Default)]
-struct Told {
-    steps: Vec<String>,
+pub struct Told {
+    pub steps: Vec<String>,
     /// Ids in the order in which they were first told.
     ids: Vec<String>,
 }
 
 impl Told {
     /// Says these lines to these servers.
-    fn say(&mut self, pair: &mut impl Pair, step: &str, lines: &[(usize, &str)]) {
+    pub fn say(&mut self, pair: &mut impl Pair, step: &str, lines: &[(usize, &str)]) {
         let said = lines.iter().map(|(server, line)| pair.say(*server, line));
         self.note(step, said.collect());
     }
 
     /// Asks both what they are.
-    fn ask(&mut self, pair: &mut impl Pair, step: &str) {
+    pub fn ask(&mut self, pair: &mut impl Pair, step: &str) {
         let lines = [0, 1].map(|server| [(server, "ROLE"), (server, "INFO replication")]);
         self.say(pair, step, &lines.concat());
     }
 
-    fn note(&mut self, step: &str, said: Vec<String>) {
+    /// Notes what was said.
+    pub fn note(&mut self, step: &str, said: Vec<String>) {
         let said: Vec<String> = (said.iter())
             .map(|text| plain(text, &mut self.ids))
             .collect();

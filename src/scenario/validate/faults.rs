@@ -63,8 +63,8 @@ fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Pro
         Err(Problem::at(
             &["fault", name, "on"],
             format!(
-                "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), or the \
-                 replica that is to be the master (\"n1r1\")"
+                "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), a master \
+                 (\"n1\"), or the replica that is to be the master (\"n1r1\")"
             ),
         ))
     })

@@ -64,8 +64,10 @@ pub(in crate::redis) fn set(call: &mut Call<'_>) -> Answer {
     for (parameter, value) in values {
         call.state.config.set(parameter, value);
     }
-    if !appended && call.state.config.append_only() {
-        persist::rewrite(call.state);
+    match (appended, call.state.config.append_only()) {
+        (false, true) => persist::rewrite(call.state),
+        (true, false) => persist::stop(call.state),
+        _ => {}
     }
     call.state.listen();
     Ok(Reply::OK)

@@ -10,6 +10,7 @@ pub(super) mod debug;
 pub(super) mod del;
 pub(super) mod diagnostics;
 pub(super) mod expire;
+pub(super) mod failover;
 pub(super) mod function;
 pub(super) mod get;
 pub(super) mod getex;
@@ -30,6 +31,7 @@ pub(super) mod set;
 pub(super) mod sets;
 pub(super) mod strings;
 pub(super) mod tracking;
+pub(super) mod wait;
 pub(super) mod zset_range;
 pub(super) mod zsets;
 

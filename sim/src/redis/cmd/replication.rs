@@ -1,23 +1,24 @@
-//! REPLICAOF, REPLCONF, PSYNC, ROLE, WAIT, and INFO about all of it.
+//! REPLICAOF, REPLCONF, PSYNC, ROLE, and INFO about all of it.
 
 use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-use super::blocking::integer_timeout;
-use super::integer;
-use crate::redis::blocking::{Blocked, On, block};
-use crate::redis::repl::{self, Role, master, replica};
+use super::{integer, not_negative};
+use crate::redis::repl::{self, Handover, Role, master, replica};
 use crate::redis::reply::{Answer, Error, Reply};
 use crate::redis::session::Session;
 use crate::redis::state::State;
-use crate::redis::table::{Call, Context};
+use crate::redis::table::Call;
 
 /// `REPLICAOF host port`, `REPLICAOF NO ONE`, and by the older name `SLAVEOF host port`.
 pub(in crate::redis) fn replicaof(call: &mut Call<'_>) -> Answer {
     let &[_, host, port] = call.args else {
         return Err(super::SYNTAX);
     };
+    if call.state.repl.handover.is_some() {
+        return Err(Error::of("ERR REPLICAOF not allowed while failing over."));
+    }
     if host.eq_ignore_ascii_case(b"no") && port.eq_ignore_ascii_case(b"one") {
         repl::promote(call.state);
         return Ok(Reply::OK);
@@ -55,8 +56,15 @@ pub(in crate::redis) fn replconf(call: &mut Call<'_>) -> Answer {
             b"ip-address" => call.session().announced_ip = Bytes::copy_from_slice(value),
             b"capa" | b"version" | b"rdb-only" | b"rdb-filter-only" => {}
             b"ack" => {
-                if let Some(offset) = integer(value).ok().and_then(|n| u64::try_from(n).ok()) {
-                    master::acknowledge(call.state, call.client, offset, call.wall_us);
+                if let Ok(offset) = not_negative(value) {
+                    let durable = match call.args.get(3..5) {
+                        Some([word, durable]) if word.eq_ignore_ascii_case(b"fack") => {
+                            not_negative(durable).ok()
+                        }
+                        _ => None,
+                    };
+                    let (state, wall_us) = (&mut *call.state, call.wall_us);
+                    master::acknowledge(state, call.client, offset, durable, wall_us);
                 }
                 return Ok(Reply::NONE);
             }
@@ -73,11 +81,20 @@ pub(in crate::redis) fn replconf(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `PSYNC replicationid offset`.
+/// `PSYNC replicationid offset [FAILOVER]`: with FAILOVER the master of this replica asks
+/// it to be the master.
 pub(in crate::redis) fn psync(call: &mut Call<'_>) -> Answer {
     let up = |link: &repl::Link| link.is_up();
     if call.state.repl.replicas.contains_key(&call.client) {
         return Ok(Reply::NONE);
+    }
+    if let [_, id, _, word, ..] = call.args
+        && word.eq_ignore_ascii_case(b"failover")
+    {
+        take_over(call.state, id)?;
+    }
+    if call.state.repl.handover.is_some() {
+        return Err(Error::of("NOMASTERLINK Can't SYNC while failing over"));
     }
     if !call.state.repl.link().is_none_or(up) {
         return Err(Error::of(
@@ -90,28 +107,16 @@ pub(in crate::redis) fn psync(call: &mut Call<'_>) -> Answer {
     Ok(Reply::NONE)
 }
 
-/// `WAIT numreplicas timeout`: how many replicas have all that this client wrote, as
-/// soon as they are enough, or when time is over.
-pub(in crate::redis) fn wait(call: &mut Call<'_>) -> Answer {
-    if call.state.repl.link().is_some() {
-        return Err(Error::of(
-            "ERR WAIT cannot be used with replica instances. Please also note that since Redis \
-             4.0 if a replica is configured to be writable (which is not the default) writes to \
-             replicas are just local and are not propagated.",
-        ));
+/// The master asks this replica to be the master.
+fn take_over(state: &mut State, id: &[u8]) -> Result<(), Error> {
+    if state.repl.link().is_none() {
+        return Err(Error::of("ERR PSYNC FAILOVER can't be sent to a master."));
     }
-    let timeout_ms = integer_timeout(call.args[2])?;
-    let replicas = integer(call.args[1])?;
-    let offset = call.session().written_offset;
-    let acked = master::count_acked(call.state, offset);
-    if acked >= replicas || call.context != Context::Direct {
-        return Ok(Reply::Integer(acked));
+    if !id.eq_ignore_ascii_case(state.repl.id.as_bytes()) {
+        return Err(Error::of("ERR PSYNC FAILOVER replid must match my replid."));
     }
-    call.state.repl.acks_wanted = true;
-    let until_ms = (timeout_ms > 0).then(|| call.now_ms().saturating_add(timeout_ms));
-    let on = On::Replicas { replicas, offset };
-    block(call.state, call.client, Blocked { on, until_ms });
-    Ok(Reply::NONE)
+    repl::promote(state);
+    Ok(())
 }
 
 /// `ROLE`.
@@ -173,7 +178,7 @@ pub(in crate::redis) fn info(state: &State, wall_us: u64) -> String {
             line("slave_read_repl_offset", repl.offset.to_string());
             line("slave_repl_offset", repl.offset.to_string());
             if !link.is_up() {
-                let since = seconds_since(link.down_since_us);
+                let since = link.down_since_us.map_or("-1".into(), seconds_since);
                 line("master_link_down_since_seconds", since);
             }
             line("slave_priority", state.config.shown("replica-priority"));
@@ -207,7 +212,9 @@ pub(in crate::redis) fn info(state: &State, wall_us: u64) -> String {
     let backlog = repl.backlog.as_ref();
     let first = backlog.map_or(0, |backlog| backlog.first());
     let len = backlog.map_or(0, |backlog| backlog.len());
-    line("master_failover_state", "no-failover".into());
+    let handover = repl.handover.as_ref();
+    let failover = handover.map_or("no-failover", Handover::state_name);
+    line("master_failover_state", failover.into());
     line("master_replid", repl.id.clone());
     line("master_replid2", former);
     line("master_repl_offset", repl.offset.to_string());

@@ -52,7 +52,7 @@ const SECTIONS: [Section; 5] = [
         format!(
             "connected_clients:{}\r\nblocked_clients:{}\r\n",
             state.clients.len() - state.repl.replicas.len(),
-            state.waiting.len()
+            state.waiting.len() + state.count_postponed()
         )
     }),
     ("Stats", |state, _| {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::backlog::Backlog;
-use super::{feed, new_id};
+use super::{Handover, feed, new_id};
 use crate::redis::blocking;
 use crate::redis::propagate::{Op, Targets};
 use crate::redis::rdb;
@@ -15,6 +15,8 @@ pub(in crate::redis) struct Replica {
     state: ReplicaState,
     /// How far it said that it is.
     pub(in crate::redis) acked: u64,
+    /// How far it said that its append-only file is durable.
+    durable: u64,
     /// When it said so, in wall-clock microseconds.
     pub(in crate::redis) acked_us: u64,
 }
@@ -58,6 +60,7 @@ pub(in crate::redis) fn psync(state: &mut State, client: u64, id: &str, offset: 
     let mut replica = Replica {
         state: ReplicaState::Online,
         acked: 0,
+        durable: 0,
         acked_us: wall_us,
     };
     if let Some(missing) = missing {
@@ -132,12 +135,19 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
     }
 }
 
-/// `REPLCONF ACK offset`.
-pub(in crate::redis) fn acknowledge(state: &mut State, client: u64, offset: u64, wall_us: u64) {
+/// `REPLCONF ACK offset FACK durable`.
+pub(in crate::redis) fn acknowledge(
+    state: &mut State,
+    client: u64,
+    offset: u64,
+    durable: Option<u64>,
+    wall_us: u64,
+) {
     if let Some(replica) = state.repl.replicas.get_mut(&client) {
         replica.acked = replica.acked.max(offset);
+        replica.durable = replica.durable.max(durable.unwrap_or(0));
         replica.acked_us = wall_us;
-        blocking::serve_replica_waiters(state);
+        blocking::serve_ack_waiters(state);
     }
 }
 
@@ -145,6 +155,13 @@ pub(in crate::redis) fn acknowledge(state: &mut State, client: u64, offset: u64,
 pub(in crate::redis) fn count_acked(state: &State, offset: u64) -> i64 {
     let replicas = state.repl.replicas.values();
     let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
+    reached.count() as i64
+}
+
+/// How many replicas have said that this much of the stream is durable.
+pub(in crate::redis) fn count_durable(state: &State, offset: u64) -> i64 {
+    let replicas = state.repl.replicas.values();
+    let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
     reached.count() as i64
 }
 
@@ -158,7 +175,8 @@ pub(in crate::redis) fn count_good(state: &State, wall_us: u64) -> u64 {
 
 /// Asks the replicas how far they are, if somebody waits for that.
 pub(in crate::redis) fn ask_for_acks(state: &mut State) {
-    if std::mem::take(&mut state.repl.acks_wanted) {
+    // The question would make the stream longer.
+    if state.paused().is_none() && std::mem::take(&mut state.repl.acks_wanted) {
         say(state, &[b"REPLCONF", b"GETACK", b"*"]);
     }
 }
@@ -178,7 +196,11 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
         state.kill(id);
     }
     let period_us = state.config.ping_period_s() * 1_000_000;
-    if wall_us.saturating_sub(state.repl.pinged_us) >= period_us && !state.repl.replicas.is_empty()
+    let handover = state.repl.handover.as_ref();
+    let stands_still = handover.is_some_and(Handover::has_deadline);
+    if wall_us.saturating_sub(state.repl.pinged_us) >= period_us
+        && !state.repl.replicas.is_empty()
+        && !stands_still
     {
         state.repl.pinged_us = wall_us;
         say(state, &[b"PING"]);

@@ -7,6 +7,7 @@
 //! a reply to a client never depends on a replica, except to WAIT.
 
 mod backlog;
+pub(super) mod handover;
 pub(super) mod master;
 pub(super) mod replica;
 
@@ -20,6 +21,7 @@ use super::propagate::{self, Op};
 use super::session::Closing;
 use super::state::{State, run_id};
 use backlog::Backlog;
+pub(super) use handover::Handover;
 pub(super) use master::Replica;
 pub(super) use replica::{Link, LinkState};
 
@@ -43,6 +45,8 @@ pub(super) struct Replication {
     pub(super) history: bool,
     /// The stream has said SELECT since somebody last began to listen.
     selected: bool,
+    /// FAILOVER is under way.
+    pub(super) handover: Option<Handover>,
     /// Somebody waits for replicas to say how far they are.
     pub(super) acks_wanted: bool,
     /// When `replicationCron` is due, in wall-clock microseconds.
@@ -69,6 +73,7 @@ impl Replication {
             replicas: BTreeMap::new(),
             history: true,
             selected: false,
+            handover: None,
             acks_wanted: false,
             next_cron_us: 0,
             pinged_us: 0,
@@ -155,15 +160,19 @@ fn pass_on(state: &mut State, bytes: &[u8]) {
     }
 }
 
-/// `REPLICAOF host port`: follows another server from now on, and forgets its own
-/// replicas, which will follow with it.
+/// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they
+/// may be able to go on with what it will hear.
 pub(super) fn follow(state: &mut State, host: String, port: u16) {
-    disconnect_replicas(state);
+    let now_us = state.seen_us.unwrap_or(0);
+    let followed = state.repl.link();
+    let down_since_us = followed.map(|link| link.down_since_us.unwrap_or(now_us));
     replica::hang_up(state);
     blocking::unblock_all(state);
     // What it was itself is a history that it may go on with.
-    let link = Link::new(host, port, state.seen_us.unwrap_or(0));
-    state.repl.role = Role::Replica(link);
+    state.repl.role = Role::Replica(Link {
+        down_since_us,
+        ..Link::new(host, port, now_us)
+    });
     state.listen();
 }
 
@@ -233,7 +242,7 @@ impl State {
         match self.repl.role {
             _ if self.loading || self.repl.is_master(client) => Overdue::Keep,
             Role::Replica(_) => Overdue::Hide,
-            Role::Master if self.pause.is_some() => Overdue::Hide,
+            Role::Master if self.paused().is_some() => Overdue::Hide,
             Role::Master => Overdue::Delete,
         }
     }

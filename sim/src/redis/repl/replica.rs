@@ -1,7 +1,7 @@
 //! The side that follows: the handshake, the snapshot, the stream, the way back to a
 //! master that was lost.
 
-use super::{Role, master, pass_on};
+use super::{Handover, Role, handover, master, pass_on};
 use crate::redis::persist;
 use crate::redis::propagate;
 use crate::redis::rdb;
@@ -17,8 +17,8 @@ pub(in crate::redis) struct Link {
     pub(in crate::redis) state: LinkState,
     /// When anything was last heard of it, in wall-clock microseconds.
     pub(in crate::redis) heard_us: u64,
-    /// Since when there is no stream.
-    pub(in crate::redis) down_since_us: u64,
+    /// Since when there is no stream; none while there is one, or if there was none yet.
+    pub(in crate::redis) down_since_us: Option<u64>,
 }
 
 /// How far the link is. A number is the connection's.
@@ -51,7 +51,7 @@ impl Link {
             port,
             state: LinkState::Due { from_us: 0 },
             heard_us: now_us,
-            down_since_us: now_us,
+            down_since_us: None,
         }
     }
 
@@ -195,14 +195,16 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
                 true => (state.repl.id.clone(), state.repl.offset as i64 + 1),
                 false => ("?".to_owned(), -1),
             };
-            ask(
-                state,
-                conn,
-                Step::Psync,
-                &[&["PSYNC", &id, &offset.to_string()]],
-            );
+            let offset = offset.to_string();
+            let mut words = vec!["PSYNC", &id, &offset];
+            let handover = state.repl.handover.as_ref();
+            if handover.is_some_and(Handover::is_asking) {
+                words.push("FAILOVER");
+            }
+            ask(state, conn, Step::Psync, &[&words]);
         }
         (Step::Psync, ["+FULLRESYNC", id, offset]) => {
+            handover::succeed(state);
             if let Ok(offset) = offset.parse() {
                 state.repl.id = (*id).to_owned();
                 state.repl.offset = offset;
@@ -213,6 +215,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             }
         }
         (Step::Psync, ["+CONTINUE", rest @ ..]) => {
+            handover::succeed(state);
             if let [id] = rest
                 && *id != state.repl.id
             {
@@ -226,6 +229,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             }
             begin_stream(state, conn);
         }
+        (Step::Psync, _) if state.repl.handover.is_some() => handover::abort(state),
         // An error: tries again.
         _ => state.kill(conn),
     }
@@ -279,7 +283,10 @@ fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
 
 fn begin_stream(state: &mut State, conn: u64) {
     state.repl.history = true;
-    set(state, LinkState::Stream(conn));
+    if let Some(link) = state.repl.link_mut() {
+        link.state = LinkState::Stream(conn);
+        link.down_since_us = None;
+    }
     let session = state.client(conn);
     session.peer = Peer::Master;
     session.replies = Replies::Off;
@@ -291,11 +298,18 @@ pub(in crate::redis) fn applied(state: &mut State, bytes: &[u8]) {
     pass_on(state, bytes);
 }
 
-/// Tells the master how far this replica is.
+/// Tells the master how far this replica is, and as of 7.2 its append-only file if it has
+/// one.
 pub(in crate::redis) fn acknowledge(state: &mut State) {
     if let Some(LinkState::Stream(conn)) = state.repl.link().map(|link| link.state) {
         let offset = state.repl.offset.to_string();
-        say(state, conn, &["REPLCONF", "ACK", &offset]);
+        match state.durable().map(|durable| durable.offset.to_string()) {
+            None => say(state, conn, &["REPLCONF", "ACK", &offset]),
+            Some(durable) => {
+                let words = ["REPLCONF", "ACK", &offset, "FACK", &durable];
+                say(state, conn, &words);
+            }
+        }
     }
 }
 
@@ -306,8 +320,8 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
     let timeout_us = state.config.repl_timeout_s() * 1_000_000;
     if wall_us.saturating_sub(link.heard_us) > timeout_us && link.conn().is_some() {
         let (host, port) = (link.host.clone(), link.port);
-        let down_since_us = link.down_since_us;
         hang_up(state);
+        let down_since_us = state.repl.link().and_then(|link| link.down_since_us);
         let link = Link {
             down_since_us,
             ..Link::new(host, port, wall_us)
@@ -339,7 +353,7 @@ pub(super) fn lost(state: &mut State, conn: u64) {
     let from_us = match link.state {
         // At once: the master may still have what is missing.
         LinkState::Stream(_) => {
-            link.down_since_us = seen_us;
+            link.down_since_us = Some(seen_us);
             0
         }
         _ => next_cron_us,
