@@ -129,7 +129,10 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
             host.spawn(refuse(stream));
             continue;
         }
-        let conn = server.node.borrow_mut().accept_from(addresses(&stream));
+        let wall_us = server.clock.us(&host);
+        let mut node = server.node.borrow_mut();
+        let conn = node.accept_from(addresses(&stream), wall_us);
+        drop(node);
         server.begin(conn, stream);
     }
 }

@@ -262,6 +262,17 @@ fn a_script_chooses_what_is_written_to_the_file() {
 }
 
 #[test]
+fn a_file_that_was_given_up_is_not_waited_for() {
+    let mut machine = Machine::start(&[], 10_000);
+    machine.say(10_000, "CONFIG SET appendonly yes");
+    machine.say(10_100, "SET k v");
+    machine.say(10_200, "SET k w");
+    assert!(machine.node.next_wake_us().is_some(), "a sync is due");
+    machine.say(10_300, "CONFIG SET appendonly no");
+    assert_eq!(machine.node.next_wake_us(), None);
+}
+
+#[test]
 fn shutdown_saves_as_it_is_told() {
     for (parameters, command, kept) in [
         (&[("save", "3600 1")][..], "SHUTDOWN", true),

@@ -284,7 +284,7 @@ mod tests {
         tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
             Deadlock,
             (1_200, 2_030),
-            "c2",
+            "c2 tried in vain to take the lock from 200.0 ms to 2030.0 ms though nobody held it",
         );
     }
 

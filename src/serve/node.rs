@@ -152,7 +152,8 @@ impl Server {
             return None;
         }
         set_options(&stream);
-        let conn = self.node.borrow_mut().accept_from(addresses(&stream));
+        let mut node = self.node.borrow_mut();
+        let conn = node.accept_from(addresses(&stream), wall_us());
         clients.insert(conn, stream);
         Some(conn)
     }

@@ -56,7 +56,7 @@ impl State {
     pub(super) fn next_noticed_cycle_us(&self) -> Option<u64> {
         let noticed = self.db.effects.wanted
             || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty())
-            || self.caches_in_use();
+            || (self.db.changes.wanted && self.caches_in_use());
         noticed.then(|| self.next_cycle_us()).flatten()
     }
 

@@ -56,6 +56,8 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
                     tracking::tell_own(state, client);
                 }
                 after_command(state, client, command);
+                let written = state.written();
+                state.client(client).written = written;
             }
         }
         Err(error) => {
@@ -64,9 +66,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         }
     }
     state.current = None;
-    let written = state.written();
     let session = state.client(client);
-    session.written = written;
     if session.blocked.is_none() {
         session.request_is_over();
     }

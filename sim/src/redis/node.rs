@@ -119,19 +119,18 @@ impl Node {
         persist::load(&mut self.state, files, wall_us);
     }
 
-    /// A client connected, from nobody knows where.
+    /// A client connected, from nobody knows where, and when the node last saw the time.
     pub fn accept(&mut self) -> ConnId {
-        self.accept_from(Addresses::default())
+        self.accept_from(Addresses::default(), self.state.seen_us.unwrap_or(0))
     }
 
-    /// A client connected.
-    pub fn accept_from(&mut self, addresses: Addresses) -> ConnId {
+    /// A client connected when the node's wall clock read `wall_us`, in microseconds.
+    pub fn accept_from(&mut self, addresses: Addresses, wall_us: u64) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
         self.inputs.insert(conn, Input::default());
         let authenticated = self.state.config.requirepass.is_empty();
-        let now_us = self.state.seen_us.unwrap_or(0);
-        let session = Session::new(conn.0, addresses, authenticated, now_us);
+        let session = Session::new(conn.0, addresses, authenticated, wall_us);
         self.state.clients.insert(conn.0, session);
         conn
     }
@@ -234,12 +233,9 @@ impl Node {
             self.state.tick_from(us.min(u64::MAX / 2))
         };
         // What only `beforeSleep` does is done when `serverCron` ends the sleep.
-        let held_back = !self.state.pause_is_unnoticed();
-        let pause_us = self
-            .state
-            .pause
-            .filter(|_| held_back)
-            .map(|p| at_tick(p.until_ms));
+        let pause = self.state.pause;
+        let pause = pause.filter(|_| self.state.count_postponed() > 0);
+        let pause_us = pause.map(|pause| at_tick(pause.until_ms));
         let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
         let cycle_us = self.state.next_noticed_cycle_us();
         let repl_us = self.state.repl.next_wake_us();

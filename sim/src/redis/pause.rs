@@ -42,11 +42,6 @@ impl State {
         session.is_some_and(|session| session.peer == Peer::Replica)
     }
 
-    /// Whether no request waits for the end of the pause.
-    pub(super) fn pause_is_unnoticed(&self) -> bool {
-        self.count_postponed() == 0
-    }
-
     /// How many clients wait for the end of the pause.
     pub(super) fn count_postponed(&self) -> usize {
         let postponed = self.clients.values().filter(|session| session.postponed);

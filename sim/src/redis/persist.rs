@@ -175,8 +175,9 @@ impl State {
     /// wall-clock microseconds.
     pub(super) fn next_write_us(&self) -> Option<u64> {
         let persist = &self.persist;
-        let sync_s = (persist.unsynced && self.config.append_fsync() == Fsync::EverySecond)
-            .then_some(persist.synced_s + 1);
+        // What was written before the file was given up nobody syncs any more.
+        let syncs = self.config.append_only() && self.config.append_fsync() == Fsync::EverySecond;
+        let sync_s = (syncs && persist.unsynced).then_some(persist.synced_s + 1);
         let changes = self.db.effects.dirty - persist.saved_dirty;
         let points = self.config.save_points();
         let save_s = points

@@ -262,6 +262,22 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     told.say(pair, "it goes on where it was", &goes_on);
     told.ask(pair, "after a partial synchronisation");
 
+    pair.say(0, "SET k v");
+    pair.say(0, "WAIT 1 5000");
+    pair.tell(0, "SET k other");
+    // Not for what another wrote, nor from what was refused.
+    let own = [(0, "NOSUCH"), (0, "WAIT 1 20")];
+    told.say(pair, "a client waits for its own command", &own);
+
+    pair.say(0, "DEBUG SET-ACTIVE-EXPIRE 0");
+    pair.say(0, "FLUSHALL");
+    pair.say(0, "SET over v PX 1");
+    pair.say(0, "WAIT 1 5000");
+    pair.pass();
+    let drawn = [(1, "GET over"), (1, "RANDOMKEY"), (1, "DBSIZE")];
+    told.say(pair, "a key that is over is drawn on a replica", &drawn);
+    pair.say(0, "DEBUG SET-ACTIVE-EXPIRE 1");
+
     let needs = [
         (0, "CONFIG SET min-replicas-to-write 1"),
         (0, "SET k 3"),

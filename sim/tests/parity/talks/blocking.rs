@@ -45,6 +45,14 @@ fn elements_go_to_whoever_waited_longest() {
          PING
          PING
          2: RPUSH a x",
+        "BLPOP a 0x1
+         2: RPUSH a x
+         BLPOP a +1e1
+         2: RPUSH a x
+         BLPOP a 1x
+         BLPOP a nan
+         BLPOP a -0x1
+         BLPOP a infinity",
         "BZPOPMIN z y 0
          2: BZPOPMAX z 0
          3: ZADD z 1 a 2 b 3 c
