@@ -42,7 +42,8 @@ pub(super) enum Overdue {
     /// Deletes it: on a master.
     #[default]
     Delete,
-    /// Leaves it, and finds nothing: on a replica, which waits for its master's DEL.
+    /// Leaves it, and finds nothing: on a replica, which waits for its master's DEL, and
+    /// on a master during a pause.
     Hide,
     /// Finds it: for what the master says, and while a file is loaded.
     Keep,

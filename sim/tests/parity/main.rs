@@ -4,6 +4,7 @@
 //! Each test starts a server of its own on a free port of the loopback and stops
 //! it at the end. The fake's clock is set by asking the real server for its time.
 
+mod absent;
 mod busy;
 mod cases;
 mod functions;

@@ -82,9 +82,12 @@ pub(in crate::redis) fn command_count(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(COMMANDS.len() as i64))
 }
 
-/// `COMMAND LIST`.
+/// `COMMAND LIST`, subcommands too.
 pub(in crate::redis) fn command_list(_: &mut Call<'_>) -> Answer {
-    let names = COMMANDS.iter().map(|command| Reply::bulk(command.name));
+    let with_subcommands =
+        |command: &'static Command| std::iter::once(command).chain(command.subcommands);
+    let all = COMMANDS.iter().flat_map(with_subcommands);
+    let names = all.map(|command| Reply::bulk(command.name));
     Ok(Reply::Array(names.collect()))
 }
 
