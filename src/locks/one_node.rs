@@ -281,14 +281,13 @@ impl<E: Env> OneNode<E> {
     where
         F: Future<Output = Result<Reply, Error>>,
     {
-        let mut reply = send().await;
-        for _ in 0..self.resend {
-            match &reply {
-                Err(error) if error.may_have_happened() => reply = send().await,
-                _ => break,
+        let mut left = self.resend;
+        loop {
+            match send().await {
+                Err(error) if error.may_have_happened() && left > 0 => left -= 1,
+                reply => return reply,
             }
         }
-        reply
     }
 }
 

@@ -210,7 +210,8 @@ impl<E: Env> Line<E> {
     /// Connects to the node, or to the one that is the master now.
     pub(super) async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
         match &mut self.discovery {
-            Some(discovery) => discovery.connect().await,
+            // Rare, and large: every command's future would have room for it.
+            Some(discovery) => Box::pin(discovery.connect()).await,
             None => Ok(Connection::new(env.connect(node).await?)),
         }
     }

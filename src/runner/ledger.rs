@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::results::Cell;
 use crate::history::file::VERSION;
@@ -47,7 +47,14 @@ impl Plan<'_> {
 
 /// The [`Plan::build`] of the program that runs: the hash of its file.
 pub fn this_build() -> io::Result<u64> {
-    Ok(xxh3_64(&fs::read(std::env::current_exe()?)?))
+    let mut file = File::open(std::env::current_exe()?)?;
+    let (mut hasher, mut piece) = (Xxh3::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hasher.digest()),
+            count => hasher.update(&piece[..count]),
+        }
+    }
 }
 
 /// An open results file.

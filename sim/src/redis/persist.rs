@@ -255,6 +255,9 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
 fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
     /// No connection has this number.
     const LOADER: u64 = 0;
+    if commands.is_empty() {
+        return;
+    }
     let mut session = Session::new(LOADER, Addresses::default(), true, wall_us);
     session.replies = Replies::Off;
     state.clients.insert(LOADER, session);
