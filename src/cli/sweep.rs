@@ -270,7 +270,8 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
 /// The properties to draw; none leaves it to the chart.
 fn charted(options: &Options, base: &Scenario) -> Vec<Property> {
     match (&options.property[..], base.headline()) {
-        ([], Property::Lease | Property::Resource) => Vec::new(),
+        // Both of the first two, and of the third the loss rate.
+        ([], Property::Lease | Property::Resource | Property::AcknowledgedLost) => Vec::new(),
         ([], headline) => vec![headline],
         (asked, _) => asked.to_vec(),
     }
