@@ -20,6 +20,7 @@ use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
 use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::judged;
+use crate::runner::pool::Panicked;
 use crate::runner::prediction::{Judgement, judge};
 use crate::runner::results::{Cell, Finding, Shortest, Tally};
 use crate::scenario::Expected;
@@ -156,13 +157,29 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
     let cells = batch::run(&jobs, &conduct);
     progress.clear();
     let cells = cells.map_err(|panicked| {
-        let scenario = &jobs[panicked.job].scenario;
-        Bug::new(panicked, &scenario.name, &[])
+        let place = job_of.iter().position(|job| *job == Some(panicked.job));
+        bug(panicked, &places[place.expect("every job is some place's")])
     })?;
     Ok(job_of
         .into_iter()
         .map(|job| job.and_then(|job| cells[job].clone()))
         .collect())
+}
+
+/// A run of this place that panicked.
+fn bug(panicked: Panicked, place: &Place<'_>) -> Bug {
+    let (row, problem) = (&place.row.label, &place.problem.name);
+    let seeds = (panicked.seed + 1).to_string();
+    let reproduce = say::line(&[
+        "matrix",
+        "--lock",
+        row,
+        "--problem",
+        problem,
+        "--seeds",
+        &seeds,
+    ]);
+    Bug::new(panicked, &format!("{row} in {problem}"), reproduce)
 }
 
 /// What came of a row in a problem.
@@ -345,4 +362,27 @@ fn exit(results: &[CellResult]) -> Exit {
         .iter()
         .map(of)
         .fold(Exit::AsPredicted, report::worse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
+        let rows = chosen_rows(&["set-nx-px (release del)".into()]);
+        let mut problems = Plan::shipped().problems;
+        problems.retain(|problem| problem.name == "outlives");
+        let places = places(&rows, &problems).expect("they fit together");
+        let panicked = Panicked {
+            job: 0,
+            seed: 41,
+            message: "oh".into(),
+        };
+        let told = bug(panicked, &places[0]).to_string();
+        let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
+        assert!(told.starts_with(begins), "{told}");
+        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 42";
+        assert!(told.ends_with(line), "{told}");
+    }
 }

@@ -102,7 +102,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let scenarios = load(&names, &options.sets)?;
     let bug = |panicked: Panicked| {
         let name = &names[panicked.job];
-        Bug::new(panicked, name, &options.sets)
+        let reproduce = say::run_line(name, &options.sets, panicked.seed);
+        Bug::new(panicked, name, reproduce)
     };
     if options.twice {
         ensure!(

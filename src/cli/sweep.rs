@@ -209,7 +209,8 @@ fn run(
         .collect();
     let new = new.map_err(|panicked| {
         let sets = sets(options, &rest[panicked.job].parameters);
-        Bug::new(panicked, &options.scenario, &sets)
+        let reproduce = say::run_line(&options.scenario, &sets, panicked.seed);
+        Bug::new(panicked, &options.scenario, reproduce)
     })?;
     for (place, cell) in open.into_iter().zip(new) {
         cells[place] = cell;
