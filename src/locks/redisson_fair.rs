@@ -120,12 +120,6 @@ impl<E: Env> RedissonFair<E> {
             names::prefixed("redisson_lock_timeout", key),
         ]
     }
-
-    /// Lets so much time pass, but not more than the caller's patience.
-    async fn pass(&self, time: Duration, request: Request) {
-        let time = request.wait.map_or(time, |left| time.min(left));
-        self.base.env.sleep(time).await;
-    }
 }
 
 impl<E: Env> Lock for RedissonFair<E> {
@@ -173,10 +167,10 @@ impl<E: Env> Lock for RedissonFair<E> {
         match (failed, self.listening(request.owner)) {
             (LockError::NotAcquired { free_in, .. }, Some(listening)) => {
                 if listening.wait(request, *free_in).await.is_err() {
-                    self.pass(interval, request).await;
+                    request.pass(&self.base.env, interval).await;
                 }
             }
-            _ => self.pass(interval, request).await,
+            _ => request.pass(&self.base.env, interval).await,
         }
     }
 

@@ -92,12 +92,6 @@ impl<E: Env> RedissonReadWrite<E> {
             Mode::Shared => &self.readers,
         }
     }
-
-    /// Lets so much time pass, but not more than the caller's patience.
-    async fn pass(&self, time: Duration, request: Request) {
-        let time = request.wait.map_or(time, |left| time.min(left));
-        self.env.sleep(time).await;
-    }
 }
 
 impl<E: Env> Lock for RedissonReadWrite<E> {
@@ -154,10 +148,10 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
         match failed {
             LockError::NotAcquired { free_in, .. } => {
                 if self.listening.wait(request, *free_in).await.is_err() {
-                    self.pass(interval, request).await;
+                    request.pass(&self.env, interval).await;
                 }
             }
-            _ => self.pass(interval, request).await,
+            _ => request.pass(&self.env, interval).await,
         }
     }
 
