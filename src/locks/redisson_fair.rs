@@ -30,6 +30,7 @@ use super::redisson::base::{Base, not_the_owner, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names::{self, Identity};
 use super::redisson::params;
+use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
@@ -48,7 +49,7 @@ pub struct RedissonFair<E: Env> {
 struct Waiter<E: Env> {
     /// For how long its place is kept, in milliseconds.
     wait_ms: u64,
-    listening: Rc<Listening<E>>,
+    waiting: Rc<Waiting<E>>,
 }
 
 impl<E: Env> RedissonFair<E> {
@@ -80,8 +81,9 @@ impl<E: Env> RedissonFair<E> {
             self.base.holder(request.owner)
         );
         let (env, node) = (self.base.env.clone(), self.base.node.once().node().clone());
-        let listening = Rc::new(Listening::new(env, node, channel, &[UNLOCKED]));
-        let waiter = Waiter { wait_ms, listening };
+        let listening = Listening::new(env, node, channel, &[UNLOCKED]);
+        let waiting = Rc::new(Waiting::Listening(listening));
+        let waiter = Waiter { wait_ms, waiting };
         self.waiters.borrow_mut().insert(request.owner, waiter);
         Some(wait_ms)
     }
@@ -92,17 +94,17 @@ impl<E: Env> RedissonFair<E> {
         waiters.get(&owner).map(|waiter| waiter.wait_ms)
     }
 
-    /// Where this owner listens, if it waits.
-    fn listening(&self, owner: Owner) -> Option<Rc<Listening<E>>> {
+    /// How this owner waits, if it does.
+    fn waiting(&self, owner: Owner) -> Option<Rc<Waiting<E>>> {
         let waiters = self.waiters.borrow();
-        waiters.get(&owner).map(|waiter| waiter.listening.clone())
+        waiters.get(&owner).map(|waiter| waiter.waiting.clone())
     }
 
     /// The owner has the lock, or has given up.
     async fn forget(&self, owner: Owner) {
         let waiter = self.waiters.borrow_mut().remove(&owner);
         if let Some(waiter) = waiter {
-            waiter.listening.leave(owner).await;
+            waiter.waiting.end(owner).await;
         }
     }
 
@@ -162,15 +164,11 @@ impl<E: Env> Lock for RedissonFair<E> {
     }
 
     async fn wait(&self, request: Request, failed: &LockError) {
-        // As `redisson`.
-        let interval = Duration::from_millis(self.base.shared.resend.interval_ms);
-        match (failed, self.listening(request.owner)) {
-            (LockError::NotAcquired { free_in, .. }, Some(listening)) => {
-                if listening.wait(request, *free_in).await.is_err() {
-                    request.pass(&self.base.env, interval).await;
-                }
-            }
-            _ => request.pass(&self.base.env, interval).await,
+        let Base { env, shared, .. } = &self.base;
+        let interval = Duration::from_millis(shared.resend.interval_ms);
+        match self.waiting(request.owner) {
+            Some(waiting) => waiting.wait(env, request, failed, interval).await,
+            None => request.pass(env, interval).await,
         }
     }
 

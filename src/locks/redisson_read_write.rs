@@ -30,6 +30,7 @@ use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names::{self, Identity};
 use super::redisson::params::{self, Lease, Shared};
 use super::redisson::resend::Resending;
+use super::redisson::waiting::Waiting;
 use super::redisson::watchdog::{Renew, Watchdog};
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
@@ -49,7 +50,7 @@ pub struct RedissonReadWrite<E: Env> {
     shared: Shared,
     node: Rc<Resending<E>>,
     renewals: Rc<Resending<E>>,
-    listening: Listening<E>,
+    waiting: Waiting<E>,
     holders: Holders,
     readers: Watchdog<E>,
     writers: Watchdog<E>,
@@ -74,10 +75,11 @@ impl<E: Env> RedissonReadWrite<E> {
         };
         let channel = names::prefixed("redisson_rwlock", KEY);
         let wakers = &[UNLOCKED, ALL_MAY_COME];
+        let listening = Listening::new(env.clone(), node.clone(), channel, wakers);
         Self {
             readers: watchdog(Mode::Shared),
             writers: watchdog(Mode::Exclusive),
-            listening: Listening::new(env.clone(), node.clone(), channel, wakers),
+            waiting: Waiting::Listening(listening),
             node: client(),
             renewals,
             holders,
@@ -130,7 +132,7 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
             Reply::Integer(pttl_ms) => return Err(taken(pttl_ms)),
             reply => return Err(unexpected(node, &reply)),
         }
-        self.listening.leave(owner).await;
+        self.waiting.end(owner).await;
         if let Lease::Renewed { .. } = self.shared.lease {
             self.watchdog(request.mode).watch(owner);
         }
@@ -143,20 +145,14 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
     }
 
     async fn wait(&self, request: Request, failed: &LockError) {
-        // As `redisson`.
         let interval = Duration::from_millis(self.shared.resend.interval_ms);
-        match failed {
-            LockError::NotAcquired { free_in, .. } => {
-                if self.listening.wait(request, *free_in).await.is_err() {
-                    request.pass(&self.env, interval).await;
-                }
-            }
-            _ => request.pass(&self.env, interval).await,
-        }
+        self.waiting
+            .wait(&self.env, request, failed, interval)
+            .await;
     }
 
     async fn give_up(&self, request: Request) {
-        self.listening.leave(request.owner).await;
+        self.waiting.end(request.owner).await;
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
