@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::redisson::base::{Base, not_the_owner, taken, unexpected};
+use super::redisson::base::{Base, freed, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names::{self, Identity};
 use super::redisson::params;
@@ -206,12 +206,7 @@ impl<E: Env> Lock for RedissonFair<E> {
             .run(&scripts::REDISSON_FAIR_RELEASE, &keys, &arguments)
             .await;
         base.end_renewal(grant.owner);
-        match reply?.integer() {
-            None => Err(not_the_owner()),
-            // Nothing was there to delete any more.
-            Some(-1) => Ok(0),
-            Some(keys) => Ok(keys as u32),
-        }
+        freed(&reply?)
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {

@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request};
-use super::redisson::base::{not_the_owner, taken, unexpected};
+use super::redisson::base::{freed, not_the_owner, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names::{self, Identity};
 use super::redisson::params::{self, Lease, Shared};
@@ -191,12 +191,7 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
             }
         };
         self.watchdog(mode).unwatch(grant.owner);
-        match reply?.integer() {
-            None => Err(not_the_owner()),
-            // Nothing was there to delete any more.
-            Some(-1) => Ok(0),
-            Some(keys) => Ok(keys as u32),
-        }
+        freed(&reply?)
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {

@@ -185,9 +185,14 @@ impl<E: Env> Base<E> {
     }
 }
 
-/// What a script that gives a lock back has said: nil, 0 or 1.
-fn freed(reply: &Reply) -> Result<u32, LockError> {
+/// What a script that gives a lock back has said: how many keys it deleted; -1, if nothing
+/// was there to delete any more; or nil.
+///
+/// # Errors
+/// [`LockError::Lost`] if the script says that the lock is not the holder's.
+pub(in crate::locks) fn freed(reply: &Reply) -> Result<u32, LockError> {
     match reply.integer() {
+        Some(-1) => Ok(0),
         Some(keys) => Ok(keys as u32),
         None => Err(not_the_owner()),
     }

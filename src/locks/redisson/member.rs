@@ -1,7 +1,7 @@
 //! One of the locks that a `RedissonMultiLock` is made of: an `RLock` on a node of its own,
 //! as `redisson` is one, but taken for a lease that is another each time.
 
-use super::base::{Base, not_the_owner, unexpected};
+use super::base::{Base, freed, unexpected};
 use super::listening::{Listening, UNLOCKED};
 use super::names::{self, Identity};
 use super::params::{Lease, Shared, now_ns};
@@ -111,10 +111,7 @@ impl<E: Env> Member<E> {
             .run(&scripts::REDISSON_RELEASE, &keys, &arguments)
             .await;
         base.end_renewal(owner);
-        reply?
-            .integer()
-            .map(|keys| keys as u32)
-            .ok_or_else(not_the_owner)
+        freed(&reply?)
     }
 
     /// See [`Base::extend`].
