@@ -1,6 +1,7 @@
 //! `locklab cost`: what every lock costs, and how those fare who wait for it.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -128,7 +129,7 @@ fn measure(
     dealt.map_err(|panicked| bug(panicked, &places))?;
     let samples = samples
         .into_iter()
-        .map(|sample| sample.into_inner().unwrap_or_else(|e| e.into_inner()));
+        .map(|sample| mem::take(&mut *lock(&sample)));
     Ok(places.into_iter().zip(samples).collect())
 }
 

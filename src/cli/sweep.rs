@@ -18,6 +18,7 @@ use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::report::{Error, Format};
 use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
+use crate::runner::pool::lock;
 use crate::runner::results::{Cell, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
@@ -189,19 +190,15 @@ fn run(
         stop,
         progress: &|runs| progress.add(runs),
         finished: &|place, cell| {
-            let mut ledger = ledger.lock().unwrap_or_else(|e| e.into_inner());
-            if let Err(error) = ledger.add(open[place], cell) {
-                failed
-                    .lock()
-                    .unwrap_or_else(|e| e.into_inner())
-                    .get_or_insert(error);
+            if let Err(error) = lock(&ledger).add(open[place], cell) {
+                lock(&failed).get_or_insert(error);
                 stop.store(true, Ordering::Relaxed);
             }
         },
     };
     let new = batch::run(&rest, &conduct);
     progress.clear();
-    if let Some(error) = failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+    if let Some(error) = lock(&failed).take() {
         return Err(error).context("cannot write down a finished cell");
     }
     let mut cells: Vec<Option<Cell>> = (0..jobs.len())
