@@ -5,8 +5,9 @@ use resvg::usvg::{Options, Tree};
 use locklab::{
     check::Property,
     report::{
-        Error, Format,
+        Error,
         chart::{self, ChartOptions, RateAxis, Reference},
+        png,
     },
     runner::results::{Cell, Sweep, Tally},
 };
@@ -106,8 +107,7 @@ fn locks() -> Sweep {
 }
 
 fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
-    let bytes = chart::draw(sweep, options, Format::Svg).expect("the sweep has judged runs");
-    String::from_utf8(bytes).expect("SVG is text")
+    chart::draw(sweep, options).expect("the sweep has judged runs")
 }
 
 fn on_paper() -> ChartOptions {
@@ -193,7 +193,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
         "Nothing",
         vec![cell(&[("n", "1")], &[(Property::Lease, tally(0, 0, 7))])],
     );
-    let error = chart::draw(&nothing, &ChartOptions::default(), Format::Svg);
+    let error = chart::draw(&nothing, &ChartOptions::default());
     assert!(
         matches!(error, Err(Error::NothingJudged { .. })),
         "{error:?}"
@@ -202,7 +202,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
 
 #[test]
 fn png_is_twice_as_dense_as_the_drawing() {
-    let png = chart::draw(&pauses(), &on_paper(), Format::Png).expect("the sweep is judged");
+    let png = png(&svg(&pauses(), &on_paper())).expect("that is SVG");
     assert_eq!(&png[1..4], b"PNG");
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert_eq!(width, 2400);

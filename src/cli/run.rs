@@ -266,7 +266,7 @@ fn show(evidence: &Evidence) {
     tell!();
     tell!(
         "{}",
-        report::sentences(&evidence.run.footer.verdicts, &evidence.properties)
+        report::sentences(&evidence.verdicts, &evidence.properties)
     );
     tell!("    picture  {}", evidence.picture.display());
     tell!("    replay   {}", say::replay_line(&evidence.recording));

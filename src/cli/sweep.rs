@@ -12,10 +12,10 @@ use super::bug::Bug;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, report, scenario_completer};
+use super::{Exit, Jobs, Out, pictures, report, scenario_completer};
 use crate::check::Property;
+use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
-use crate::report::{Error, Format};
 use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::pool::lock;
@@ -296,18 +296,14 @@ fn conclude(
             RateAxis::Full
         },
     };
-    for (format, ending) in [(Format::Svg, "svg"), (Format::Png, "png")] {
-        match chart::draw(sweep, &chart_options, format) {
-            Ok(picture) => {
-                let path = store.write(&format!("sweep-{id}.{ending}"), &picture)?;
+    match chart::draw(sweep, &chart_options) {
+        Ok(svg) => {
+            for path in pictures::write(store, &format!("sweep-{id}"), &svg)? {
                 tell!("  chart    {}", path.display());
             }
-            Err(error @ Error::NothingJudged { .. }) => {
-                tell!("  no chart: {error}");
-                break;
-            }
-            Err(error) => return Err(error.into()),
         }
+        Err(error @ Error::NothingJudged { .. }) => tell!("  no chart: {error}"),
+        Err(error) => return Err(error.into()),
     }
     if options.json {
         say::print_json(sweep)?;

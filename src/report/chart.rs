@@ -10,7 +10,7 @@ mod draw;
 mod series;
 mod x_axis;
 
-use super::{Error, Format, finish};
+use super::Error;
 use crate::{check::Property, runner::results::Sweep};
 
 /// What a chart shows beside the data.
@@ -44,12 +44,11 @@ pub enum RateAxis {
     Fitted,
 }
 
-/// Draws the chart.
+/// Draws the chart, as SVG.
 ///
 /// # Errors
 ///
 /// [`Error::NothingJudged`] if no cell has a judged run of the properties.
-pub fn draw(sweep: &Sweep, options: &ChartOptions, format: Format) -> Result<Vec<u8>, Error> {
-    let plot = series::plot(sweep, options)?;
-    finish(draw::svg(&plot)?, format)
+pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<String, Error> {
+    draw::svg(&series::plot(sweep, options)?)
 }
