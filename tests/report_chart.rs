@@ -6,7 +6,7 @@ use locklab::{
     check::Property,
     report::{
         Error,
-        chart::{self, ChartOptions, RateAxis, Reference},
+        chart::{self, ChartOptions, RateAxis},
         png,
     },
     runner::results::{Cell, Sweep, Tally},
@@ -110,19 +110,9 @@ fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
     chart::draw(sweep, options).expect("the sweep has judged runs")
 }
 
-fn on_paper() -> ChartOptions {
-    ChartOptions {
-        reference: Some(Reference {
-            label: "R, calculated on paper".to_owned(),
-            points: vec![(0.0, 0.0), (800.0, 0.0), (1200.0, 1.0), (2000.0, 1.0)],
-        }),
-        ..ChartOptions::default()
-    }
-}
-
 #[test]
 fn numbers_make_lines_with_intervals() {
-    insta::assert_snapshot!(svg(&pauses(), &on_paper()));
+    insta::assert_snapshot!(svg(&pauses(), &ChartOptions::default()));
 }
 
 #[test]
@@ -164,7 +154,7 @@ fn forty_series_leave_room_for_the_chart() {
         })
     });
     let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
-    let few = svg(&pauses(), &on_paper());
+    let few = svg(&pauses(), &ChartOptions::default());
     let height = |drawn: &str| -> u32 {
         let rest = &drawn[drawn.find("height=\"").expect("it says its height") + 8..];
         let end = rest.find('"').expect("the attribute ends");
@@ -202,7 +192,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
 
 #[test]
 fn png_is_twice_as_dense_as_the_drawing() {
-    let png = png(&svg(&pauses(), &on_paper())).expect("that is SVG");
+    let png = png(&svg(&pauses(), &ChartOptions::default())).expect("that is SVG");
     assert_eq!(&png[1..4], b"PNG");
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert_eq!(width, 2400);

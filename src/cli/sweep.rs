@@ -289,7 +289,6 @@ fn conclude(
     tell!("  results  {}", data.display());
     let chart_options = ChartOptions {
         properties: charted(options, base),
-        reference: None,
         rate_axis: if options.fit {
             RateAxis::Fitted
         } else {

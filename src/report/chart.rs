@@ -19,19 +19,8 @@ pub struct ChartOptions {
     /// The properties to draw. Empty: Bd and R, those of them that were judged,
     /// since B∞ is broken by every lock with a lease; without either, all.
     pub properties: Vec<Property>,
-    /// A curve known from elsewhere, such as one calculated on paper.
-    pub reference: Option<Reference>,
     /// How far up the rate axis goes.
     pub rate_axis: RateAxis,
-}
-
-/// A curve to compare with.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reference {
-    /// What it is, for the legend.
-    pub label: String,
-    /// Value of the x axis's parameter, and rate in `0..=1`; by ascending value.
-    pub points: Vec<(f64, f64)>,
 }
 
 /// How far up the rate axis goes.
