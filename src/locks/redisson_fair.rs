@@ -26,9 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::redisson::base::{Base, freed, taken, unexpected};
+use super::redisson::base::{Base, Renewal, freed, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
-use super::redisson::names::{self, Identity};
+use super::redisson::names;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
@@ -55,9 +55,8 @@ struct Waiter<E: Env> {
 impl<E: Env> RedissonFair<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: &Params) -> Self {
-        let identity = Identity::draw(&env);
         Self {
-            base: Base::new(env, identity, node, KEY, params.shared()),
+            base: Base::new(env, node, KEY, params.shared(), Renewal::OF_THE_KEY),
             fair_wait_ms: params.fair_wait_ms,
             told: params.told,
             waiters: RefCell::default(),
