@@ -27,19 +27,10 @@ fn jobs() -> Vec<Job> {
     SHIPPED.iter().map(job).collect()
 }
 
-fn conduct(threads: usize, stop: &AtomicBool) -> Conduct<'_> {
-    Conduct {
-        threads,
-        stop,
-        progress: &|_| {},
-        finished: &|_, _| {},
-    }
-}
-
 #[test]
 fn every_scenario_comes_out_as_predicted() {
     let jobs = jobs();
-    let cells = run(&jobs, &conduct(2, &AtomicBool::new(false))).expect("no panic");
+    let cells = run(&jobs, &Conduct::quiet(2, &AtomicBool::new(false))).expect("no panic");
     for (job, cell) in jobs.iter().zip(cells) {
         let cell = cell.expect("nobody stopped it");
         let comparisons = compare(&job.scenario, &cell);
@@ -61,7 +52,7 @@ fn the_number_of_threads_changes_nothing() {
     let jobs = jobs();
     let stop = AtomicBool::new(false);
     assert_eq!(
-        run(&jobs, &conduct(1, &stop)).expect("no panic"),
-        run(&jobs, &conduct(3, &stop)).expect("no panic")
+        run(&jobs, &Conduct::quiet(1, &stop)).expect("no panic"),
+        run(&jobs, &Conduct::quiet(3, &stop)).expect("no panic")
     );
 }

@@ -54,13 +54,8 @@ fn job(lock: &str, step: &str) -> Job {
 /// from everybody.
 fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
     let jobs: Vec<Job> = steps.iter().map(|step| job(lock, step)).collect();
-    let conduct = Conduct {
-        threads: 2,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        finished: &|_, _| {},
-    };
-    let cells = run(&jobs, &conduct).expect("no panic");
+    let stop = AtomicBool::new(false);
+    let cells = run(&jobs, &Conduct::quiet(2, &stop)).expect("no panic");
     for (step, cell) in steps.iter().zip(cells) {
         let tally = cell.expect("nobody stopped it").tallies[&Property::Deadlock];
         let expected = match stuck.contains(step) {

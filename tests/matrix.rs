@@ -33,13 +33,8 @@ fn every_cell_comes_out_as_predicted() {
             seeds: 0..SEEDS,
         })
         .collect();
-    let conduct = Conduct {
-        threads: 2,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        finished: &|_, _| {},
-    };
-    let results = run(&jobs, &conduct).expect("no panic");
+    let stop = AtomicBool::new(false);
+    let results = run(&jobs, &Conduct::quiet(2, &stop)).expect("no panic");
     let differing: Vec<String> = cells
         .iter()
         .zip(results)

@@ -5,8 +5,9 @@ use resvg::usvg::{Options, Tree};
 use locklab::{
     check::Property,
     report::{
-        Error, Format,
-        chart::{self, ChartOptions, RateAxis, Reference},
+        Error,
+        chart::{self, ChartOptions, RateAxis},
+        png,
     },
     runner::results::{Cell, Sweep, Tally},
 };
@@ -106,23 +107,12 @@ fn locks() -> Sweep {
 }
 
 fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
-    let bytes = chart::draw(sweep, options, Format::Svg).expect("the sweep has judged runs");
-    String::from_utf8(bytes).expect("SVG is text")
-}
-
-fn on_paper() -> ChartOptions {
-    ChartOptions {
-        reference: Some(Reference {
-            label: "R, calculated on paper".to_owned(),
-            points: vec![(0.0, 0.0), (800.0, 0.0), (1200.0, 1.0), (2000.0, 1.0)],
-        }),
-        ..ChartOptions::default()
-    }
+    chart::draw(sweep, options).expect("the sweep has judged runs")
 }
 
 #[test]
 fn numbers_make_lines_with_intervals() {
-    insta::assert_snapshot!(svg(&pauses(), &on_paper()));
+    insta::assert_snapshot!(svg(&pauses(), &ChartOptions::default()));
 }
 
 #[test]
@@ -164,7 +154,7 @@ fn forty_series_leave_room_for_the_chart() {
         })
     });
     let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
-    let few = svg(&pauses(), &on_paper());
+    let few = svg(&pauses(), &ChartOptions::default());
     let height = |drawn: &str| -> u32 {
         let rest = &drawn[drawn.find("height=\"").expect("it says its height") + 8..];
         let end = rest.find('"').expect("the attribute ends");
@@ -193,7 +183,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
         "Nothing",
         vec![cell(&[("n", "1")], &[(Property::Lease, tally(0, 0, 7))])],
     );
-    let error = chart::draw(&nothing, &ChartOptions::default(), Format::Svg);
+    let error = chart::draw(&nothing, &ChartOptions::default());
     assert!(
         matches!(error, Err(Error::NothingJudged { .. })),
         "{error:?}"
@@ -202,7 +192,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
 
 #[test]
 fn png_is_twice_as_dense_as_the_drawing() {
-    let png = chart::draw(&pauses(), &on_paper(), Format::Png).expect("the sweep is judged");
+    let png = png(&svg(&pauses(), &ChartOptions::default())).expect("that is SVG");
     assert_eq!(&png[1..4], b"PNG");
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert_eq!(width, 2400);

@@ -173,8 +173,8 @@ proptest! {
     #[test]
     fn the_resource_is_violated_exactly_when_a_part_is(history in histories()) {
         let verdicts = judge(&history, &BOUNDS);
-        let parts = [Property::StaleWrite, Property::LostUpdate, Property::TokenRegression];
-        let first = parts.iter().filter_map(|&part| violated_at(&verdicts, part)).min();
+        let parts = Property::PARTS_OF_RESOURCE.into_iter();
+        let first = parts.filter_map(|part| violated_at(&verdicts, part)).min();
         prop_assert_eq!(violated_at(&verdicts, Property::Resource), first);
     }
 

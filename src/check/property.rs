@@ -51,6 +51,13 @@ impl Property {
         Property::Fifo,
     ];
 
+    /// What [`Property::Resource`] is made of: it holds exactly if all of these do.
+    pub const PARTS_OF_RESOURCE: [Property; 3] = [
+        Property::StaleWrite,
+        Property::LostUpdate,
+        Property::TokenRegression,
+    ];
+
     /// Its name as scenarios, options and files spell it.
     pub fn name(self) -> &'static str {
         match self {

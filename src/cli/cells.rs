@@ -22,11 +22,10 @@ pub(super) fn run(
     };
     let jobs: Vec<Job> = scenarios.iter().map(job).collect();
     let progress = Progress::new("running", runs(scenarios, seeds));
+    let stop = AtomicBool::new(false);
     let conduct = Conduct {
-        threads,
-        stop: &AtomicBool::new(false),
         progress: &|runs| progress.add(runs),
-        finished: &|_, _| {},
+        ..Conduct::quiet(threads, &stop)
     };
     let cells = batch::run(&jobs, &conduct);
     progress.clear();

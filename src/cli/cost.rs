@@ -1,6 +1,7 @@
 //! `locklab cost`: what every lock costs, and how those fare who wait for it.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +20,7 @@ use crate::matrix::gauge::Sample;
 use crate::matrix::plan::About;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Gauge, Plan, Row, put_in};
-use crate::runner::pool::{self, lock};
+use crate::runner::pool::{self, Panicked, lock};
 use crate::runner::simulate::{Keep, simulate};
 use crate::scenario::Scenario;
 use crate::{fault, stats};
@@ -125,14 +126,19 @@ fn measure(
     let stop = AtomicBool::new(false);
     let dealt = pool::deal(&ranges, options.jobs.threads(), &stop, run, done);
     progress.clear();
-    dealt.map_err(|panicked| {
-        let name = &scenarios[panicked.job].name;
-        Bug::new(panicked, name, &[])
-    })?;
+    dealt.map_err(|panicked| bug(panicked, &places))?;
     let samples = samples
         .into_iter()
-        .map(|sample| sample.into_inner().unwrap_or_else(|e| e.into_inner()));
+        .map(|sample| mem::take(&mut *lock(&sample)));
     Ok(places.into_iter().zip(samples).collect())
+}
+
+/// A run of these that panicked.
+fn bug(panicked: Panicked, places: &[Place]) -> Bug {
+    let (row, scenario, ..) = &places[panicked.job];
+    let seeds = (panicked.seed + 1).to_string();
+    let reproduce = say::line(&["cost", "--lock", row, "--seeds", &seeds]);
+    Bug::new(panicked, &format!("{row} in {scenario}"), reproduce)
 }
 
 /// The numbers, row by row.

@@ -8,6 +8,7 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, pictures, report};
 use crate::runner::judged;
+use crate::runner::pool::Panicked;
 use crate::runner::prediction::compare;
 use crate::runner::results::Cell;
 use crate::scenario::{self, Scenario};
@@ -56,8 +57,12 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
          network of real lock clients and in-process Redis nodes.\n\n\
          {LEGEND}\n"
     );
-    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads())
-        .map_err(|panicked| Bug::new(panicked.clone(), SCENARIOS[panicked.job], &[]))?;
+    let bug = |panicked: Panicked| {
+        let name = SCENARIOS[panicked.job];
+        let reproduce = say::run_line(name, &[], panicked.seed);
+        Bug::new(panicked, name, reproduce)
+    };
+    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads()).map_err(bug)?;
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     for (scenario, cell) in scenarios.iter().zip(&cells) {

@@ -1,7 +1,5 @@
 //! `locklab matrix`: every lock against every problem.
 
-use std::sync::atomic::AtomicBool;
-
 use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -10,19 +8,18 @@ use serde::Serialize;
 
 use super::bug::Bug;
 use super::pictures;
-use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, report, table};
+use super::{Exit, Jobs, Out, cells, report, table};
 use crate::check::Property;
 use crate::locks::CATALOGUE;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
-use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::judged;
+use crate::runner::pool::Panicked;
 use crate::runner::prediction::{Judgement, judge};
 use crate::runner::results::{Cell, Finding, Shortest, Tally};
-use crate::scenario::Expected;
+use crate::scenario::{Expected, Scenario};
 use crate::stats;
 
 const EXAMPLES: &str = "\
@@ -117,6 +114,16 @@ struct Place<'a> {
     part: Part,
 }
 
+impl Place<'_> {
+    /// What is run, if anything is.
+    fn scenario(&self) -> Option<&Scenario> {
+        match &self.part {
+            Part::Plays { scenario, .. } => Some(scenario),
+            Part::Cannot { .. } => None,
+        }
+    }
+}
+
 fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Place<'a>>> {
     let pairs = rows
         .iter()
@@ -131,38 +138,30 @@ fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Pl
 
 /// The results of the places that are run, each at its place.
 fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cell>>> {
-    let mut jobs = Vec::new();
-    let mut job_of = Vec::new();
-    for place in places {
-        job_of.push(match &place.part {
-            Part::Plays { scenario, .. } => {
-                jobs.push(Job {
-                    scenario: (**scenario).clone(),
-                    parameters: vec![],
-                    seeds: 0..options.seeds,
-                });
-                Some(jobs.len() - 1)
-            }
-            Part::Cannot { .. } => None,
-        });
-    }
-    let progress = Progress::new("running", jobs.len() as u64 * options.seeds);
-    let conduct = Conduct {
-        threads: options.jobs.threads(),
-        stop: &AtomicBool::new(false),
-        progress: &|runs| progress.add(runs),
-        finished: &|_, _| {},
-    };
-    let cells = batch::run(&jobs, &conduct);
-    progress.clear();
-    let cells = cells.map_err(|panicked| {
-        let scenario = &jobs[panicked.job].scenario;
-        Bug::new(panicked, &scenario.name, &[])
-    })?;
-    Ok(job_of
-        .into_iter()
-        .map(|job| job.and_then(|job| cells[job].clone()))
-        .collect())
+    let played = |place| Some((place, Place::scenario(place)?.clone()));
+    let (playing, scenarios): (Vec<&Place<'_>>, Vec<Scenario>) =
+        places.iter().filter_map(played).unzip();
+    let bug = |panicked: Panicked| bug(playing[panicked.job], panicked);
+    let cells = cells::run(&scenarios, &(0..options.seeds), options.jobs.threads());
+    let mut cells = cells.map_err(bug)?.into_iter();
+    let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
+    Ok(places.iter().map(cell).collect())
+}
+
+/// A run of this place that panicked.
+fn bug(place: &Place<'_>, panicked: Panicked) -> Bug {
+    let (row, problem) = (&place.row.label, &place.problem.name);
+    let seeds = (panicked.seed + 1).to_string();
+    let reproduce = say::line(&[
+        "matrix",
+        "--lock",
+        row,
+        "--problem",
+        problem,
+        "--seeds",
+        &seeds,
+    ]);
+    Bug::new(panicked, &format!("{row} in {problem}"), reproduce)
 }
 
 /// What came of a row in a problem.
@@ -313,7 +312,7 @@ fn as_list(results: &[CellResult]) -> Table {
 /// Shows a cell in full, with a run that is written down.
 fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
     let (row, problem) = (&result.row, &result.problem);
-    let Part::Plays { scenario, .. } = &place.part else {
+    let Some(scenario) = place.scenario() else {
         tell!(
             "  {row} in {problem}: {}",
             result.cannot.as_deref().unwrap_or_default()
@@ -345,4 +344,27 @@ fn exit(results: &[CellResult]) -> Exit {
         .iter()
         .map(of)
         .fold(Exit::AsPredicted, report::worse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
+        let rows = chosen_rows(&["set-nx-px (release del)".into()]);
+        let mut problems = Plan::shipped().problems;
+        problems.retain(|problem| problem.name == "outlives");
+        let places = places(&rows, &problems).expect("they fit together");
+        let panicked = Panicked {
+            job: 0,
+            seed: 41,
+            message: "oh".into(),
+        };
+        let told = bug(&places[0], panicked).to_string();
+        let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
+        assert!(told.starts_with(begins), "{told}");
+        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 42";
+        assert!(told.ends_with(line), "{told}");
+    }
 }

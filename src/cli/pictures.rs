@@ -1,18 +1,19 @@
 //! The evidence for a verdict: the recording of a run, and its picture.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::check::{Property, Verdict, Violation};
 use crate::history::file::{self, Recording};
-use crate::report::{Format, spacetime};
+use crate::report::{self, spacetime};
 use crate::scenario::Scenario;
 
 use super::store::Store;
 
 /// A run that shows something, and where it is written down.
 pub(super) struct Evidence {
-    /// The run.
-    pub(super) run: Recording,
+    /// How it was judged.
+    pub(super) verdicts: BTreeMap<Property, Verdict>,
     /// What it violates, of that which is asked about.
     pub(super) properties: Vec<Property>,
     pub(super) recording: PathBuf,
@@ -34,19 +35,26 @@ pub(super) fn keep(
         Some(claim) => format!("{claim}: {}", scenario.title),
         None => scenario.title.clone(),
     };
-    let draw = |format| spacetime::draw(&run.history, &title, violation, format);
-    store.write(&format!("{stem}.svg"), &draw(Format::Svg)?)?;
-    let picture = store.write(&format!("{stem}.png"), &draw(Format::Png)?)?;
+    let svg = spacetime::draw(&run.history, &title, violation)?;
+    let [_, picture] = write(store, stem, &svg)?;
     Ok(Evidence {
-        run: run.clone(),
+        verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
         recording,
         picture,
     })
 }
 
+/// Writes a drawing as `STEM.svg` and as `STEM.png`; where they are.
+pub(super) fn write(store: &Store, stem: &str, svg: &str) -> anyhow::Result<[PathBuf; 2]> {
+    Ok([
+        store.write(&format!("{stem}.svg"), svg.as_bytes())?,
+        store.write(&format!("{stem}.png"), &report::png(svg)?)?,
+    ])
+}
+
 /// How the run violates `property`, if it does.
-pub(super) fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
+fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {
         Some(Verdict::Violated(violation)) => Some(violation),
         _ => None,

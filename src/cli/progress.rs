@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
 use super::say::tell;
+use crate::runner::pool::lock;
 
 /// Counts runs.
 pub(super) struct Progress {
@@ -44,7 +45,7 @@ impl Progress {
         self.bar.inc(runs);
         if let Some(announced) = &self.announced {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0).max(1));
-            let mut announced = announced.lock().unwrap_or_else(|e| e.into_inner());
+            let mut announced = lock(announced);
             // Short work needs no announcement but its result.
             if all >= LONG && done * 10 / all > *announced {
                 *announced = done * 10 / all;

@@ -102,7 +102,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let scenarios = load(&names, &options.sets)?;
     let bug = |panicked: Panicked| {
         let name = &names[panicked.job];
-        Bug::new(panicked, name, &options.sets)
+        let reproduce = say::run_line(name, &options.sets, panicked.seed);
+        Bug::new(panicked, name, reproduce)
     };
     if options.twice {
         ensure!(
@@ -265,7 +266,7 @@ fn show(evidence: &Evidence) {
     tell!();
     tell!(
         "{}",
-        report::sentences(&evidence.run.footer.verdicts, &evidence.properties)
+        report::sentences(&evidence.verdicts, &evidence.properties)
     );
     tell!("    picture  {}", evidence.picture.display());
     tell!("    replay   {}", say::replay_line(&evidence.recording));

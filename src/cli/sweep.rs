@@ -12,12 +12,13 @@ use super::bug::Bug;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, report, scenario_completer};
+use super::{Exit, Jobs, Out, pictures, report, scenario_completer};
 use crate::check::Property;
+use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
-use crate::report::{Error, Format};
 use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
+use crate::runner::pool::lock;
 use crate::runner::results::{Cell, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
@@ -189,19 +190,15 @@ fn run(
         stop,
         progress: &|runs| progress.add(runs),
         finished: &|place, cell| {
-            let mut ledger = ledger.lock().unwrap_or_else(|e| e.into_inner());
-            if let Err(error) = ledger.add(open[place], cell) {
-                failed
-                    .lock()
-                    .unwrap_or_else(|e| e.into_inner())
-                    .get_or_insert(error);
+            if let Err(error) = lock(&ledger).add(open[place], cell) {
+                lock(&failed).get_or_insert(error);
                 stop.store(true, Ordering::Relaxed);
             }
         },
     };
     let new = batch::run(&rest, &conduct);
     progress.clear();
-    if let Some(error) = failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+    if let Some(error) = lock(&failed).take() {
         return Err(error).context("cannot write down a finished cell");
     }
     let mut cells: Vec<Option<Cell>> = (0..jobs.len())
@@ -209,7 +206,8 @@ fn run(
         .collect();
     let new = new.map_err(|panicked| {
         let sets = sets(options, &rest[panicked.job].parameters);
-        Bug::new(panicked, &options.scenario, &sets)
+        let reproduce = say::run_line(&options.scenario, &sets, panicked.seed);
+        Bug::new(panicked, &options.scenario, reproduce)
     })?;
     for (place, cell) in open.into_iter().zip(new) {
         cells[place] = cell;
@@ -292,25 +290,20 @@ fn conclude(
     tell!("  results  {}", data.display());
     let chart_options = ChartOptions {
         properties: charted(options, base),
-        reference: None,
         rate_axis: if options.fit {
             RateAxis::Fitted
         } else {
             RateAxis::Full
         },
     };
-    for (format, ending) in [(Format::Svg, "svg"), (Format::Png, "png")] {
-        match chart::draw(sweep, &chart_options, format) {
-            Ok(picture) => {
-                let path = store.write(&format!("sweep-{id}.{ending}"), &picture)?;
+    match chart::draw(sweep, &chart_options) {
+        Ok(svg) => {
+            for path in pictures::write(store, &format!("sweep-{id}"), &svg)? {
                 tell!("  chart    {}", path.display());
             }
-            Err(error @ Error::NothingJudged { .. }) => {
-                tell!("  no chart: {error}");
-                break;
-            }
-            Err(error) => return Err(error.into()),
         }
+        Err(error @ Error::NothingJudged { .. }) => tell!("  no chart: {error}"),
+        Err(error) => return Err(error.into()),
     }
     if options.json {
         say::print_json(sweep)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::say::tell;
 use super::store::Store;
 use crate::matrix::table::Table;
-use crate::report::{Format, table};
+use crate::report;
 
 /// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and says so.
 pub(super) fn write(
@@ -15,6 +15,8 @@ pub(super) fn write(
     list: &Table,
     data: &impl Serialize,
 ) -> anyhow::Result<()> {
+    let svg = report::table::draw(table);
+    let png = report::png(&svg)?;
     let files = [
         (
             "md",
@@ -22,8 +24,8 @@ pub(super) fn write(
         ),
         ("csv", list.csv().into_bytes()),
         ("json", serde_json::to_vec_pretty(data)?),
-        ("svg", table::draw(table, Format::Svg)?),
-        ("png", table::draw(table, Format::Png)?),
+        ("svg", svg.into_bytes()),
+        ("png", png),
     ];
     tell!();
     for (ending, contents) in files {

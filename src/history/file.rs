@@ -65,8 +65,6 @@ pub enum Environment {
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footer {
-    /// How many records the history has; [`write()`] counts them itself.
-    pub records: usize,
     /// The hash of the run's trace, in hexadecimal digits; equal runs have equal ones.
     pub trace_hash: String,
     /// How the run was judged when it was recorded.
@@ -110,27 +108,6 @@ pub enum FileError {
         /// What is wrong with it.
         what: String,
     },
-}
-
-impl Recording {
-    /// A recording whose footer counts the records of its history.
-    pub fn new(
-        header: Header,
-        history: History,
-        trace_hash: String,
-        verdicts: BTreeMap<Property, Verdict>,
-    ) -> Recording {
-        let records = history.records.len();
-        Recording {
-            header,
-            history,
-            footer: Footer {
-                records,
-                trace_hash,
-                verdicts,
-            },
-        }
-    }
 }
 
 /// The recording as the bytes of a file.
@@ -328,16 +305,17 @@ impl<'f> Reader<'f> {
         if self.next().is_some() {
             return Err(self.bad("something stands after the recording's last line".into()));
         }
-        let history = History {
-            end_ns: end.at_ns,
-            ..history
-        };
-        Ok(Recording::new(
+        Ok(Recording {
             header,
-            history,
-            end.trace_hash,
-            end.verdicts,
-        ))
+            history: History {
+                end_ns: end.at_ns,
+                ..history
+            },
+            footer: Footer {
+                trace_hash: end.trace_hash,
+                verdicts: end.verdicts,
+            },
+        })
     }
 
     fn bad(&self, what: String) -> FileError {

@@ -136,8 +136,7 @@ impl<E: Env> Lock for Consensus<E> {
             // No node to watch: the service was not there.
             _ => {
                 let pause = Duration::from_millis(super::default_retry_delay_ms());
-                let pause = request.wait.map_or(pause, |left| pause.min(left));
-                self.env.sleep(pause).await;
+                request.pass(&self.env, pause).await;
             }
         }
     }

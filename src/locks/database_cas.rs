@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::parameter;
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
@@ -224,13 +225,9 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "compare-and-set on a version column, with a lease by the database's clock (baseline)",
     source: "texts on distributed locks: a database's optimistic lock",
     parameters: &[
-        ("ttl_ms", "required", "the lease"),
-        ("retry_delay_ms", "200", "wait before the next attempt"),
-        (
-            "retry_jitter_ms",
-            "50",
-            "up to this much more, drawn anew each time",
-        ),
+        parameter::TTL,
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
     ],
     forms: &[("", "ttl_ms = LEASE")],
 };

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::parameter;
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::Name;
@@ -136,13 +137,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "database-unique",
     summary: "a row under a unique index, deleted to release; no lease (baseline)",
     source: "texts on distributed locks that set databases aside for Redis",
-    parameters: &[
-        ("retry_delay_ms", "200", "wait before the next attempt"),
-        (
-            "retry_jitter_ms",
-            "50",
-            "up to this much more, drawn anew each time",
-        ),
-    ],
+    parameters: &[parameter::RETRY_DELAY, parameter::RETRY_JITTER],
     forms: &[("", "")],
 };

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
+use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter, text};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
@@ -100,7 +100,7 @@ impl<E: Env> Getset<E> {
             }
             expiry_ms = self.take_over().await?;
         }
-        Ok(granted(request, expiry_ms))
+        Ok(granted(request.owner, expiry_ms))
     }
 }
 
@@ -128,17 +128,7 @@ impl<E: Env> Lock for Getset<E> {
         let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
         match self.node.call(&command).await? {
             Reply::Nil => Err(lost()),
-            _ => {
-                let owner = grant.owner;
-                Ok(granted(
-                    Request {
-                        owner,
-                        wait: None,
-                        mode: Mode::Exclusive,
-                    },
-                    expiry_ms,
-                ))
-            }
+            _ => Ok(granted(grant.owner, expiry_ms)),
         }
     }
 
@@ -165,9 +155,9 @@ impl<E: Env> Lock for Getset<E> {
     }
 }
 
-fn granted(request: Request, expiry_ms: u64) -> Grant {
+fn granted(owner: Owner, expiry_ms: u64) -> Grant {
     Grant {
-        owner: request.owner,
+        owner,
         token: expiry_ms.to_string(),
         deadline: Some(Deadline {
             clock: ClockKind::Wall,

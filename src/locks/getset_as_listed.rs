@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
+use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter, text};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
@@ -57,11 +57,11 @@ impl<E: Env> GetsetAsListed<E> {
     }
 
     /// What a holder is told: the listed steps say nothing of a deadline.
-    fn granted(&self, request: Request, stamp: u64) -> Grant {
+    fn granted(&self, owner: Owner, stamp: u64) -> Grant {
         let at_ns = stamp * self.params.unit_ms() * 1_000_000;
         let clock = ClockKind::Wall;
         Grant {
-            owner: request.owner,
+            owner,
             token: stamp.to_string(),
             deadline: self.params.ttl_ms.map(|_| Deadline { clock, at_ns }),
             fencing_token: None,
@@ -72,7 +72,7 @@ impl<E: Env> GetsetAsListed<E> {
     async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let stamp = self.stamp(self.now());
         if self.node.set_if_absent(&stamp.to_string()).await? {
-            return Ok(self.granted(request, stamp));
+            return Ok(self.granted(request.owner, stamp));
         }
         self.env.reach("overwriting").await;
         let now = self.now();
@@ -86,7 +86,7 @@ impl<E: Env> GetsetAsListed<E> {
             old => text(old).and_then(|old| old.parse().ok()).unwrap_or(0) < now,
         };
         match has_expired {
-            true => Ok(self.granted(request, stamp)),
+            true => Ok(self.granted(request.owner, stamp)),
             false => Err(LockError::taken("it has not expired")),
         }
     }
@@ -112,17 +112,7 @@ impl<E: Env> Lock for GetsetAsListed<E> {
         let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
         match self.node.call(&command).await? {
             Reply::Nil => Err(lost()),
-            _ => {
-                let owner = grant.owner;
-                Ok(self.granted(
-                    Request {
-                        owner,
-                        wait: None,
-                        mode: Mode::Exclusive,
-                    },
-                    stamp,
-                ))
-            }
+            _ => Ok(self.granted(grant.owner, stamp)),
         }
     }
 

@@ -68,6 +68,18 @@ pub struct Request {
     pub mode: Mode,
 }
 
+impl Request {
+    /// So much time, but not more than the patience that is left.
+    pub fn within(&self, time: Duration) -> Duration {
+        self.wait.map_or(time, |left| time.min(left))
+    }
+
+    /// Lets so much time pass, but not more than the patience that is left.
+    pub async fn pass(&self, env: &impl Env, time: Duration) {
+        env.sleep(self.within(time)).await;
+    }
+}
+
 /// Whether a lock may be held by several at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -163,8 +175,7 @@ impl Retry {
         let jitter_ns = self.jitter_ms * 1_000_000;
         let drawn_ns = ((u128::from(env.random()) * u128::from(jitter_ns)) >> 64) as u64;
         let wait = Duration::from_millis(self.delay_ms) + Duration::from_nanos(drawn_ns);
-        env.sleep(request.wait.map_or(wait, |left| wait.min(left)))
-            .await;
+        request.pass(env, wait).await;
     }
 }
 

@@ -242,6 +242,11 @@ impl<'o, O: Observer> Call<'o, O> {
         }
     }
 
+    /// Its number among the client's calls.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Takes down how it ended.
     pub(crate) fn complete(self, outcome: Outcome, detail: String) {
         self.observer.record(Event::Complete {

@@ -26,10 +26,11 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::redisson::base::{Base, not_the_owner, taken, unexpected};
+use super::redisson::base::{Base, Renewal, freed, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
-use super::redisson::names::{self, Identity};
+use super::redisson::names;
 use super::redisson::params;
+use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
@@ -48,15 +49,14 @@ pub struct RedissonFair<E: Env> {
 struct Waiter<E: Env> {
     /// For how long its place is kept, in milliseconds.
     wait_ms: u64,
-    listening: Rc<Listening<E>>,
+    waiting: Rc<Waiting<E>>,
 }
 
 impl<E: Env> RedissonFair<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: &Params) -> Self {
-        let identity = Identity::draw(&env);
         Self {
-            base: Base::new(env, identity, node, KEY, params.shared()),
+            base: Base::new(env, node, KEY, params.shared(), Renewal::OF_THE_KEY),
             fair_wait_ms: params.fair_wait_ms,
             told: params.told,
             waiters: RefCell::default(),
@@ -80,8 +80,9 @@ impl<E: Env> RedissonFair<E> {
             self.base.holder(request.owner)
         );
         let (env, node) = (self.base.env.clone(), self.base.node.once().node().clone());
-        let listening = Rc::new(Listening::new(env, node, channel, &[UNLOCKED]));
-        let waiter = Waiter { wait_ms, listening };
+        let listening = Listening::new(env, node, channel, &[UNLOCKED]);
+        let waiting = Rc::new(Waiting::Listening(listening));
+        let waiter = Waiter { wait_ms, waiting };
         self.waiters.borrow_mut().insert(request.owner, waiter);
         Some(wait_ms)
     }
@@ -92,17 +93,17 @@ impl<E: Env> RedissonFair<E> {
         waiters.get(&owner).map(|waiter| waiter.wait_ms)
     }
 
-    /// Where this owner listens, if it waits.
-    fn listening(&self, owner: Owner) -> Option<Rc<Listening<E>>> {
+    /// How this owner waits, if it does.
+    fn waiting(&self, owner: Owner) -> Option<Rc<Waiting<E>>> {
         let waiters = self.waiters.borrow();
-        waiters.get(&owner).map(|waiter| waiter.listening.clone())
+        waiters.get(&owner).map(|waiter| waiter.waiting.clone())
     }
 
     /// The owner has the lock, or has given up.
     async fn forget(&self, owner: Owner) {
         let waiter = self.waiters.borrow_mut().remove(&owner);
         if let Some(waiter) = waiter {
-            waiter.listening.leave(owner).await;
+            waiter.waiting.end(owner).await;
         }
     }
 
@@ -119,12 +120,6 @@ impl<E: Env> RedissonFair<E> {
             names::prefixed("redisson_lock_queue", key),
             names::prefixed("redisson_lock_timeout", key),
         ]
-    }
-
-    /// Lets so much time pass, but not more than the caller's patience.
-    async fn pass(&self, time: Duration, request: Request) {
-        let time = request.wait.map_or(time, |left| time.min(left));
-        self.base.env.sleep(time).await;
     }
 }
 
@@ -168,15 +163,11 @@ impl<E: Env> Lock for RedissonFair<E> {
     }
 
     async fn wait(&self, request: Request, failed: &LockError) {
-        // As `redisson`.
-        let interval = Duration::from_millis(self.base.shared.resend.interval_ms);
-        match (failed, self.listening(request.owner)) {
-            (LockError::NotAcquired { free_in, .. }, Some(listening)) => {
-                if listening.wait(request, *free_in).await.is_err() {
-                    self.pass(interval, request).await;
-                }
-            }
-            _ => self.pass(interval, request).await,
+        let Base { env, shared, .. } = &self.base;
+        let interval = Duration::from_millis(shared.resend.interval_ms);
+        match self.waiting(request.owner) {
+            Some(waiting) => waiting.wait(env, request, failed, interval).await,
+            None => request.pass(env, interval).await,
         }
     }
 
@@ -214,12 +205,7 @@ impl<E: Env> Lock for RedissonFair<E> {
             .run(&scripts::REDISSON_FAIR_RELEASE, &keys, &arguments)
             .await;
         base.end_renewal(grant.owner);
-        match reply?.integer() {
-            None => Err(not_the_owner()),
-            // Nothing was there to delete any more.
-            Some(-1) => Ok(0),
-            Some(keys) => Ok(keys as u32),
-        }
+        freed(&reply?)
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {

@@ -24,17 +24,16 @@
 use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request};
-use super::redisson::base::{not_the_owner, taken, unexpected};
+use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
+use super::redisson::base::{Base, Renewal, taken, unexpected};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
-use super::redisson::names::{self, Identity};
-use super::redisson::params::{self, Lease, Shared};
-use super::redisson::resend::Resending;
-use super::redisson::watchdog::{Renew, Watchdog};
+use super::redisson::names;
+use super::redisson::params;
+use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::redis::{Error, Reply};
+use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
@@ -45,214 +44,117 @@ const WRITES: &str = ":write";
 
 /// `redisson-read-write` as one client uses it.
 pub struct RedissonReadWrite<E: Env> {
-    env: E,
-    shared: Shared,
-    node: Rc<Resending<E>>,
-    renewals: Rc<Resending<E>>,
-    listening: Listening<E>,
-    holders: Holders,
-    readers: Watchdog<E>,
-    writers: Watchdog<E>,
+    readers: Base<E>,
+    writers: Base<E>,
+    waiting: Waiting<E>,
 }
 
 impl<E: Env> RedissonReadWrite<E> {
     /// A client of the lock on `node`.
     pub fn new(env: E, node: &Name, params: &Params) -> Self {
-        let shared = params.shared();
-        let holders = Holders(Identity::draw(&env));
-        let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
-        let renewals = client();
-        let watchdog = |mode| {
-            let renewals = renewals.clone();
-            let (holders, lease_ms) = (holders.clone(), shared.lease.ms().to_string());
-            let renewing: Renew = Rc::new(move |owner| {
-                let renewals = renewals.clone();
-                let (holder, lease_ms) = (holders.of(owner, mode), lease_ms.clone());
-                Box::pin(async move { renew(&renewals, &holder, &lease_ms).await })
-            });
-            Watchdog::new(env.clone(), shared.lease.ms(), shared.on_error, renewing)
+        let of_all_readers = Renewal {
+            script: &scripts::REDISSON_READ_RENEW,
+            more: Some(holds()),
         };
-        let channel = names::prefixed("redisson_rwlock", KEY);
         let wakers = &[UNLOCKED, ALL_MAY_COME];
+        let listening = Listening::new(env.clone(), node.clone(), channel(), wakers);
+        let readers = Base::new(env, node, KEY, params.shared(), of_all_readers);
         Self {
-            readers: watchdog(Mode::Shared),
-            writers: watchdog(Mode::Exclusive),
-            listening: Listening::new(env.clone(), node.clone(), channel, wakers),
-            node: client(),
-            renewals,
-            holders,
-            shared,
-            env,
+            writers: readers.marked(WRITES, Renewal::OF_THE_KEY),
+            readers,
+            waiting: Waiting::Listening(listening),
         }
     }
 
-    fn watchdog(&self, mode: Mode) -> &Watchdog<E> {
+    /// The lock as it is taken in this mode.
+    fn base(&self, mode: Mode) -> &Base<E> {
         match mode {
             Mode::Exclusive => &self.writers,
             Mode::Shared => &self.readers,
         }
     }
-
-    /// Lets so much time pass, but not more than the caller's patience.
-    async fn pass(&self, time: Duration, request: Request) {
-        let time = request.wait.map_or(time, |left| time.min(left));
-        self.env.sleep(time).await;
-    }
 }
 
 impl<E: Env> Lock for RedissonReadWrite<E> {
     async fn connect(&self) {
-        // If this fails, so will the first command, and say why.
-        let _ = self.node.once().connect().await;
-        if let Lease::Renewed { .. } = self.shared.lease {
-            let _ = self.renewals.once().connect().await;
-        }
+        // They share their connections.
+        self.readers.connect().await;
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let (node, owner) = (&self.node, request.owner);
-        let lease_ms = self.shared.lease.ms().to_string();
-        let holder = self.holders.of(owner, request.mode);
-        let started_ns = params::now_ns(&self.env);
+        let (base, owner) = (self.base(request.mode), request.owner);
+        let (lease_ms, holder) = (base.lease_ms(), base.holder(owner));
+        let started_ns = params::now_ns(&base.env);
         let reply = match request.mode {
             Mode::Exclusive => {
-                node.run(
-                    &scripts::REDISSON_WRITE_ACQUIRE,
-                    &[KEY],
-                    &[&lease_ms, &holder],
-                )
-                .await
+                let script = &scripts::REDISSON_WRITE_ACQUIRE;
+                base.node.run(script, &[KEY], &[&lease_ms, &holder]).await
             }
             Mode::Shared => {
-                let writer = self.holders.of(owner, Mode::Exclusive);
-                let arguments = [&*lease_ms, &holder, &writer];
+                let script = &scripts::REDISSON_READ_ACQUIRE;
+                let arguments = [&*lease_ms, &holder, &self.writers.holder(owner)];
                 let keys = [KEY, &holds_of(&holder)];
-                node.run(&scripts::REDISSON_READ_ACQUIRE, &keys, &arguments)
-                    .await
+                base.node.run(script, &keys, &arguments).await
             }
         };
         match reply? {
             Reply::Nil => {}
             Reply::Integer(pttl_ms) => return Err(taken(pttl_ms)),
-            reply => return Err(unexpected(node, &reply)),
+            reply => return Err(unexpected(&base.node, &reply)),
         }
-        self.listening.leave(owner).await;
-        if let Lease::Renewed { .. } = self.shared.lease {
-            self.watchdog(request.mode).watch(owner);
-        }
-        Ok(Grant {
-            owner,
-            token: holder,
-            deadline: self.shared.lease.deadline(started_ns),
-            fencing_token: None,
-        })
+        self.waiting.end(owner).await;
+        Ok(base.granted(owner, started_ns, None))
     }
 
     async fn wait(&self, request: Request, failed: &LockError) {
-        // As `redisson`.
-        let interval = Duration::from_millis(self.shared.resend.interval_ms);
-        match failed {
-            LockError::NotAcquired { free_in, .. } => {
-                if self.listening.wait(request, *free_in).await.is_err() {
-                    self.pass(interval, request).await;
-                }
-            }
-            _ => self.pass(interval, request).await,
-        }
+        let Base { env, shared, .. } = &self.readers;
+        let interval = Duration::from_millis(shared.resend.interval_ms);
+        self.waiting.wait(env, request, failed, interval).await;
     }
 
     async fn give_up(&self, request: Request) {
-        self.listening.leave(request.owner).await;
+        self.waiting.end(request.owner).await;
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        let started_ns = params::now_ns(&self.env);
-        let lease_ms = self.shared.lease.ms().to_string();
-        match renew(&self.node, &grant.token, &lease_ms).await? {
-            true => Ok(Grant {
-                deadline: self.shared.lease.deadline(started_ns),
-                ..grant.clone()
-            }),
-            false => Err(not_the_owner()),
-        }
+        self.base(mode_of(grant)).extend(grant).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
-        let (node, holder) = (&self.node, &*grant.token);
-        let channel = names::prefixed("redisson_rwlock", KEY);
-        let mode = mode_of(holder);
-        let reply = match mode {
+        let mode = mode_of(grant);
+        let (base, holder, channel) = (self.base(mode), &*grant.token, channel());
+        match mode {
             Mode::Exclusive => {
-                let lease_ms = self.shared.lease.ms().to_string();
-                let arguments = [ALL_MAY_COME, &lease_ms, holder];
-                node.run(
-                    &scripts::REDISSON_WRITE_RELEASE,
-                    &[KEY, &channel],
-                    &arguments,
-                )
-                .await
-            }
-            Mode::Shared => {
-                let keys = [KEY, &channel, &holds_of(holder)];
-                let arguments = [UNLOCKED, holder, &holds()];
-                node.run(&scripts::REDISSON_READ_RELEASE, &keys, &arguments)
+                let script = &scripts::REDISSON_WRITE_RELEASE;
+                let arguments = [ALL_MAY_COME, &base.lease_ms(), holder];
+                base.release(grant, script, &[KEY, &channel], &arguments)
                     .await
             }
-        };
-        self.watchdog(mode).unwatch(grant.owner);
-        match reply?.integer() {
-            None => Err(not_the_owner()),
-            // Nothing was there to delete any more.
-            Some(-1) => Ok(0),
-            Some(keys) => Ok(keys as u32),
+            Mode::Shared => {
+                let script = &scripts::REDISSON_READ_RELEASE;
+                let keys = [KEY, &channel, &holds_of(holder)];
+                base.release(grant, script, &keys, &[UNLOCKED, holder, &holds()])
+                    .await
+            }
         }
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        let command = [b"HEXISTS", KEY.as_bytes(), grant.token.as_bytes()];
-        let reply = self
-            .node
-            .again(async || self.node.once().call(&command).await);
-        Ok(reply.await?.integer() == Some(1))
+        self.base(mode_of(grant)).is_held(grant).await
     }
 }
 
-/// Gives a holder a full lease; whether it still has the lock.
-async fn renew<E: Env>(node: &Resending<E>, holder: &str, lease_ms: &str) -> Result<bool, Error> {
-    let reply = match mode_of(holder) {
-        Mode::Exclusive => {
-            node.run(&scripts::REDISSON_RENEW, &[KEY], &[lease_ms, holder])
-                .await
-        }
-        Mode::Shared => {
-            let arguments = [lease_ms, holder, &holds()];
-            node.run(&scripts::REDISSON_READ_RENEW, &[KEY], &arguments)
-                .await
-        }
-    };
-    Ok(reply?.integer() == Some(1))
-}
-
-/// The owners of this process, as the node knows them.
-#[derive(Clone)]
-struct Holders(Identity);
-
-impl Holders {
-    fn of(&self, owner: Owner, mode: Mode) -> String {
-        let holder = self.0.holder(owner);
-        match mode {
-            Mode::Exclusive => holder + WRITES,
-            Mode::Shared => holder,
-        }
-    }
-}
-
-fn mode_of(holder: &str) -> Mode {
-    match holder.ends_with(WRITES) {
+/// In which mode the lock was granted.
+fn mode_of(grant: &Grant) -> Mode {
+    match grant.token.ends_with(WRITES) {
         true => Mode::Exclusive,
         false => Mode::Shared,
     }
+}
+
+/// Where all who wait listen.
+fn channel() -> String {
+    names::prefixed("redisson_rwlock", KEY)
 }
 
 /// How the keys of all readers' holds begin (`suffixName` of `RedissonObject`).

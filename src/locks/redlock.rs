@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
+use super::one_node::parameter;
 use super::{KEY, random_token, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
@@ -375,7 +376,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "a majority of N independent nodes, with a validity time",
     source: "redis.io, \"Distributed locks with Redis\", the Redlock algorithm",
     parameters: &[
-        ("ttl_ms", "required", "the lease"),
+        parameter::TTL,
         ("quorum", "N/2 + 1", "how many nodes must grant"),
         (
             "node_timeout_ms",
@@ -408,12 +409,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "all",
             "all | acquired | none: what a failed attempt gives back",
         ),
-        ("retry_delay_ms", "200", "wait before the next attempt"),
-        (
-            "retry_jitter_ms",
-            "50",
-            "up to this much more, drawn anew each time",
-        ),
+        parameter::RETRY_DELAY,
+        parameter::RETRY_JITTER,
     ],
     forms: &[
         ("", "ttl_ms = LEASE"),

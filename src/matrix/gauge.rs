@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::history::{Event, History, Message, Name, Op, Phase};
+use crate::history::{Event, History, Message, Name, Op};
 use crate::workload::resource;
 
 /// What is measured.
@@ -114,11 +114,7 @@ impl Sample {
                     let began_ns = client.releasing_ns.take();
                     sample.release_ns.extend(began_ns.map(|from| now_ns - from));
                 }
-                Event::Fault {
-                    kind,
-                    phase: Phase::Begins,
-                    ..
-                } if matches!(&**kind, "kill" | "crash") => {
+                event if event.is_death() => {
                     if let Some(dead) = clients.remove(&record.host)
                         && !dead.believes.is_empty()
                     {
@@ -194,7 +190,7 @@ fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{Outcome, Record};
+    use crate::history::{Outcome, Phase, Record};
 
     const MS: u64 = 1_000_000;
 

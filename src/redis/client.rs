@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::connection::{Connection, Reply};
 use super::discovery::{Discovery, Target};
 use crate::env::{Env, timeout};
-use crate::history::Name;
+use crate::history::{Name, Outcome};
 
 /// Why a command gave no reply to use.
 #[derive(Debug, Error)]
@@ -45,6 +45,14 @@ impl Error {
     /// Whether the command may have been executed all the same.
     pub fn may_have_happened(&self) -> bool {
         matches!(self, Error::Unanswered { .. })
+    }
+
+    /// What a history says of a call that ended with this.
+    pub fn outcome(&self) -> Outcome {
+        match self.may_have_happened() {
+            true => Outcome::Unknown,
+            false => Outcome::Failed,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod draw;
 mod series;
 mod x_axis;
 
-use super::{Error, Format, finish};
+use super::Error;
 use crate::{check::Property, runner::results::Sweep};
 
 /// What a chart shows beside the data.
@@ -19,19 +19,8 @@ pub struct ChartOptions {
     /// The properties to draw. Empty: Bd and R, those of them that were judged,
     /// since B∞ is broken by every lock with a lease; without either, all.
     pub properties: Vec<Property>,
-    /// A curve known from elsewhere, such as one calculated on paper.
-    pub reference: Option<Reference>,
     /// How far up the rate axis goes.
     pub rate_axis: RateAxis,
-}
-
-/// A curve to compare with.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reference {
-    /// What it is, for the legend.
-    pub label: String,
-    /// Value of the x axis's parameter, and rate in `0..=1`; by ascending value.
-    pub points: Vec<(f64, f64)>,
 }
 
 /// How far up the rate axis goes.
@@ -44,12 +33,11 @@ pub enum RateAxis {
     Fitted,
 }
 
-/// Draws the chart.
+/// Draws the chart, as SVG.
 ///
 /// # Errors
 ///
 /// [`Error::NothingJudged`] if no cell has a judged run of the properties.
-pub fn draw(sweep: &Sweep, options: &ChartOptions, format: Format) -> Result<Vec<u8>, Error> {
-    let plot = series::plot(sweep, options)?;
-    finish(draw::svg(&plot)?, format)
+pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<String, Error> {
+    draw::svg(&series::plot(sweep, options)?)
 }

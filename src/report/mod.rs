@@ -12,14 +12,7 @@ pub mod spacetime;
 mod svg;
 pub mod table;
 
-/// The form of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Scalable, as UTF-8 text.
-    Svg,
-    /// Pixels, two for each unit of the SVG.
-    Png,
-}
+pub use raster::png;
 
 /// Why a picture could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +35,4 @@ pub enum Error {
     /// The rasteriser refused.
     #[error("while turning the drawing into PNG: {0}")]
     Raster(String),
-}
-
-/// The finished drawing in the form asked for.
-fn finish(svg: String, format: Format) -> Result<Vec<u8>, Error> {
-    match format {
-        Format::Svg => Ok(svg.into_bytes()),
-        Format::Png => raster::png(&svg),
-    }
 }

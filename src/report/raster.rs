@@ -8,8 +8,12 @@ use super::{Error, font};
 /// Pixels per unit of the SVG: sharp on a dense screen and in print.
 const SCALE: f32 = 2.0;
 
-/// The drawing as PNG.
-pub(super) fn png(svg: &str) -> Result<Vec<u8>, Error> {
+/// The drawing as PNG, two pixels for each unit of the SVG.
+///
+/// # Errors
+///
+/// [`Error::Raster`] if that is no SVG, or has no size.
+pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let mut options = Options::default();
     options.fontdb_mut().load_font_data(font::BYTES.to_vec());
     let failed = |error: &dyn std::fmt::Display| Error::Raster(error.to_string());

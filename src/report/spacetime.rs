@@ -24,10 +24,10 @@ mod scene;
 mod shades;
 mod window;
 
-use super::{Error, Format, finish};
+use super::Error;
 use crate::{check::Violation, history::History};
 
-/// Draws the run, or the part of it that led to the violation.
+/// Draws the run, or the part of it that led to the violation, as SVG.
 ///
 /// With a violation the picture begins where the clients concerned asked for their
 /// locks, and ends when they were done with them.
@@ -39,10 +39,9 @@ pub fn draw(
     history: &History,
     title: &str,
     violation: Option<&Violation>,
-    format: Format,
-) -> Result<Vec<u8>, Error> {
+) -> Result<String, Error> {
     let scene = scene::Scene::of(history, violation).ok_or(Error::EmptyHistory)?;
-    finish(draw::svg(&scene, title), format)
+    Ok(draw::svg(&scene, title))
 }
 
 /// A duration for a person to read, three digits at most where that is exact enough.

@@ -2,7 +2,6 @@
 
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::svg::{Anchor, Svg, TextStyle};
-use super::{Error, Format, finish};
 use crate::matrix::table::{Field, Look, Table};
 
 /// Units of the drawing.
@@ -15,16 +14,8 @@ const TITLE_HEIGHT: f64 = 34.0;
 /// How many letters of a heading fit on a line of a column.
 const HEADING_LETTERS: usize = 17;
 
-/// Draws the table.
-///
-/// # Errors
-///
-/// [`Error::Raster`] if the PNG could not be made.
-pub fn draw(table: &Table, format: Format) -> Result<Vec<u8>, Error> {
-    finish(svg(table), format)
-}
-
-fn svg(table: &Table) -> String {
+/// Draws the table, as SVG.
+pub fn draw(table: &Table) -> String {
     let headings: Vec<Vec<String>> = table.columns.iter().map(|text| wrap(text)).collect();
     let lines = headings.iter().map(Vec::len).max().unwrap_or(0);
     let top = MARGIN + TITLE_HEIGHT + lines as f64 * LINE_HEIGHT + 8.0;

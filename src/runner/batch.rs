@@ -40,6 +40,18 @@ pub struct Conduct<'a> {
     pub finished: &'a (dyn Fn(usize, &Cell) + Sync),
 }
 
+impl<'a> Conduct<'a> {
+    /// On so many threads, and nobody hears of it.
+    pub fn quiet(threads: usize, stop: &'a AtomicBool) -> Conduct<'a> {
+        Conduct {
+            threads,
+            stop,
+            progress: &|_| {},
+            finished: &|_, _| {},
+        }
+    }
+}
+
 /// Runs all jobs; the result of a job that did not finish is `None`.
 ///
 /// # Errors

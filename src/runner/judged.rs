@@ -8,7 +8,7 @@ use super::simulate::{Keep, simulate};
 use crate::check::{Bounds, Property, Verdict, judge};
 use crate::fault::{Schedule, expand};
 use crate::history::History;
-use crate::history::file::{Environment, Header, Recording, VERSION};
+use crate::history::file::{Environment, Footer, Header, Recording, VERSION};
 use crate::scenario::Scenario;
 
 /// A run and its verdicts.
@@ -69,12 +69,14 @@ pub fn recording(
         schedule: run.schedule,
         environment,
     };
-    Recording::new(
+    Recording {
         header,
-        run.history,
-        format!("{:016x}", run.trace_hash),
-        run.verdicts,
-    )
+        history: run.history,
+        footer: Footer {
+            trace_hash: format!("{:016x}", run.trace_hash),
+            verdicts: run.verdicts,
+        },
+    }
 }
 
 /// A scenario with its name, which its file does not say.

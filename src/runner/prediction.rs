@@ -85,7 +85,7 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
             scenario.expect.get(&Property::Resource) == Some(&Expected::Violated)
         }
-        Property::Resource => PARTS_OF_RESOURCE
+        Property::Resource => Property::PARTS_OF_RESOURCE
             .iter()
             .any(|part| scenario.expect.get(part) == Some(&Expected::Violated)),
         Property::Lease
@@ -94,12 +94,6 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         | Property::AcknowledgedLost => false,
     }
 }
-
-const PARTS_OF_RESOURCE: [Property; 3] = [
-    Property::StaleWrite,
-    Property::LostUpdate,
-    Property::TokenRegression,
-];
 
 impl Scenario {
     /// The property that the scenario is about: its headline, or else the first that it

@@ -56,8 +56,6 @@ pub struct SimulatedRun {
     pub history: History,
     /// The hash of every event of the world, in order.
     pub trace_hash: u64,
-    /// How many events that were.
-    pub events: u64,
     /// These events, if they were kept.
     pub trace: Vec<TraceEvent>,
 }
@@ -106,7 +104,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     for client in clients {
         lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
     }
-    let (trace_hash, events) = world.fingerprint();
+    let (trace_hash, _) = world.fingerprint();
     let history = History {
         records: lab.records.take(),
         messages: world
@@ -119,7 +117,6 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
     SimulatedRun {
         history,
         trace_hash,
-        events,
         trace: world.take_trace(),
     }
 }

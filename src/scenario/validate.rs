@@ -167,16 +167,11 @@ fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
 /// `resource` is three properties together, so it holds exactly if they do.
 fn expectations(scenario: &Scenario) -> Result<(), Problem> {
     let expected = |property| scenario.expect.get(&property);
-    let parts = [
-        (Property::StaleWrite, "stale-write"),
-        (Property::LostUpdate, "lost-update"),
-        (Property::TokenRegression, "token-regression"),
-    ];
-    let violated = parts
-        .iter()
-        .find(|(part, _)| expected(*part) == Some(&Expected::Violated));
+    let violated = Property::PARTS_OF_RESOURCE
+        .into_iter()
+        .find(|part| expected(*part) == Some(&Expected::Violated));
     match (expected(Property::Resource), violated) {
-        (Some(Expected::Holds), Some((_, part))) => Err(Problem::at(
+        (Some(Expected::Holds), Some(part)) => Err(Problem::at(
             &["expect", "resource"],
             format!("\"resource\" cannot hold when \"{part}\" is violated, which is part of it"),
         )),

@@ -11,8 +11,9 @@ use locklab_sim::world::random::Stream;
 
 use crate::env::Env;
 use crate::history::{ClockKind, Event, Name, Op, Outcome};
+use crate::locks::Call;
 use crate::observe::Observer;
-use crate::redis::{Client, Error, Reply};
+use crate::redis::{Client, Reply};
 use crate::scenario::{Dist, Workload};
 
 /// The key of the set.
@@ -65,14 +66,13 @@ impl<E: Env, O: Observer> Adder<E, O> {
     }
 
     async fn add(&self, master: &mut Client<E>) {
-        let call = self.invoke(Op::Add);
-        let element = format!("{}:{call}", self.name);
+        let call = Call::begin(&self.observer, Op::Add);
+        let element = format!("{}:{}", self.name, call.number());
         let added = master.call(&[b"SADD", SET, element.as_bytes()]).await;
-        let (outcome, detail) = match added {
-            Ok(_) => (Outcome::Ok, String::new()),
-            Err(error) => (outcome_of(&error), error.to_string()),
-        };
-        self.complete(call, Op::Add, outcome, detail);
+        match added {
+            Ok(_) => call.complete(Outcome::Ok, String::new()),
+            Err(error) => call.complete(error.outcome(), error.to_string()),
+        }
     }
 
     /// Waits for the time to read the set, and reads it as often as that takes.
@@ -82,19 +82,17 @@ impl<E: Env, O: Observer> Adder<E, O> {
         let left_ns = read_ns.saturating_sub(now_ns);
         self.env.sleep(Duration::from_nanos(left_ns)).await;
         loop {
-            let call = self.invoke(Op::Members);
+            let call = Call::begin(&self.observer, Op::Members);
             // Whoever was the master for the last add may not be it any more.
             let read = self.client().call(&[b"SMEMBERS", SET]).await;
             match read {
                 Ok(reply) => {
-                    self.complete(call, Op::Members, Outcome::Ok, String::new());
+                    call.complete(Outcome::Ok, String::new());
                     let members = members(&reply);
                     self.observer.record(Event::Members { members });
                     return;
                 }
-                Err(error) => {
-                    self.complete(call, Op::Members, outcome_of(&error), error.to_string());
-                }
+                Err(error) => call.complete(error.outcome(), error.to_string()),
             }
             self.env.sleep(READ_AGAIN_AFTER).await;
         }
@@ -109,28 +107,6 @@ impl<E: Env, O: Observer> Adder<E, O> {
     async fn pass(&mut self, time: Dist) {
         let time_ns = time.sample_ns(&mut self.random);
         self.env.sleep(Duration::from_nanos(time_ns)).await;
-    }
-
-    fn invoke(&self, op: Op) -> u32 {
-        let call = self.observer.next_call();
-        self.observer.record(Event::Invoke { call, op });
-        call
-    }
-
-    fn complete(&self, call: u32, op: Op, outcome: Outcome, detail: String) {
-        self.observer.record(Event::Complete {
-            call,
-            op,
-            outcome,
-            detail,
-        });
-    }
-}
-
-fn outcome_of(error: &Error) -> Outcome {
-    match error.may_have_happened() {
-        true => Outcome::Unknown,
-        false => Outcome::Failed,
     }
 }
 

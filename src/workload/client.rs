@@ -168,10 +168,7 @@ fn complete_access<O: Observer>(call: Call<O>, result: &Result<u64, Refusal>) {
     let (outcome, detail) = match result {
         Ok(version) => (Outcome::Ok, format!("version {version}")),
         Err(Refusal::Fenced) => (Outcome::Failed, "a higher token was seen".into()),
-        Err(Refusal::Failed(error)) if error.may_have_happened() => {
-            (Outcome::Unknown, error.to_string())
-        }
-        Err(Refusal::Failed(error)) => (Outcome::Failed, error.to_string()),
+        Err(Refusal::Failed(error)) => (error.outcome(), error.to_string()),
     };
     call.complete(outcome, detail);
 }

@@ -6,15 +6,14 @@ use locklab::check::Violation;
 use locklab::history::{
     Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record,
 };
-use locklab::report::{Error, Format, spacetime};
+use locklab::report::{Error, spacetime};
 
 mod stories;
 
 use stories::{Story, jump, late_replies, late_write, pause};
 
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
-    let bytes = spacetime::draw(history, title, violation, Format::Svg);
-    String::from_utf8(bytes.expect("the history is not empty")).expect("SVG is text")
+    spacetime::draw(history, title, violation).expect("the history is not empty")
 }
 
 #[test]
@@ -203,9 +202,8 @@ fn any_history_makes_a_well_formed_picture() {
     for seed in 0..300 {
         let (history, violation) = nonsense(seed);
         let violation = (seed % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Nonsense", violation, Format::Svg) {
-            Ok(bytes) => {
-                let text = String::from_utf8(bytes).expect("SVG is text");
+        match spacetime::draw(&history, "Nonsense", violation) {
+            Ok(text) => {
                 assert!(
                     !text.contains("NaN") && !text.contains("inf"),
                     "seed {seed}"
@@ -240,6 +238,6 @@ fn a_long_run_without_a_violation_still_fits_the_page() {
 
 #[test]
 fn an_empty_history_is_an_error() {
-    let drawn = spacetime::draw(&History::default(), "Nothing", None, Format::Svg);
+    let drawn = spacetime::draw(&History::default(), "Nothing", None);
     assert!(matches!(drawn, Err(Error::EmptyHistory)));
 }

@@ -66,7 +66,15 @@ fn sample() -> Recording {
         messages,
         end_ns: 9,
     };
-    Recording::new(header, history, "00ff".into(), verdicts)
+    let footer = Footer {
+        trace_hash: "00ff".into(),
+        verdicts,
+    };
+    Recording {
+        header,
+        history,
+        footer,
+    }
 }
 
 const SAMPLE: &str = r#"{"locklab":"0.1.0","scenario":{"title":"K1"},"seed":7,"schedule":{"faults":[]},"environment":"world"}

@@ -24,42 +24,64 @@ pub(in crate::locks) struct Base<E: Env> {
     pub(in crate::locks) shared: Shared,
     identity: Identity,
     renewals: Rc<Resending<E>>,
+    renewal: Renewal,
     watchdog: Watchdog<E>,
 }
 
 impl<E: Env> Base<E> {
-    /// The lock at `key` of `node`, in the process of this identity; its watchdog renews
-    /// by the script that only looks for the holder's field.
+    /// The lock at `key` of `node`, for a client that draws its identity; its watchdog
+    /// renews as `renewal` says.
     pub(in crate::locks) fn new(
         env: E,
-        identity: Identity,
         node: &Name,
         key: &str,
         shared: Shared,
+        renewal: Renewal,
     ) -> Self {
         let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
-        let renewals = client();
+        let (identity, clients) = (Identity::draw(&env), [client(), client()]);
+        Self::over(env, identity, clients, key, shared, renewal)
+    }
+
+    /// The same lock for the same client over the same connections, but with a mark behind
+    /// each of its owners, and with a watchdog of its own.
+    pub(in crate::locks) fn marked(&self, mark: &'static str, renewal: Renewal) -> Self {
+        let identity = self.identity.marked(mark);
+        let clients = [self.node.clone(), self.renewals.clone()];
+        Self::over(
+            self.env.clone(),
+            identity,
+            clients,
+            &self.key,
+            self.shared,
+            renewal,
+        )
+    }
+
+    fn over(
+        env: E,
+        identity: Identity,
+        [node, renewals]: [Rc<Resending<E>>; 2],
+        key: &str,
+        shared: Shared,
+        renewal: Renewal,
+    ) -> Self {
         let renewing: Renew = {
-            let (renewals, identity) = (renewals.clone(), identity.clone());
-            let (key, lease_ms) = (key.to_owned(), shared.lease.ms().to_string());
+            let (renewals, renewal) = (renewals.clone(), renewal.clone());
+            let (key, identity) = (key.to_owned(), identity.clone());
             Rc::new(move |owner| {
-                let renewals = renewals.clone();
-                let (key, lease_ms) = (key.clone(), lease_ms.clone());
-                let holder = identity.holder(owner);
-                Box::pin(async move {
-                    let reply = renewals
-                        .run(&scripts::REDISSON_RENEW, &[&key], &[&lease_ms, &holder])
-                        .await?;
-                    Ok(reply.integer() == Some(1))
-                })
+                let (renewals, renewal) = (renewals.clone(), renewal.clone());
+                let (key, holder) = (key.clone(), identity.holder(owner));
+                Box::pin(async move { renewal.run(&renewals, &key, &shared, &holder).await })
             })
         };
         Self {
-            node: client(),
             watchdog: Watchdog::new(env.clone(), shared.lease.ms(), shared.on_error, renewing),
             key: key.to_owned(),
+            node,
             identity,
             renewals,
+            renewal,
             shared,
             env,
         }
@@ -109,17 +131,15 @@ impl<E: Env> Base<E> {
     /// [`LockError::Lost`] if the lock is not the holder's any more.
     pub(in crate::locks) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = now_ns(&self.env);
-        let arguments = [&*self.lease_ms(), &grant.token];
-        let reply = self
-            .node
-            .run(&scripts::REDISSON_RENEW, &[&self.key], &arguments)
-            .await?;
-        match reply.integer() {
-            Some(1) => Ok(Grant {
+        let renewing = self
+            .renewal
+            .run(&self.node, &self.key, &self.shared, &grant.token);
+        match renewing.await? {
+            true => Ok(Grant {
                 deadline: self.shared.lease.deadline(started_ns),
                 ..grant.clone()
             }),
-            _ => Err(not_the_owner()),
+            false => Err(not_the_owner()),
         }
     }
 
@@ -185,9 +205,47 @@ impl<E: Env> Base<E> {
     }
 }
 
-/// What a script that gives a lock back has said: nil, 0 or 1.
-fn freed(reply: &Reply) -> Result<u32, LockError> {
+/// How a holder is given a full lease.
+#[derive(Clone)]
+pub(in crate::locks) struct Renewal {
+    /// A script that looks for the holder's field. It is given the lease and the holder,
+    /// and answers whether it found it.
+    pub(in crate::locks) script: &'static Script,
+    /// What else the script is given.
+    pub(in crate::locks) more: Option<String>,
+}
+
+impl Renewal {
+    /// By the script that sets the lease of the lock's key and of nothing else.
+    pub(in crate::locks) const OF_THE_KEY: Renewal = Renewal {
+        script: &scripts::REDISSON_RENEW,
+        more: None,
+    };
+
+    /// Whether the holder still had the lock.
+    async fn run<E: Env>(
+        &self,
+        node: &Resending<E>,
+        key: &str,
+        shared: &Shared,
+        holder: &str,
+    ) -> Result<bool, Error> {
+        let lease_ms = shared.lease.ms().to_string();
+        let arguments = [Some(&*lease_ms), Some(holder), self.more.as_deref()];
+        let arguments: Vec<&str> = arguments.into_iter().flatten().collect();
+        let reply = node.run(self.script, &[key], &arguments).await?;
+        Ok(reply.integer() == Some(1))
+    }
+}
+
+/// What a script that gives a lock back has said: how many keys it deleted; -1, if nothing
+/// was there to delete any more; or nil.
+///
+/// # Errors
+/// [`LockError::Lost`] if the script says that the lock is not the holder's.
+pub(in crate::locks) fn freed(reply: &Reply) -> Result<u32, LockError> {
     match reply.integer() {
+        Some(-1) => Ok(0),
         Some(keys) => Ok(keys as u32),
         None => Err(not_the_owner()),
     }

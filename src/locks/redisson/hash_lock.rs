@@ -1,9 +1,9 @@
 //! The lock that is a hash with one field: `RLock`, and its relatives that differ in how
 //! they wait, whom they tell, or whether they number their grants.
 
-use super::base::{Base, taken, unexpected};
+use super::base::{Base, Renewal, taken, unexpected};
 use super::listening::UNLOCKED;
-use super::names::{self, Identity};
+use super::names;
 use super::params::{self, Shared};
 use super::replicas;
 use super::waiting::Waiting;
@@ -61,7 +61,6 @@ impl<E: Env> HashLock<E> {
         (acquire, release): (Acquire, Release),
         waiting: Waiting<E>,
     ) -> Self {
-        let identity = Identity::draw(&env);
         let acquire = match acquire {
             Acquire::Plain => (&scripts::REDISSON_ACQUIRE, vec![KEY.into()]),
             Acquire::Fenced => (
@@ -75,7 +74,7 @@ impl<E: Env> HashLock<E> {
             Release::Latched => &scripts::REDISSON_RELEASE_LATCHED,
         };
         Self {
-            base: Base::new(env, identity, node, KEY, shared),
+            base: Base::new(env, node, KEY, shared, Renewal::OF_THE_KEY),
             waiting,
             acquire,
             release: (script, release),

@@ -60,8 +60,7 @@ impl<E: Env> Listening<E> {
         request: Request,
         free_in: Option<Duration>,
     ) -> Result<(), Error> {
-        let limit = Duration::from_millis(SUBSCRIBE_LIMIT_MS);
-        let limit = request.wait.map_or(limit, |left| limit.min(left));
+        let limit = request.within(Duration::from_millis(SUBSCRIBE_LIMIT_MS));
         let is_new = self.listeners.borrow_mut().insert(request.owner);
         let subscription = match self.subscription(limit).await {
             Ok(subscription) => subscription,

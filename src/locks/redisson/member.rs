@@ -1,9 +1,9 @@
 //! One of the locks that a `RedissonMultiLock` is made of: an `RLock` on a node of its own,
 //! as `redisson` is one, but taken for a lease that is another each time.
 
-use super::base::{Base, not_the_owner, unexpected};
+use super::base::{Base, Renewal, freed, unexpected};
 use super::listening::{Listening, UNLOCKED};
-use super::names::{self, Identity};
+use super::names;
 use super::params::{Lease, Shared, now_ns};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
@@ -20,11 +20,10 @@ impl<E: Env> Member<E> {
     /// The lock at `key` of `node`; each node is known to a client of its own, with an
     /// identity of its own.
     pub(in crate::locks) fn new(env: E, node: &Name, key: &str, shared: Shared) -> Self {
-        let identity = Identity::draw(&env);
         let channel = names::channel(key);
         Self {
             listening: Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]),
-            base: Base::new(env, identity, node, key, shared),
+            base: Base::new(env, node, key, shared, Renewal::OF_THE_KEY),
         }
     }
 
@@ -111,10 +110,7 @@ impl<E: Env> Member<E> {
             .run(&scripts::REDISSON_RELEASE, &keys, &arguments)
             .await;
         base.end_renewal(owner);
-        reply?
-            .integer()
-            .map(|keys| keys as u32)
-            .ok_or_else(not_the_owner)
+        freed(&reply?)
     }
 
     /// See [`Base::extend`].

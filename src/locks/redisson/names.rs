@@ -36,17 +36,28 @@ pub(in crate::locks) fn token(name: &str) -> String {
 
 /// A client as the nodes know it: the UUID that a process draws when it starts.
 #[derive(Debug, Clone)]
-pub(in crate::locks) struct Identity(String);
+pub(in crate::locks) struct Identity {
+    uuid: String,
+    /// Stands behind each of its owners.
+    mark: &'static str,
+}
 
 impl Identity {
     /// Draws one, a random UUID of version 4.
     pub(in crate::locks) fn draw(env: &impl Env) -> Self {
-        Self(uuid(env))
+        let uuid = uuid(env);
+        Self { uuid, mark: "" }
+    }
+
+    /// The same client, with a mark behind each of its owners.
+    pub(in crate::locks) fn marked(&self, mark: &'static str) -> Self {
+        let uuid = self.uuid.clone();
+        Self { uuid, mark }
     }
 
     /// A holder as the nodes know it, `uuid:thread`; the field of the lock's hash.
     pub(in crate::locks) fn holder(&self, owner: Owner) -> String {
-        format!("{}:{}", self.0, owner.0)
+        format!("{}:{}{}", self.uuid, owner.0, self.mark)
     }
 }
 

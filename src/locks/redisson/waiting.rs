@@ -46,19 +46,19 @@ impl<E: Env> Waiting<E> {
         interval: Duration,
     ) {
         let LockError::NotAcquired { free_in, .. } = failed else {
-            return pass(env, interval, request).await;
+            return request.pass(env, interval).await;
         };
         match self {
             Waiting::Listening(listening) => {
                 if listening.wait(request, *free_in).await.is_err() {
-                    pass(env, interval, request).await;
+                    request.pass(env, interval).await;
                 }
             }
-            Waiting::Lease => pass(env, free_in.unwrap_or(interval), request).await,
-            Waiting::Sleep(time) => pass(env, *time, request).await,
+            Waiting::Lease => request.pass(env, free_in.unwrap_or(interval)).await,
+            Waiting::Sleep(time) => request.pass(env, *time).await,
             Waiting::BackOff(back_off) => {
                 let time = back_off.next(request.owner, env.random());
-                pass(env, time, request).await;
+                request.pass(env, time).await;
             }
         }
     }
@@ -71,12 +71,6 @@ impl<E: Env> Waiting<E> {
             Waiting::Lease | Waiting::Sleep(_) => {}
         }
     }
-}
-
-/// Lets so much time pass, but not more than the caller's patience.
-async fn pass<E: Env>(env: &E, time: Duration, request: Request) {
-    let time = request.wait.map_or(time, |left| time.min(left));
-    env.sleep(time).await;
 }
 
 /// The back-off of `RSpinLock`, in its exponential form with default values: the first

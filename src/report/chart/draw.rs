@@ -2,7 +2,6 @@
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::{Shift, types::RangedCoordf64};
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -46,10 +45,6 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
                 Kind::Proportional | Kind::Even => line(&root, &at, series, number)?,
             }
         }
-        if let Some(reference) = &plot.reference {
-            let points = reference.points.iter().map(|&(x, y)| at(x, y));
-            dashes(&root, points.collect())?;
-        }
         root.present().map_err(failed)?;
     }
     Ok(svg)
@@ -59,7 +54,6 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
 struct Header {
     title: Vec<(Pixel, String)>,
     subtitle: Pixel,
-    /// Of the series, and last of the reference curve.
     legend: Vec<(Pixel, String)>,
     bottom: i32,
 }
@@ -77,10 +71,8 @@ impl Header {
         let subtitle = (LEFT, y + 2);
         y += 36;
 
-        let series = plot.series.iter().map(|series| &series.label);
-        let reference = plot.reference.iter().map(|curve| &curve.label);
         let mut x = LEFT;
-        let legend = series.chain(reference).map(|label| {
+        let legend = plot.series.iter().map(|Series { label, .. }| {
             let width = 36 + font::width(label, 14.0).ceil() as i32;
             if x > LEFT && x + width > right {
                 x = LEFT;
@@ -103,10 +95,7 @@ impl Header {
         }
         text(root, self.subtitle, &plot.subtitle, 14.0, palette::MUTED)?;
         for (number, &((x, y), ref label)) in self.legend.iter().enumerate() {
-            match plot.series.get(number) {
-                Some(_) => key(root, (x, y + 8), number, plot.x.kind)?,
-                None => dashes(root, vec![(x, y + 8), (x + 28, y + 8)])?,
-            }
+            key(root, (x, y + 8), number, plot.x.kind)?;
             text(root, (x + 36, y), label, 14.0, palette::INK)?;
         }
         Ok(())
@@ -248,13 +237,6 @@ fn whisker(
 fn path(root: &Area, points: Vec<Pixel>, number: usize, width: u32) -> Result<(), Error> {
     let look = colour(palette::series(number)).stroke_width(width);
     root.draw(&PathElement::new(points, look)).map_err(failed)
-}
-
-/// The look of a reference curve.
-fn dashes(root: &Area, points: Vec<Pixel>) -> Result<(), Error> {
-    let look = colour(palette::INK).stroke_width(2);
-    root.draw(&DashedPathElement::new(points, 6, 4, look))
-        .map_err(failed)
 }
 
 /// A sign at a measured point; its shape tells series apart where colour does not.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::Error,
-    ChartOptions, RateAxis, Reference,
+    ChartOptions, RateAxis,
     x_axis::{Kind, XAxis, parameter_label},
 };
 use crate::{
@@ -22,7 +22,6 @@ pub(super) struct Plot {
     pub(super) top: f64,
     pub(super) x: XAxis,
     pub(super) series: Vec<Series>,
-    pub(super) reference: Option<Reference>,
 }
 
 /// One line, or one colour of bars.
@@ -60,12 +59,6 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
             },
         });
     }
-    let reference = options.reference.as_ref().map(|curve| Reference {
-        label: curve.label.clone(),
-        points: (curve.points.iter())
-            .filter_map(|&(value, rate)| Some((x.position(value)?, 100.0 * rate)))
-            .collect(),
-    });
     Ok(Plot {
         title: sweep.title.clone(),
         subtitle: match of_loss {
@@ -77,10 +70,9 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
             [only] => format!("runs that violate {} (%)", name(only)),
             _ => "runs that violate it (%)".to_owned(),
         },
-        top: top(&series, reference.as_ref(), options.rate_axis),
+        top: top(&series, options.rate_axis),
         x,
         series,
-        reference,
     })
 }
 
@@ -264,15 +256,9 @@ fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
     }
 }
 
-fn top(series: &[Series], reference: Option<&Reference>, axis: RateAxis) -> f64 {
-    let measured = series
-        .iter()
-        .flat_map(|line| &line.points)
-        .map(|point| point.high);
-    let expected = reference.iter().flat_map(|curve| &curve.points);
-    let highest = measured
-        .chain(expected.map(|&(_, rate)| rate))
-        .fold(0.0, f64::max);
+fn top(series: &[Series], axis: RateAxis) -> f64 {
+    let points = series.iter().flat_map(|line| &line.points);
+    let highest = points.map(|point| point.high).fold(0.0, f64::max);
     match axis {
         RateAxis::Full => 100.0,
         RateAxis::Fitted => [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]

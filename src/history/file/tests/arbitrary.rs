@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::check::{Property, Verdict, Violation};
 use crate::fault::{Fault, FaultKind, Schedule, Start};
-use crate::history::file::{Environment, Header, Recording, VERSION};
+use crate::history::file::{Environment, Footer, Header, Recording, VERSION};
 use crate::history::{
     Access, ClockKind, Deadline, Event, History, Message, Name, Op, Outcome, Phase, Record,
 };
@@ -38,9 +38,16 @@ pub(super) fn recordings() -> impl Strategy<Value = Recording> {
             }
         });
     let verdicts = btree_map(prop::sample::select(&Property::ALL), verdicts(), 0..8);
-    (headers(), histories, "[0-9a-f]{16}", verdicts).prop_map(
-        |(header, history, hash, verdicts)| Recording::new(header, history, hash, verdicts),
-    )
+    let footers = ("[0-9a-f]{16}", verdicts).prop_map(|(trace_hash, verdicts)| Footer {
+        trace_hash,
+        verdicts,
+    });
+    let recording = |(header, history, footer)| Recording {
+        header,
+        history,
+        footer,
+    };
+    (headers(), histories, footers).prop_map(recording)
 }
 
 fn headers() -> impl Strategy<Value = Header> {
