@@ -19,6 +19,8 @@ const WORDS: &[&str] = &[
     "LIST", "KILL", "ID", "CONFIG", "notify-keyspace-events", "KEA", "HELLO", "2", "3", "AUTH",
     "RESET", "QUIT", "PING", "ECHO", "INFO", "TIME", "COMMAND", "DEBUG", "SLEEP", "WAIT", "SHUTDOWN",
     "EVAL", "EVALSHA", "SCRIPT", "LOAD", "FLUSHALL", "DBSIZE", "RANDOMKEY",
+    "appendonly", "appendfsync", "save", "yes", "no", "always", "everysec", "REPLICAOF", "NO", "ONE",
+    "PSYNC", "?", "REPLCONF", "ACK", "FAILOVER", "ABORT", "TIMEOUT", "WAITAOF", "ALL", "WRITE",
     "return redis.call('SET', KEYS[1], ARGV[1])", "return {1, {2, 'x'}, redis.call('GET', 'k')}",
     "return cjson.decode(ARGV[1])", "return cmsgpack.unpack(ARGV[1])",
     "NX", "XX", "PX", "EX", "KEEPTTL", "WITHSCORES", "LIMIT", "BYSCORE", "REV", "COUNT", "LEFT",
@@ -205,8 +207,12 @@ fn after_reply(bytes: &[u8]) -> Option<&[u8]> {
         b'_' | b',' | b'#' | b'(' => Some(rest),
         b'$' | b'*' if line == b"-1" => Some(rest),
         b'$' | b'=' => {
-            let (_, rest) = rest.split_at_checked(usize::try_from(number()?).ok()?)?;
-            rest.strip_prefix(b"\r\n")
+            let (text, rest) = rest.split_at_checked(usize::try_from(number()?).ok()?)?;
+            match text.starts_with(b"REDIS00") {
+                // A snapshot for a replica has no end of line.
+                true => Some(rest),
+                false => rest.strip_prefix(b"\r\n"),
+            }
         }
         b'*' | b'~' | b'>' => (0..number()?).try_fold(rest, |rest, _| after_reply(rest)),
         b'%' => (0..2 * number()?).try_fold(rest, |rest, _| after_reply(rest)),
