@@ -185,7 +185,13 @@ pub(super) fn fail_shutdowns(state: &mut State) {
         let blocked = state.clients.get(id).and_then(|c| c.blocked.as_ref());
         blocked.is_some_and(|blocked| blocked.on == On::Shutdown)
     };
-    let askers: Vec<u64> = state.waiting.clients.iter().copied().filter(asked).collect();
+    let askers: Vec<u64> = state
+        .waiting
+        .clients
+        .iter()
+        .copied()
+        .filter(asked)
+        .collect();
     for client in askers {
         unblock(state, client, &WHY.into());
     }
