@@ -269,3 +269,38 @@ fn shutdown_is_for_the_driver_to_carry_out() {
     node.receive(conn, b"SHUTDOWN NOSAVE\r\nPING\r\n", 0, &mut effects);
     assert_eq!(effects, [Effect::Close { conn }, Effect::Exit]);
 }
+
+#[test]
+fn shutdown_looks_ten_times_a_second_whether_the_replica_has_everything() {
+    let mut node = Node::new(NodeConfig::default());
+    let [asker, writer, replica] = [(); 3].map(|()| node.accept());
+    let mut say = |now_ms: u64, conn, line: &str| {
+        let mut effects = Vec::new();
+        let line = format!("{line}\r\n");
+        node.receive(conn, line.as_bytes(), now_ms * 1000, &mut effects);
+        let wake_ms = node.next_wake_us().map(|us| us / 1000);
+        (effects, wake_ms)
+    };
+    let sends = |conn, text: &'static str| {
+        let bytes = text.into();
+        vec![Effect::Send { conn, bytes }]
+    };
+    say(900, asker, "CONFIG SET repl-diskless-sync-delay 0");
+    say(910, replica, "PSYNC ? -1");
+    say(920, writer, "SET k v");
+    let (_, wake_ms) = say(1010, asker, "SHUTDOWN NOSAVE");
+    assert_eq!(wake_ms, Some(1100));
+    // Where Redis ends as if it had crashed.
+    let (effects, _) = say(1020, writer, "CLIENT UNBLOCK 1");
+    let unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
+    let told = [sends(writer, ":1\r\n"), sends(asker, unblocked)].concat();
+    assert_eq!(effects.len(), told.len());
+    assert!(told.iter().all(|effect| effects.contains(effect)));
+    // SELECT, SET, and the question how far the replica is.
+    let (effects, wake_ms) = say(1050, replica, "REPLCONF ACK 87");
+    assert_eq!((effects, wake_ms), (vec![], Some(1100)));
+    let (effects, wake_ms) = say(1100, writer, "SET k lost");
+    assert_eq!((effects, wake_ms), (vec![Effect::Exit], None));
+    let (effects, _) = say(1110, asker, "GET k");
+    assert_eq!(effects, [Effect::Exit]);
+}

@@ -1,4 +1,5 @@
-//! Clients that wait: for an element, for replicas, for the disk (`src/blocked.c`).
+//! Clients that wait: for an element, for replicas, for the disk, for the end
+//! (`src/blocked.c`).
 //!
 //! A waiting client's request is tried again, for the one key that something
 //! happened to, when the command that did it is over; clients that wait for the
@@ -39,6 +40,8 @@ pub(super) enum On {
         replicas: i64,
         written: Written,
     },
+    /// The server has ended (SHUTDOWN).
+    Shutdown,
 }
 
 /// All clients that wait.
@@ -175,6 +178,25 @@ pub(super) fn unblock_all(state: &mut State) {
     }
 }
 
+/// `replyToClientsBlockedOnShutdown`: the server does not end.
+pub(super) fn fail_shutdowns(state: &mut State) {
+    const WHY: Error = Error::of("ERR Errors trying to SHUTDOWN. Check logs.");
+    let asked = |id: &u64| {
+        let blocked = state.clients.get(id).and_then(|c| c.blocked.as_ref());
+        blocked.is_some_and(|blocked| blocked.on == On::Shutdown)
+    };
+    let askers: Vec<u64> = state
+        .waiting
+        .clients
+        .iter()
+        .copied()
+        .filter(asked)
+        .collect();
+    for client in askers {
+        unblock(state, client, &WHY.into());
+    }
+}
+
 /// CLIENT UNBLOCK: whether the client waited.
 pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -> bool {
     let Some(blocked) = state.clients.get(&client).and_then(|c| c.blocked.clone()) else {
@@ -182,7 +204,7 @@ pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -
     };
     let reply = match how {
         Unblock::TimedOut => blocked.on.timeout_reply(state),
-        Unblock::Failed => Error::of("UNBLOCKED client unblocked via CLIENT UNBLOCK").into(),
+        Unblock::Failed => UNBLOCKED.into(),
     };
     unblock(state, client, &reply);
     true
@@ -231,6 +253,9 @@ pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
     Some(sessions.filter_map(until_ms).min()?.saturating_add(1))
 }
 
+/// What CLIENT UNBLOCK ERROR tells who waited.
+const UNBLOCKED: Error = Error::of("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+
 /// Why nobody waits for the file of a server that has none.
 pub(super) const NO_FILE: Error =
     Error::of("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
@@ -245,6 +270,8 @@ impl On {
                 let counts = count_files(state, *written);
                 Reply::Array(counts.map(Reply::Integer).into())
             }
+            // Nobody's time is over; CLIENT UNBLOCK can pretend that it were.
+            On::Shutdown => UNBLOCKED.into(),
         }
     }
 
@@ -252,7 +279,7 @@ impl On {
     /// elsewhere.
     pub(super) fn reply_if_enough(&self, state: &State) -> Option<Reply> {
         let enough = match *self {
-            On::Keys(..) => false,
+            On::Keys(..) | On::Shutdown => false,
             On::Replicas { replicas, offset } => master::count_acked(state, offset) >= replicas,
             On::Files { local: 1.., .. } if !state.config.append_only() => {
                 return Some(NO_FILE.into());

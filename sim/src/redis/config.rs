@@ -104,6 +104,7 @@ static PARAMETERS: &[Parameter] = &[
     Parameter { alias: Some("slave-serve-stale-data"), ..parameter("replica-serve-stale-data", "yes", YesNo) },
     parameter("requirepass", "", Text),
     parameter("save", "", Text),
+    parameter("shutdown-timeout", "10", Integer(0, INT)),
     parameter("tcp-keepalive", "300", Integer(0, INT)),
     parameter("timeout", "0", Integer(0, INT)),
     parameter("tracking-table-max-keys", "1000000", Integer(0, i64::MAX)),
@@ -284,6 +285,11 @@ impl Config {
     /// A replica last heard of longer ago than this is not good, in seconds.
     pub(super) fn max_lag_s(&self) -> u64 {
         self.number("min-replicas-max-lag")
+    }
+
+    /// For how long SHUTDOWN waits for replicas, in milliseconds.
+    pub(super) fn shutdown_timeout_ms(&self) -> i64 {
+        self.number("shutdown-timeout") as i64 * 1000
     }
 
     /// Whether a replica refuses to write.

@@ -40,6 +40,7 @@ pub(crate) mod reply;
 pub(crate) mod request;
 mod script;
 mod session;
+mod shutdown;
 pub(crate) mod state;
 mod table;
 mod tell;

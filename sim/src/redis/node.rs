@@ -11,7 +11,7 @@ use super::repl::{self, Handover, replica};
 use super::request::{Parsed, Parser};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, busy, config, tracking};
+use super::{blocking, busy, config, shutdown, tracking};
 
 /// What distinguishes one node from another when it starts.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ pub enum Effect {
     },
     /// Write to the node's disk, before anything is sent that comes after this.
     Disk(DiskWrite),
-    /// SHUTDOWN: the process ends, and all its connections with it.
+    /// SHUTDOWN is done: the process ends, and all its connections with it.
     Exit,
 }
 
@@ -220,10 +220,14 @@ impl Node {
     /// to time. Ask after each call, and whenever the wall clock was set.
     ///
     /// It is asked for by a client that waits, a pause, DEBUG SLEEP, the expiry of keys if
-    /// somebody is told of it, replication, and a disk: never by a node that only answers.
+    /// somebody is told of it, replication, a SHUTDOWN that waits, and a disk: never by a node
+    /// that only answers.
     pub fn next_wake_us(&self) -> Option<u64> {
         if let Some(us) = self.state.asleep_until_us {
             return Some(us);
+        }
+        if self.state.shut_down.is_some() {
+            return None;
         }
         if self.state.busy.is_some() {
             return busy::next_wake_us(&self.state);
@@ -241,6 +245,7 @@ impl Node {
         let repl_us = self.state.repl.next_wake_us();
         let handover = self.state.repl.handover.as_ref();
         let handover_us = handover.and_then(Handover::next_due_ms).map(at_tick);
+        let leaving_us = self.state.leaving.as_ref().map(|leaving| leaving.look_us);
         let write_us = self.state.next_write_us();
         let due = [
             pause_us,
@@ -248,6 +253,7 @@ impl Node {
             cycle_us,
             repl_us,
             handover_us,
+            leaving_us,
             write_us,
         ];
         due.into_iter().flatten().min()
@@ -278,6 +284,7 @@ impl Node {
         if self.state.busy.is_none() {
             let now_ms = (wall_us / 1000) as i64;
             self.state.end_pause_if_over(now_ms);
+            shutdown::go_on(&mut self.state, wall_us);
             repl::run_due_cron(&mut self.state, wall_us);
             blocking::time_out(&mut self.state, now_ms);
         }
@@ -417,10 +424,12 @@ impl Parser {
     }
 }
 
-/// Whether a connection's next request may be handled; one that has ended has none.
+/// Whether a connection's next request may be handled; one that has ended has none, and a
+/// server that has ended handles none.
 fn may_go_on(state: &State, client: u64) -> bool {
     let free = |session: &Session| session.is_free();
-    state.clients.get(&client).is_some_and(free)
+    state.shut_down.is_none()
+        && state.clients.get(&client).is_some_and(free)
         && !replica::is_in_handshake(state, client)
         && !busy::holds_back(state, client)
 }

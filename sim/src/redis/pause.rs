@@ -1,4 +1,5 @@
-//! CLIENT PAUSE: requests wait until it is over. So they do while FAILOVER is under way.
+//! CLIENT PAUSE: requests wait until it is over. So do writes while FAILOVER or SHUTDOWN
+//! waits for replicas.
 
 use super::session::Peer;
 use super::state::State;
@@ -21,10 +22,14 @@ pub(super) enum Whom {
 }
 
 impl State {
-    /// Whose requests wait, if anybody's: CLIENT PAUSE says so, or FAILOVER.
+    /// Whose requests wait, if anybody's: CLIENT PAUSE says so, FAILOVER, or SHUTDOWN.
     pub(super) fn paused(&self) -> Option<Whom> {
         let handover = self.repl.handover.as_ref().map(|_| Whom::Writers);
-        self.pause.map(|pause| pause.whom).max(handover)
+        let leaving = self.leaving.as_ref().map(|_| Whom::Writers);
+        self.pause
+            .map(|pause| pause.whom)
+            .max(handover)
+            .max(leaving)
     }
 
     /// Whether a request of this client has to wait. A replica's never has.

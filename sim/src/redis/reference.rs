@@ -106,6 +106,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "A machine runs perhaps ten times as many, no two alike. Between two calls no time passes in a node: it runs the script to its end, and keeps what it did to itself until that is due.",
     ),
     (
+        "`CLIENT UNBLOCK` without `ERROR`, of a client whose `SHUTDOWN` waits for replicas, tells it that it was unblocked.",
+        "It ends a 7.0.15 as a crash does.",
+    ),
+    (
         "A script that loops in a coroutine can be killed.",
         "In 7.0.15 it cannot: the server stays busy.",
     ),

@@ -19,6 +19,7 @@ use super::repl;
 use super::repl::Replication;
 use super::script::{Rand48, Sha};
 use super::session::{Closing, Replies, Session, Written};
+use super::shutdown::Leaving;
 use super::tracking::Caches;
 
 /// The Redis that the node is like in whatever can be seen of it.
@@ -64,7 +65,9 @@ pub(super) struct State {
     /// DEBUG SLEEP, or a script: the server does nothing before this wall-clock time, in
     /// microseconds.
     pub(super) asleep_until_us: Option<u64>,
-    /// SHUTDOWN was called.
+    /// SHUTDOWN waits for replicas.
+    pub(super) leaving: Option<Leaving>,
+    /// The process ends.
     pub(super) shut_down: Option<Saving>,
 }
 
@@ -96,6 +99,7 @@ impl State {
             stirred: Vec::new(),
             killed: Vec::new(),
             asleep_until_us: None,
+            leaving: None,
             shut_down: None,
         }
     }

@@ -51,7 +51,8 @@ const REFUSED: &[&str] = &[
     "PSYNC abc 1 FAILOVER",
 ];
 
-fn on(server: usize, lines: &[&'static str]) -> Vec<(usize, &'static str)> {
+/// Lines for one server.
+pub fn on(server: usize, lines: &[&'static str]) -> Vec<(usize, &'static str)> {
     lines.iter().map(|line| (server, *line)).collect()
 }
 
@@ -69,7 +70,7 @@ const UNDER_WAY: &[&str] = &[
 ];
 
 /// The replica does not have the last write, and will not say so for a while.
-fn leave_behind(pair: &mut impl Pair, replica: usize, seconds: &str) {
+pub fn leave_behind(pair: &mut impl Pair, replica: usize, seconds: &str) {
     pair.tell(replica, &format!("DEBUG SLEEP {seconds}"));
     pair.say(1 - replica, "INCR k");
 }
@@ -93,7 +94,7 @@ fn waits_and_is_called_off(pair: &mut impl Pair, told: &mut Told) {
 
 /// How many clients wait, of all that INFO says of clients; and for what, of all that CLIENT
 /// LIST says.
-fn note_blocked(pair: &mut impl Pair, told: &mut Told) {
+pub fn note_blocked(pair: &mut impl Pair, told: &mut Told) {
     let info = pair.say(0, "INFO clients");
     let blocked = info.lines().filter(|line| line.starts_with("blocked"));
     told.note("so many wait", blocked.map(str::to_owned).collect());

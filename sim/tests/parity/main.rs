@@ -17,6 +17,7 @@ mod real;
 mod replication;
 mod replication_state;
 mod scripts;
+mod shutdown;
 mod talk;
 mod talks;
 mod wire;

@@ -59,7 +59,7 @@ impl RealServer {
             .expect(HOW_TO_GET_IT);
         let mut server = RealServer { process, port };
         for _ in 0..500 {
-            if !matches!(server.process.try_wait(), Ok(None)) {
+            if server.has_ended() {
                 return None;
             }
             if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
@@ -75,6 +75,11 @@ impl RealServer {
         let info = self.connect().request(b"INFO server\r\n");
         let pid = format!("process_id:{}\r\n", self.process.id());
         String::from_utf8_lossy(&info).contains(&pid)
+    }
+
+    /// Whether the process has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
     }
 
     pub fn port(&self) -> u16 {

@@ -14,14 +14,26 @@ use crate::real::{RealClient, RealServer};
 pub trait Pair {
     /// A reply to a line.
     fn say(&mut self, server: usize, line: &str) -> String;
-    /// Has another client of a server send a line, and waits for nothing.
-    fn tell(&mut self, server: usize, line: &str);
+    /// Has another client of a server, one of two, send a line, and waits for nothing.
+    fn tell_by(&mut self, server: usize, client: usize, line: &str);
     /// What that client has heard since.
-    fn heard(&mut self, server: usize) -> String;
+    fn heard_by(&mut self, server: usize, client: usize) -> String;
+    /// Whether a server's process has ended.
+    fn has_ended(&mut self, server: usize) -> bool;
     /// The port at which a server says that it listens.
     fn port(&self, server: usize) -> u16;
     /// Lets a little time pass.
     fn pass(&mut self);
+
+    /// Has the first of the others send a line.
+    fn tell(&mut self, server: usize, line: &str) {
+        self.tell_by(server, 0, line);
+    }
+
+    /// What the first of the others has heard since.
+    fn heard(&mut self, server: usize) -> String {
+        self.heard_by(server, 0)
+    }
 
     /// REPLICAOF the other one.
     fn follow(&mut self, server: usize) -> String {
@@ -29,10 +41,15 @@ pub trait Pair {
         self.say(server, &format!("REPLICAOF 127.0.0.1 {port}"))
     }
 
-    /// Waits until the other client of a server has heard something.
+    /// Waits until the first of the other clients of a server has heard something.
     fn until_heard(&mut self, server: usize) -> String {
+        self.until_heard_by(server, 0)
+    }
+
+    /// Waits until another client of a server has heard something.
+    fn until_heard_by(&mut self, server: usize, client: usize) -> String {
         for _ in 0..200 {
-            let heard = self.heard(server);
+            let heard = self.heard_by(server, client);
             if !heard.is_empty() {
                 return heard;
             }
@@ -52,19 +69,30 @@ pub trait Pair {
         }
         panic!("{server} never says {line}");
     }
+
+    /// Waits until a server's process has ended.
+    fn until_ended(&mut self, server: usize) {
+        for _ in 0..200 {
+            if self.has_ended(server) {
+                return;
+            }
+            self.pass();
+        }
+        panic!("{server} never ends");
+    }
 }
 
 pub struct Real {
     servers: [RealServer; 2],
     clients: [RealClient; 2],
-    others: [RealClient; 2],
+    others: [[RealClient; 2]; 2],
 }
 
 impl Real {
     pub fn start() -> Self {
         let servers = [RealServer::start(), RealServer::start()];
         let clients = [servers[0].connect(), servers[1].connect()];
-        let others = [servers[0].connect(), servers[1].connect()];
+        let others = [0, 1].map(|server| [0, 1].map(|_| servers[server].connect()));
         Real {
             servers,
             clients,
@@ -79,15 +107,19 @@ impl Pair for Real {
         String::from_utf8_lossy(&reply).into_owned()
     }
 
-    fn tell(&mut self, server: usize, line: &str) {
-        self.others[server].send(format!("{line}\r\n").as_bytes());
+    fn tell_by(&mut self, server: usize, client: usize, line: &str) {
+        self.others[server][client].send(format!("{line}\r\n").as_bytes());
         // It is there before what others say next.
         self.pass();
     }
 
-    fn heard(&mut self, server: usize) -> String {
-        let (bytes, _) = self.others[server].arrived();
+    fn heard_by(&mut self, server: usize, client: usize) -> String {
+        let (bytes, _) = self.others[server][client].arrived();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn has_ended(&mut self, server: usize) -> bool {
+        self.servers[server].has_ended()
     }
 
     fn port(&self, server: usize) -> u16 {
@@ -102,11 +134,12 @@ impl Pair for Real {
 pub struct Fake {
     nodes: [Node; 2],
     clients: [ConnId; 2],
-    others: [ConnId; 2],
+    others: [[ConnId; 2]; 2],
     /// The other end of each connection between the two.
     wires: BTreeMap<(usize, ConnId), (usize, ConnId)>,
     heard: String,
-    others_heard: [String; 2],
+    others_heard: [[String; 2]; 2],
+    ended: [bool; 2],
     now_us: u64,
 }
 
@@ -115,7 +148,7 @@ impl Fake {
         let node = |run_id_seed| Node::new(NodeConfig { run_id_seed });
         let mut nodes = [node(1), node(2)];
         let clients = [nodes[0].accept(), nodes[1].accept()];
-        let others = [nodes[0].accept(), nodes[1].accept()];
+        let others = [0, 1].map(|server| [0, 1].map(|_| nodes[server].accept()));
         Fake {
             nodes,
             clients,
@@ -123,6 +156,7 @@ impl Fake {
             wires: BTreeMap::new(),
             heard: String::new(),
             others_heard: Default::default(),
+            ended: [false; 2],
             now_us: 1_000_000_000_000,
         }
     }
@@ -142,8 +176,9 @@ impl Fake {
                 Effect::Send { conn, bytes } if conn == self.clients[server] => {
                     self.heard.push_str(&String::from_utf8_lossy(&bytes));
                 }
-                Effect::Send { conn, bytes } if conn == self.others[server] => {
-                    self.others_heard[server].push_str(&String::from_utf8_lossy(&bytes));
+                Effect::Send { conn, bytes } if self.others[server].contains(&conn) => {
+                    let client = usize::from(conn == self.others[server][1]);
+                    self.others_heard[server][client].push_str(&String::from_utf8_lossy(&bytes));
                 }
                 Effect::Send { conn, bytes } => {
                     if let Some((_, end)) = self.wires.get(&(server, conn)).copied() {
@@ -157,6 +192,9 @@ impl Fake {
                         self.nodes[other].closed(end);
                     }
                 }
+                Effect::Connect { conn, .. } if self.ended[other] => {
+                    self.nodes[server].closed(conn);
+                }
                 Effect::Connect { conn, .. } => {
                     let end = self.nodes[other].accept();
                     self.wires.insert((server, conn), (other, end));
@@ -164,7 +202,15 @@ impl Fake {
                     self.nodes[server].connected(conn, self.now_us, &mut more);
                     self.carry_out(server, more);
                 }
-                Effect::Disk(_) | Effect::Exit => {}
+                Effect::Disk(_) => {}
+                Effect::Exit => {
+                    self.ended[server] = true;
+                    for (at, end) in std::mem::take(&mut self.wires).into_keys() {
+                        if at == other {
+                            self.nodes[other].closed(end);
+                        }
+                    }
+                }
             }
         }
     }
@@ -175,17 +221,22 @@ impl Pair for Fake {
         self.send(server, self.clients[server], line);
         // A command that waits is answered when its time is over.
         while self.heard.is_empty() {
+            assert!(!self.ended[server], "{server} has ended: {line}");
             self.pass();
         }
         std::mem::take(&mut self.heard)
     }
 
-    fn tell(&mut self, server: usize, line: &str) {
-        self.send(server, self.others[server], line);
+    fn tell_by(&mut self, server: usize, client: usize, line: &str) {
+        self.send(server, self.others[server][client], line);
     }
 
-    fn heard(&mut self, server: usize) -> String {
-        std::mem::take(&mut self.others_heard[server])
+    fn heard_by(&mut self, server: usize, client: usize) -> String {
+        std::mem::take(&mut self.others_heard[server][client])
+    }
+
+    fn has_ended(&mut self, server: usize) -> bool {
+        self.ended[server]
     }
 
     fn port(&self, _: usize) -> u16 {
@@ -195,6 +246,9 @@ impl Pair for Fake {
     fn pass(&mut self) {
         self.now_us += 50_000;
         for server in 0..2 {
+            if self.ended[server] {
+                continue;
+            }
             let mut effects = Vec::new();
             self.nodes[server].wake(self.now_us, &mut effects);
             self.carry_out(server, effects);

@@ -3,7 +3,7 @@
 use super::SYNTAX;
 use crate::redis::persist::Saving;
 use crate::redis::reply::{Answer, Error, Reply};
-use crate::redis::session::Closing;
+use crate::redis::shutdown::{self, Patience};
 use crate::redis::table::Call;
 
 /// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1`.
@@ -39,17 +39,22 @@ pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
         let is = |word: &&[u8]| word.eq_ignore_ascii_case(wanted.as_bytes());
         call.args[1..].iter().any(is)
     };
-    let known = |word: &&[u8]| {
-        ["nosave", "save", "now", "force", "abort"]
+    let is_flag = |word: &&[u8]| {
+        ["nosave", "save", "now", "force"]
             .iter()
-            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+            .any(|flag| word.eq_ignore_ascii_case(flag.as_bytes()))
     };
-    let contradicts = has("save") && has("nosave") || has("abort") && call.args.len() > 2;
+    let flags = call.args[1..].iter().filter(|word| is_flag(word)).count();
+    let known = |word: &&[u8]| is_flag(word) || word.eq_ignore_ascii_case(b"abort");
+    let contradicts = has("save") && has("nosave") || has("abort") && flags > 0;
     if !call.args[1..].iter().all(known) || contradicts {
         return Err(SYNTAX);
     }
     if has("abort") {
-        return Err(Error::of("ERR No shutdown in progress."));
+        return match shutdown::abort(call.state) {
+            true => Ok(Reply::OK),
+            false => Err(Error::of("ERR No shutdown in progress.")),
+        };
     }
     // A script that has not ended may have left things half done.
     if let Some(busy) = &call.state.busy
@@ -57,12 +62,15 @@ pub(in crate::redis) fn shutdown(call: &mut Call<'_>) -> Answer {
     {
         return Err(busy.kind.error());
     }
-    call.state.shut_down = Some(match (has("save"), has("nosave")) {
+    let saving = match (has("save"), has("nosave")) {
         (true, _) => Saving::Always,
         (_, true) => Saving::Never,
         _ => Saving::AsConfigured,
-    });
-    // The client is not answered: its connection ends.
-    call.state.close(call.client, Closing::Now);
+    };
+    let patience = match has("now") {
+        true => Patience::None,
+        false => Patience::AsConfigured,
+    };
+    shutdown::begin(call.state, call.client, saving, patience, call.wall_us);
     Ok(Reply::NONE)
 }

@@ -42,11 +42,16 @@ pub(in crate::redis) fn info(call: &mut Call<'_>) -> Answer {
 type Section = (&'static str, fn(&State, u64) -> String);
 
 const SECTIONS: [Section; 5] = [
-    ("Server", |state, _| {
-        format!(
+    ("Server", |state, wall_us| {
+        let mut text = format!(
             "redis_version:{VERSION}\r\nredis_mode:standalone\r\nrun_id:{}\r\n",
             state.run_id
-        )
+        );
+        if let Some(leaving) = &state.leaving {
+            let left_ms = leaving.until_ms - (wall_us / 1000) as i64;
+            let _ = write!(text, "shutdown_in_milliseconds:{left_ms}\r\n");
+        }
+        text
     }),
     ("Clients", |state, _| {
         format!(

@@ -127,7 +127,7 @@ pub(in crate::redis) fn find_replica(state: &State, host: &str, port: u16) -> Op
 fn find_caught_up(state: &State, handover: &Handover) -> Option<(String, u16)> {
     let has_all = |id: &u64| {
         let replica = state.repl.replicas.get(id);
-        replica.is_some_and(|replica| replica.acked == state.repl.offset)
+        replica.is_some_and(|replica| state.repl.has_all(replica))
     };
     match &handover.target {
         Some((host, port)) => {

@@ -177,8 +177,13 @@ pub(in crate::redis) fn count_good(state: &State, wall_us: u64) -> u64 {
 pub(in crate::redis) fn ask_for_acks(state: &mut State) {
     // The question would make the stream longer.
     if state.paused().is_none() && std::mem::take(&mut state.repl.acks_wanted) {
-        say(state, &[b"REPLCONF", b"GETACK", b"*"]);
+        get_acks(state);
     }
+}
+
+/// Asks the replicas how far they are.
+pub(in crate::redis) fn get_acks(state: &mut State) {
+    say(state, &[b"REPLCONF", b"GETACK", b"*"]);
 }
 
 pub(super) fn cron(state: &mut State, wall_us: u64) {

@@ -109,6 +109,16 @@ impl Replication {
         }
     }
 
+    /// Whether every replica has acknowledged the whole stream; so it is without replicas.
+    pub(super) fn all_have_all(&self) -> bool {
+        self.replicas.values().all(|replica| self.has_all(replica))
+    }
+
+    /// Whether a replica has acknowledged the whole stream.
+    fn has_all(&self, replica: &Replica) -> bool {
+        replica.acked == self.offset
+    }
+
     /// Whether time matters to it.
     fn is_active(&self) -> bool {
         self.link().is_some() || !self.replicas.is_empty()
