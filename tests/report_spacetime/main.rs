@@ -91,6 +91,29 @@ fn a_picture_says_what_happened() {
     check_says(&svg(&history, "", None), &told);
 }
 
+#[test]
+fn a_wait_in_vain_is_shown_from_its_first_attempt() {
+    let mut story = Story::default();
+    story.fault(5.0, "c1", "death", "kill", Phase::Begins);
+    for at_ms in [50.0, 250.0, 450.0, 650.0] {
+        story.invoke(at_ms, "c2", Op::Acquire);
+        story.exchange(at_ms, 5.0, ("c2", "n1"), ["SETNX lock", "0"]);
+        story.complete(at_ms + 10.0, "c2", Op::Acquire, Outcome::Failed);
+    }
+    story.invoke(850.0, "c2", Op::Acquire);
+    story.exchange(850.0, 5.0, ("c2", "n1"), ["SETNX lock", "1"]);
+    story.holds(860.0, "c2", None, None);
+    story.releases(900.0, "c2");
+    let violation = Violation {
+        at_ns: 550_000_000,
+        until_ns: 860_000_000,
+        clients: vec!["c2".into()],
+        what: "c2 tried in vain to take the lock".into(),
+    };
+    let picture = svg(&story.end(2000.0), "", Some(&violation));
+    check_says(&picture, &["From 50.0 ms to 900 ms of a run of 2.00 s"]);
+}
+
 /// A run that kept no messages still shows holds, faults and accesses.
 #[test]
 fn messages_are_not_needed() {

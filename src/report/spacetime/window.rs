@@ -42,7 +42,8 @@ impl Window {
     }
 
     /// From the clients' calls of `acquire` to what they last did under these grants,
-    /// or to the end of the first of the grants, whichever is later.
+    /// or to the end of the first of the grants, whichever is later. Of a client that was
+    /// waiting at the violation, from its first call in vain.
     fn around(history: &History, violation: &Violation) -> Option<Self> {
         let latest_ns = violation.until_ns.max(violation.at_ns);
         let mut from_ns = violation.at_ns;
@@ -50,7 +51,8 @@ impl Window {
         let mut first_end_ns: Option<u64> = None;
         for client in &violation.clients {
             let (asked_ns, its_grant) = grant(history, client, latest_ns)?;
-            from_ns = from_ns.min(asked_ns);
+            let in_vain_ns = waiting_since(history, client, violation.at_ns);
+            from_ns = from_ns.min(in_vain_ns.unwrap_or(asked_ns));
             for record in &history.records {
                 match &record.event {
                     Event::BeliefEnds { grant }
@@ -92,6 +94,22 @@ impl Window {
         let arrived_ns = message.arrived_ns.unwrap_or(message.sent_ns);
         message.sent_ns <= self.to_ns && arrived_ns >= self.from_ns
     }
+}
+
+/// Since when the client had called `acquire` in vain at an instant.
+fn waiting_since(history: &History, client: &str, at_ns: u64) -> Option<u64> {
+    let earlier = history.records.iter().filter(|r| r.at_ns <= at_ns);
+    let mut since_ns = None;
+    for record in earlier.filter(|record| *record.host == *client) {
+        match record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => since_ns = since_ns.or(Some(record.at_ns)),
+            Event::BeliefBegins { .. } => since_ns = None,
+            _ => {}
+        }
+    }
+    since_ns
 }
 
 /// The client's last grant until then: when it asked for it, and its number.
