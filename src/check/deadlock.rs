@@ -18,11 +18,11 @@
 //!
 //! A fault is in effect from its beginning to its end, if it has one; a kill or a
 //! crash ends with the restart. A failover by hand is over at once: what it takes, the
-//! bound has to cover, as with any other command. The stretch starts afresh after each interruption, so
-//! the bound must cover what a client has to wait for at the worst: the lease of a
-//! holder that died, the wait between two attempts, and the attempt. Clients that keep
-//! each other from the lock for ever (live-lock) violate this as much as a key that
-//! nobody deletes.
+//! bound has to cover, as with any other command. The stretch starts afresh after each
+//! interruption, so the bound must cover what a client has to wait for at the worst: the
+//! lease of a holder that died, the wait between two attempts, and the attempt. Clients
+//! that keep each other from the lock for ever (live-lock) violate this as much as a key
+//! that nobody deletes.
 
 use super::timeline::Timeline;
 use super::{Ms, Verdict, Violation};

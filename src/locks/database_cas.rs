@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::parameter;
+use super::one_node::{deadline, parameter};
 use super::{KEY, PATIENCE_MS, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
@@ -89,10 +89,7 @@ impl<E: Env> DatabaseCas<E> {
     }
 
     fn deadline(&self, started_ns: u64) -> Option<Deadline> {
-        Some(Deadline {
-            clock: ClockKind::Monotonic,
-            at_ns: started_ns + self.params.ttl_ms * 1_000_000,
-        })
+        deadline(ClockKind::Monotonic, started_ns, self.params.ttl_ms)
     }
 }
 

@@ -90,7 +90,8 @@ fn reached_ns(records: &[Record], deadline: Deadline) -> Option<u64> {
     before.at_ns.checked_add(rest)
 }
 
-/// The overlaps of holds of different clients that are not both readers, covered and uncovered parts apart.
+/// The overlaps of holds of different clients that are not both readers, covered and
+/// uncovered parts apart.
 pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {

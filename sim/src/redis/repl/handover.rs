@@ -108,7 +108,8 @@ pub(in crate::redis) fn abort(state: &mut State) {
     }
 }
 
-/// The replica is the master: it is over, and writes are refused, no longer held back.
+/// The replica is the master: if there was a handover it is over, and writes are refused, no
+/// longer held back.
 pub(super) fn succeed(state: &mut State) {
     end(state);
 }
@@ -155,7 +156,7 @@ fn demote(state: &mut State, to: Option<(String, u16)>) {
 
 /// `clearFailoverState`: those who wanted to write go on.
 fn end(state: &mut State) -> Option<Handover> {
-    let handover = state.repl.handover.take();
+    let handover = state.repl.handover.take()?;
     state.resume_postponed();
-    handover
+    Some(handover)
 }

@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve::{self, Setup};
-use locklab_sim::world::{
-    Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World,
-};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use locklab_sim::world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, World};
 
-const PORT: u16 = 6379;
+use crate::client::{Client, PORT};
+
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 const WRITERS: usize = 3;
@@ -112,35 +110,6 @@ async fn operate(host: Host, servers: [HostId; 2], order: &'static str, seen: Rc
         }
     }
     host.stop_world();
-}
-
-struct Client(TcpStream);
-
-impl Client {
-    async fn connect(host: &Host, server: HostId) -> Self {
-        loop {
-            match host.connect(server, PORT).await {
-                Ok(stream) => {
-                    // In turmoil-net what comes with the end of the handshake is lost.
-                    host.sleep(Duration::from_millis(1)).await;
-                    return Client(stream);
-                }
-                // It may still be starting.
-                Err(_) => host.sleep(Duration::from_millis(1)).await,
-            }
-        }
-    }
-
-    /// The reply to a line; nothing, if there is none any more.
-    async fn ask(&mut self, line: &str) -> String {
-        let sent = self.0.write_all(format!("{line}\r\n").as_bytes()).await;
-        let mut bytes = [0; 4096];
-        let count = match sent {
-            Ok(()) => self.0.read(&mut bytes).await.unwrap_or(0),
-            Err(_) => 0,
-        };
-        String::from_utf8_lossy(&bytes[..count]).into_owned()
-    }
 }
 
 #[test]
