@@ -1,13 +1,10 @@
 //! Every scenario that ships comes out as it predicts, and comes out the same twice.
 
+use locklab::evidence::Judgement;
 use locklab::runner::batch::{Conduct, Job, run};
-use locklab::runner::prediction::{Judgement, compare, worst};
+use locklab::runner::prediction::{compare, worst};
 use locklab::scenario::{SHIPPED, WorkloadKind, load};
 use std::sync::atomic::AtomicBool;
-
-/// Enough for a violation that one run in twenty shows: it is missed with probability
-/// 0.95^100 = 0.6 %, and the seeds are fixed.
-const SEEDS: u64 = 100;
 
 /// Of runs that take thousands of adds each a few are enough: every one of them shows it.
 const SEEDS_OF_ADDS: u64 = 5;
@@ -17,7 +14,7 @@ fn jobs() -> Vec<Job> {
         let scenario = load(name, &[]).expect("a shipped scenario is sound");
         Job {
             seeds: match scenario.workload.kind {
-                WorkloadKind::Lock => 0..SEEDS,
+                WorkloadKind::Lock => 0..scenario.usual_seeds(),
                 WorkloadKind::Adds => 0..SEEDS_OF_ADDS,
             },
             scenario,

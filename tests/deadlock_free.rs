@@ -2,10 +2,10 @@
 //! on one node. And R14, the limit of what that promises.
 
 use locklab::check::Property;
+use locklab::evidence::Finding;
 use locklab::history::Event;
 use locklab::runner::batch::{Conduct, Job, run};
 use locklab::runner::judged;
-use locklab::runner::results::Finding;
 use locklab::runner::simulate::Keep;
 use locklab::scenario::{load, parse};
 use std::sync::atomic::AtomicBool;

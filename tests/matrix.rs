@@ -2,12 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
+use locklab::evidence::Judgement;
 use locklab::matrix::{Part, Plan, rows};
 use locklab::runner::batch::{Conduct, Job, run};
-use locklab::runner::prediction::{Judgement, judge};
+use locklab::runner::prediction::Comparison;
 
-/// Half of what `locklab matrix` runs: the seeds are fixed, so what they show stays.
-const SEEDS: u64 = 100;
+/// What `locklab matrix` runs.
+const SEEDS: u64 = 200;
 
 #[test]
 fn every_cell_comes_out_as_predicted() {
@@ -40,8 +41,9 @@ fn every_cell_comes_out_as_predicted() {
         .zip(results)
         .filter_map(|((name, property, predicted, _), cell)| {
             let tally = cell.expect("nobody stopped it").tallies[property];
-            let judgement = judge(Some(*predicted), tally.finding());
-            (judgement != Judgement::AsPredicted).then(|| format!("{name}: {tally:?}"))
+            let comparison = Comparison::of(*property, Some(*predicted), tally);
+            (comparison.judgement != Judgement::AsPredicted)
+                .then(|| format!("{name}: {predicted}, {}", tally.describe()))
         })
         .collect();
     assert!(differing.is_empty(), "{differing:#?}");

@@ -4,12 +4,13 @@ use resvg::usvg::{Options, Tree};
 
 use locklab::{
     check::Property,
+    evidence::Tally,
     report::{
         Error,
         chart::{self, ChartOptions, RateAxis},
         png,
     },
-    runner::results::{Cell, Sweep, Tally},
+    runner::results::{Cell, Sweep},
 };
 
 fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {
@@ -17,6 +18,7 @@ fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {
         holds: judged - violated,
         violated,
         inconclusive,
+        ..Tally::default()
     }
 }
 
@@ -35,6 +37,7 @@ fn sweep(title: &str, cells: Vec<Cell>) -> Sweep {
         title: title.to_owned(),
         seeds: 200,
         cells,
+        ..Sweep::default()
     }
 }
 

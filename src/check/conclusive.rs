@@ -12,6 +12,12 @@ pub(super) fn doubt(timeline: &Timeline) -> Option<String> {
     missed(timeline).or_else(uncontended)
 }
 
+/// Whether every fault of the run took effect.
+pub fn struck(history: &crate::history::History) -> bool {
+    let missed = |event: &Event| matches!(event, Event::Fault { phase: Phase::Missed, .. });
+    !history.records.iter().any(|record| missed(&record.event))
+}
+
 /// Says so, if a fault never took effect.
 pub(super) fn missed(timeline: &Timeline) -> Option<String> {
     let missed = timeline

@@ -32,6 +32,7 @@ mod laws;
 mod story;
 
 pub use acknowledged_lost::{Loss, loss};
+pub use conclusive::struck;
 use deadlock::Excuse;
 pub use property::{Property, UnknownProperty};
 use timeline::Timeline;

@@ -1,4 +1,4 @@
-//! Scenarios in the world, each with the same seeds, behind a progress bar.
+//! Scenarios in the world, each with its seeds, behind a progress bar.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -9,19 +9,19 @@ use crate::runner::pool::Panicked;
 use crate::runner::results::Cell;
 use crate::scenario::Scenario;
 
-/// One cell for each scenario.
+/// One cell for each scenario, of which `seeds` has one range each.
 pub(super) fn run(
     scenarios: &[Scenario],
-    seeds: &Range<u64>,
+    seeds: &[Range<u64>],
     threads: usize,
 ) -> Result<Vec<Cell>, Panicked> {
-    let job = |scenario: &Scenario| Job {
+    let job = |(scenario, seeds): (&Scenario, &Range<u64>)| Job {
         scenario: scenario.clone(),
         parameters: vec![],
         seeds: seeds.clone(),
     };
-    let jobs: Vec<Job> = scenarios.iter().map(job).collect();
-    let progress = Progress::new("running", runs(scenarios, seeds));
+    let jobs: Vec<Job> = scenarios.iter().zip(seeds).map(job).collect();
+    let progress = Progress::new("running", runs(seeds));
     let stop = AtomicBool::new(false);
     let conduct = Conduct {
         progress: &|runs| progress.add(runs),
@@ -33,6 +33,7 @@ pub(super) fn run(
 }
 
 /// How many runs these are together.
-pub(super) fn runs(scenarios: &[Scenario], seeds: &Range<u64>) -> u64 {
-    (scenarios.len() as u64).saturating_mul(seeds.end - seeds.start)
+pub(super) fn runs(seeds: &[Range<u64>]) -> u64 {
+    let lengths = seeds.iter().map(|seeds| seeds.end - seeds.start);
+    lengths.fold(0, u64::saturating_add)
 }

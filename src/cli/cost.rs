@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use clap::Args;
 use console::style;
+use locklab_sim::world::random::Stream;
 use serde::Serialize;
 
 use super::bug::Bug;
@@ -16,14 +17,15 @@ use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, table};
-use crate::matrix::gauge::Sample;
+use crate::evidence::{Interval, bootstrap, thousands};
+use crate::fault;
+use crate::matrix::gauge::{Measure, Sample};
 use crate::matrix::plan::About;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Gauge, Plan, Row, put_in};
 use crate::runner::pool::{self, Panicked, lock};
 use crate::runner::simulate::{Keep, simulate};
 use crate::scenario::Scenario;
-use crate::{fault, stats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +34,8 @@ Examples:
 
 Two tables: what a lock costs (messages, latency in virtual time, work done twice), and
 liveness (the next grant after a crash, who overtakes whom, the herd at a release). The
-network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way.";
+network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way. Intervals
+are at 95 %, by the bootstrap over runs; the longest of so many waits has none.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -58,20 +61,20 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
     let gauges = Plan::shipped().gauges;
     let store = Store::open(&options.out.out.join("cost"))?;
-    let mut samples = measure(options, &rows, &gauges)?;
+    let samples = measure(options, &rows, &gauges)?;
     let mut data = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
         (About::Liveness, "liveness", "How those fare who wait"),
     ] {
         let gauges: Vec<&Gauge> = gauges.iter().filter(|g| g.about == about).collect();
-        let values = values(&rows, &gauges, &mut samples);
-        let title = format!("{title} ({} runs each)", stats::thousands(options.seeds));
+        let values = values(&rows, &gauges, &samples);
+        let title = format!("{title} ({} runs each)", thousands(options.seeds));
         let table = as_table(title, &rows, &gauges, &values);
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
-        let part = numbers(&rows, &gauges, &values);
-        table::write(&store, stem, &table, &table, &part)?;
+        let part = numbers(options.seeds, &rows, &gauges, &values);
+        table::write(&store, stem, &table, &as_list(&part), &part)?;
         tell!();
         data.extend(part);
     }
@@ -94,13 +97,13 @@ fn place(row: &Row, gauge: &Gauge) -> Place {
     )
 }
 
-/// What was counted of every row in every setting; gauges of the same setting share its
-/// runs.
+/// What was counted of every row in every setting, run by run; gauges of the same setting
+/// share its runs.
 fn measure(
     options: &Options,
     rows: &[Row],
     gauges: &[Gauge],
-) -> anyhow::Result<BTreeMap<Place, Sample>> {
+) -> anyhow::Result<BTreeMap<Place, Vec<Sample>>> {
     let mut scenarios: BTreeMap<Place, Scenario> = BTreeMap::new();
     for row in rows {
         for gauge in gauges {
@@ -109,17 +112,17 @@ fn measure(
         }
     }
     let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
-    let samples: Vec<Mutex<Sample>> = places.iter().map(|_| Mutex::default()).collect();
+    let samples: Vec<Mutex<BTreeMap<u64, Sample>>> =
+        places.iter().map(|_| Mutex::default()).collect();
     let progress = Progress::new("measuring", places.len() as u64 * options.seeds);
-    let run = |place: usize, seed, part: &mut Sample| {
+    let run = |place: usize, seed, part: &mut BTreeMap<u64, Sample>| {
         let scenario = &scenarios[place];
         let schedule = fault::expand(&scenario.fault, seed);
-        part.merge(Sample::of(
-            &simulate(scenario, seed, &schedule, Keep::MESSAGES).history,
-        ));
+        let run = simulate(scenario, seed, &schedule, Keep::MESSAGES);
+        part.insert(seed, Sample::of(&run.history));
     };
     let done = |place: usize, seeds: std::ops::Range<u64>, part| {
-        lock(&samples[place]).merge(part);
+        lock(&samples[place]).extend(part);
         progress.add(seeds.end - seeds.start);
     };
     let ranges = vec![0..options.seeds; places.len()];
@@ -127,10 +130,13 @@ fn measure(
     let dealt = pool::deal(&ranges, options.jobs.threads(), &stop, run, done);
     progress.clear();
     dealt.map_err(|panicked| bug(panicked, &places))?;
-    let samples = samples
+    let by_seed = |samples: Mutex<BTreeMap<u64, Sample>>| {
+        mem::take(&mut *lock(&samples)).into_values().collect()
+    };
+    Ok(places
         .into_iter()
-        .map(|sample| mem::take(&mut *lock(&sample)));
-    Ok(places.into_iter().zip(samples).collect())
+        .zip(samples.into_iter().map(by_seed))
+        .collect())
 }
 
 /// A run of these that panicked.
@@ -141,34 +147,85 @@ fn bug(panicked: Panicked, places: &[Place]) -> Bug {
     Bug::new(panicked, &format!("{row} in {scenario}"), reproduce)
 }
 
+/// A measured number, and where the true one lies.
+struct Value {
+    value: f64,
+    interval: Option<Interval>,
+}
+
+impl Value {
+    /// Of these runs; `None` if it never came to that.
+    fn of(runs: &[Sample], measure: Measure) -> Option<Value> {
+        let together = |places: &mut dyn Iterator<Item = usize>| {
+            let mut all = Sample::default();
+            places.for_each(|place| all.merge(runs[place].clone()));
+            all.measure(measure)
+        };
+        let value = together(&mut (0..runs.len()))?;
+        let mut random = Stream::new(0, "bootstrap");
+        let interval = match measure.is_a_maximum() {
+            true => None,
+            false => bootstrap(
+                runs.len(),
+                |n| random.below(n),
+                |drawn| together(&mut drawn.iter().copied()),
+            ),
+        };
+        Some(Value { value, interval })
+    }
+
+    /// `12.3 (11.9–12.8)`; a number that never varies stands alone.
+    fn describe(&self) -> String {
+        let number = |value: f64| match value {
+            0.0..100.0 => format!("{value:.1}"),
+            _ => format!("{value:.0}"),
+        };
+        match self.interval {
+            Some(Interval { low, high }) if low < high => {
+                format!("{} ({}–{})", number(self.value), number(low), number(high))
+            }
+            _ => number(self.value),
+        }
+    }
+}
+
 /// The numbers, row by row.
 fn values(
     rows: &[Row],
     gauges: &[&Gauge],
-    samples: &mut BTreeMap<Place, Sample>,
-) -> Vec<Vec<Option<f64>>> {
-    let mut value =
-        |row: &Row, gauge: &Gauge| samples.get_mut(&place(row, gauge))?.measure(gauge.measure);
+    samples: &BTreeMap<Place, Vec<Sample>>,
+) -> Vec<Vec<Option<Value>>> {
+    let value =
+        |row: &Row, gauge: &Gauge| Value::of(samples.get(&place(row, gauge))?, gauge.measure);
     rows.iter()
         .map(|row| gauges.iter().map(|gauge| value(row, gauge)).collect())
         .collect()
 }
 
-fn as_table(title: String, rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option<f64>>]) -> Table {
+fn as_table(
+    title: String,
+    rows: &[Row],
+    gauges: &[&Gauge],
+    values: &[Vec<Option<Value>>],
+) -> Table {
     let largest: Vec<f64> = (0..gauges.len())
         .map(|column| {
-            let values = values.iter().filter_map(|row| row[column]);
-            values.fold(0.0, f64::max)
+            let values = values.iter().filter_map(|row| row[column].as_ref());
+            values.map(|value| value.value).fold(0.0, f64::max)
         })
         .collect();
-    let field = |value: &Option<f64>, largest: f64| match value {
+    let field = |value: &Option<Value>, largest: f64| match value {
         None => Field::plain("–", Look::Silent),
         Some(value) => {
-            let share = if largest > 0.0 { value / largest } else { 0.0 };
-            Field::plain(format!("{value:.1}"), Look::Bar(share))
+            let share = if largest > 0.0 {
+                value.value / largest
+            } else {
+                0.0
+            };
+            Field::plain(value.describe(), Look::Bar(share))
         }
     };
-    let row = |(row, values): (&Row, &Vec<Option<f64>>)| TableRow {
+    let row = |(row, values): (&Row, &Vec<Option<Value>>)| TableRow {
         label: row.label.clone(),
         fields: values
             .iter()
@@ -180,6 +237,11 @@ fn as_table(title: String, rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option
         title,
         columns: gauges.iter().map(|gauge| gauge.title.clone()).collect(),
         rows: rows.iter().zip(values).map(row).collect(),
+        notes: vec![
+            "In brackets the 95 % interval, by the bootstrap over runs; the longest of all waits \
+             has none. Every row has the same seeds (common random numbers)."
+                .into(),
+        ],
     }
 }
 
@@ -190,21 +252,58 @@ struct Number {
     row: String,
     gauge: String,
     title: String,
+    /// The runs that it was measured over.
+    runs: u64,
     value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
-fn numbers(rows: &[Row], gauges: &[&Gauge], values: &[Vec<Option<f64>>]) -> Vec<Number> {
+fn numbers(
+    runs: u64,
+    rows: &[Row],
+    gauges: &[&Gauge],
+    values: &[Vec<Option<Value>>],
+) -> Vec<Number> {
     let mut numbers = Vec::new();
     for (row, values) in rows.iter().zip(values) {
         for (gauge, value) in gauges.iter().zip(values) {
+            let interval = value.as_ref().and_then(|value| value.interval);
             numbers.push(Number {
                 lock: row.entry.name,
                 row: row.label.clone(),
                 gauge: gauge.name.clone(),
                 title: gauge.title.clone(),
-                value: *value,
+                runs,
+                value: value.as_ref().map(|value| value.value),
+                low: interval.map(|interval| interval.low),
+                high: interval.map(|interval| interval.high),
             });
         }
     }
     numbers
+}
+
+/// One line for each number, for programs that read tables.
+fn as_list(numbers: &[Number]) -> Table {
+    let row = |number: &Number| {
+        let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
+        let texts = [
+            number.gauge.clone(),
+            number.runs.to_string(),
+            text(number.value),
+            text(number.low),
+            text(number.high),
+        ];
+        TableRow {
+            label: number.row.clone(),
+            fields: texts.map(|text| Field::plain(text, Look::Silent)).into(),
+        }
+    };
+    Table {
+        title: String::new(),
+        columns: ["gauge", "runs", "value", "low", "high"].map(String::from).to_vec(),
+        rows: numbers.iter().map(row).collect(),
+        notes: vec![],
+    }
 }

@@ -62,7 +62,8 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         let reproduce = say::run_line(name, &[], panicked.seed);
         Bug::new(panicked, name, reproduce)
     };
-    let cells = cells::run(&scenarios, &(0..SEEDS), options.jobs.threads()).map_err(bug)?;
+    let seeds = vec![0..SEEDS; scenarios.len()];
+    let cells = cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?;
     let mut exit = Exit::AsPredicted;
     let mut data = Vec::new();
     for (scenario, cell) in scenarios.iter().zip(&cells) {

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use console::style;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::bug::Bug;
 use super::pictures;
@@ -17,10 +17,10 @@ use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
 use crate::runner::judged;
 use crate::runner::pool::Panicked;
-use crate::runner::prediction::{Judgement, judge};
-use crate::runner::results::{Cell, Finding, Shortest, Tally};
-use crate::scenario::{Expected, Scenario};
-use crate::stats;
+use crate::evidence::{Finding, Judgement, thousands};
+use crate::runner::prediction::Comparison;
+use crate::runner::results::{Cell, Shortest};
+use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,13 +96,14 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     tell!("{}", table.plain());
     let asked_for_some = !options.locks.is_empty() && !options.problems.is_empty();
     for (place, result) in places.iter().zip(&results) {
-        if asked_for_some || !matches!(result.judgement, None | Some(Judgement::AsPredicted)) {
+        if asked_for_some || !matches!(result.judgement(), None | Some(Judgement::AsPredicted)) {
             explain(place, result, &store)?;
         }
     }
-    table::write(&store, "matrix", &table, &as_list(&results), &results)?;
+    let data: Vec<Value> = results.iter().map(CellResult::json).collect();
+    table::write(&store, "matrix", &table, &as_list(&results), &data)?;
     if options.json {
-        say::print_json(&results)?;
+        say::print_json(&data)?;
     }
     Ok(exit(&results))
 }
@@ -142,7 +143,8 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
     let (playing, scenarios): (Vec<&Place<'_>>, Vec<Scenario>) =
         places.iter().filter_map(played).unzip();
     let bug = |panicked: Panicked| bug(playing[panicked.job], panicked);
-    let cells = cells::run(&scenarios, &(0..options.seeds), options.jobs.threads());
+    let seeds = vec![0..options.seeds; scenarios.len()];
+    let cells = cells::run(&scenarios, &seeds, options.jobs.threads());
     let mut cells = cells.map_err(bug)?.into_iter();
     let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
     Ok(places.iter().map(cell).collect())
@@ -165,98 +167,143 @@ fn bug(place: &Place<'_>, panicked: Panicked) -> Bug {
 }
 
 /// What came of a row in a problem.
-#[derive(Debug, Serialize)]
 struct CellResult {
     lock: &'static str,
     row: String,
     problem: String,
     property: Property,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cannot: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<Expected>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    observed: Option<Finding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    judgement: Option<Judgement>,
-    tally: Tally,
-    /// The 95 % Wilson interval of the rate of violations.
-    interval: [f64; 2],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shortest: Option<Shortest>,
+    outcome: Outcome,
+}
+
+/// What came of it.
+enum Outcome {
+    /// Nothing: the lock cannot meet the problem, and why.
+    Cannot(String),
+    /// It was run.
+    Ran {
+        comparison: Comparison,
+        shortest: Option<Shortest>,
+    },
 }
 
 impl CellResult {
     fn of(place: &Place<'_>, cell: Option<&Cell>) -> Self {
         let property = place.problem.property;
-        let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
-        let tally = tally.unwrap_or_default();
-        let interval = stats::wilson(tally.violated, tally.judged());
-        let (cannot, predicted) = match &place.part {
-            Part::Cannot { why } => (Some(why.clone()), None),
-            Part::Plays { predicted, .. } => (None, Some(*predicted)),
+        let outcome = match &place.part {
+            Part::Cannot { why } => Outcome::Cannot(why.clone()),
+            Part::Plays { predicted, .. } => {
+                let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
+                let tally = tally.unwrap_or_default();
+                Outcome::Ran {
+                    comparison: Comparison::of(property, Some(*predicted), tally),
+                    shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
+                }
+            }
         };
-        let observed = predicted.map(|_| tally.finding());
         CellResult {
             lock: place.row.entry.name,
             row: place.row.label.clone(),
             problem: place.problem.name.clone(),
             property,
-            cannot,
-            predicted,
-            observed,
-            judgement: observed.map(|observed| judge(predicted, observed)),
-            tally,
-            interval: [interval.low, interval.high],
-            shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
+            outcome,
         }
     }
 
-    /// Observation and prediction in words.
-    fn verdict(&self) -> String {
-        let predicted = self.predicted.map_or("nothing", Expected::name);
-        match self.judgement {
-            Some(Judgement::AsPredicted) => format!("{predicted}, as predicted"),
-            _ => format!("predicted: {predicted} (!)"),
+    fn judgement(&self) -> Option<Judgement> {
+        match &self.outcome {
+            Outcome::Cannot(_) => None,
+            Outcome::Ran { comparison, .. } => Some(comparison.judgement),
         }
     }
 
     fn field(&self) -> Field {
-        let Some(observed) = self.observed else {
-            return Field {
-                text: "–".into(),
-                detail: format!("–: {}", self.cannot.as_deref().unwrap_or_default()),
-                look: Look::Silent,
-            };
+        let comparison = match &self.outcome {
+            Outcome::Ran { comparison, .. } => comparison,
+            Outcome::Cannot(why) => {
+                return Field {
+                    text: "–".into(),
+                    detail: format!("–: {why}"),
+                    look: Look::Silent,
+                };
+            }
         };
-        let share = self.tally.violated as f64 / self.tally.judged().max(1) as f64;
-        let text = match observed {
+        let share = comparison.tally.rate().share().unwrap_or_default();
+        let text = match comparison.observed {
             Finding::Holds => "holds".into(),
             Finding::Violated => format!("{:.1} %", share * 100.0),
             Finding::Inconclusive => "inconclusive".into(),
         };
-        let look = match (self.judgement, observed) {
-            (Some(Judgement::Differs), _) => Look::Differs,
+        let look = match (comparison.judgement, comparison.observed) {
+            (Judgement::Differs, _) => Look::Differs,
+            (Judgement::Inconclusive, _) | (_, Finding::Inconclusive) => Look::Inconclusive,
             (_, Finding::Holds) => Look::Holds,
             (_, Finding::Violated) => Look::Violated(share),
-            (_, Finding::Inconclusive) => Look::Silent,
         };
-        Field {
-            text,
-            detail: format!("{}; {}", report::rate(self.tally), self.verdict()),
-            look,
+        let detail = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
+        Field { text, detail, look }
+    }
+
+    /// For a program.
+    fn json(&self) -> Value {
+        let mut value = json!({
+            "lock": self.lock,
+            "row": self.row,
+            "problem": self.problem,
+            "property": self.property,
+        });
+        let more = match &self.outcome {
+            Outcome::Cannot(why) => json!({ "cannot": why }),
+            Outcome::Ran { comparison, shortest } => {
+                let mut more = json!({
+                    "predicted": comparison.predicted,
+                    "observed": comparison.observed,
+                    "judgement": comparison.judgement,
+                    "more_runs": comparison.more_runs,
+                    "shortest": shortest,
+                });
+                report::merge(&mut more, report::rates(&comparison.tally));
+                more
+            }
+        };
+        report::merge(&mut value, more);
+        value
+    }
+}
+
+/// Observation and prediction in words.
+fn verdict(comparison: &Comparison) -> String {
+    let predicted = match comparison.predicted {
+        Some(prediction) => prediction.to_string(),
+        None => "nothing".into(),
+    };
+    match (comparison.judgement, comparison.more_runs) {
+        (Judgement::AsPredicted, _) => format!("{predicted}, as predicted"),
+        (Judgement::Inconclusive, Some(runs)) => {
+            let runs = thousands(runs);
+            format!("predicted: {predicted} (?); {runs} more runs would decide")
         }
+        (Judgement::Inconclusive, None) => format!("predicted: {predicted} (?)"),
+        _ => format!("predicted: {predicted} (!)"),
     }
 }
 
 fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResult]) -> Table {
-    let title = format!(
-        "Locks against problems: violations in {} runs each",
-        stats::thousands(seeds)
-    );
+    let ran = results.iter().filter(|result| result.judgement().is_some());
+    let runs = thousands(seeds);
+    let notes = vec![
+        format!(
+            "A rate is the share of all {runs} runs of its cell that violate the property; a run \
+             that could not have shown a violation is one without."
+        ),
+        format!(
+            "Every cell has the seeds 0..{seeds} (common random numbers): good for comparing \
+             locks, but cells err together. Of {} intervals at 95 % one in twenty misses.",
+            ran.count()
+        ),
+    ];
     let rows = rows.iter().zip(results.chunks(problems.len().max(1)));
     Table {
-        title,
+        title: format!("Locks against problems: violations in {runs} runs each"),
         columns: problems.iter().map(|p| p.title.clone()).collect(),
         rows: rows
             .map(|(row, results)| TableRow {
@@ -264,6 +311,7 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
                 fields: results.iter().map(CellResult::field).collect(),
             })
             .collect(),
+        notes,
     }
 }
 
@@ -274,28 +322,43 @@ fn as_list(results: &[CellResult]) -> Table {
         "property",
         "predicted",
         "observed",
+        "judgement",
+        "runs",
         "violated",
-        "judged",
         "inconclusive",
+        "rate_of_all_runs",
         "rate_low",
         "rate_high",
+        "runs_with_every_fault",
+        "violated_of_these",
         "note",
     ];
     let row = |result: &CellResult| {
-        let tally = result.tally;
-        let [low, high] = result.interval;
-        let texts = [
-            result.problem.clone(),
-            result.property.to_string(),
-            result.predicted.map_or("", Expected::name).into(),
-            result.observed.map_or("", Finding::name).into(),
-            tally.violated.to_string(),
-            tally.judged().to_string(),
-            tally.inconclusive.to_string(),
-            format!("{low:.4}"),
-            format!("{high:.4}"),
-            result.cannot.clone().unwrap_or_default(),
-        ];
+        let mut texts = vec![result.problem.clone(), result.property.to_string()];
+        match &result.outcome {
+            Outcome::Cannot(why) => {
+                texts.resize(columns.len() - 1, String::new());
+                texts.push(why.clone());
+            }
+            Outcome::Ran { comparison, .. } => {
+                let (tally, rate) = (comparison.tally, comparison.tally.rate());
+                let interval = rate.interval();
+                texts.extend([
+                    comparison.predicted.map_or(String::new(), |p| p.to_string()),
+                    comparison.observed.name().into(),
+                    comparison.judgement.name().into(),
+                    tally.runs().to_string(),
+                    tally.violated.to_string(),
+                    tally.inconclusive.to_string(),
+                    rate.share().map_or(String::new(), |rate| format!("{rate:.4}")),
+                    format!("{:.4}", interval.low),
+                    format!("{:.4}", interval.high),
+                    tally.struck.to_string(),
+                    tally.violated_struck.to_string(),
+                    String::new(),
+                ]);
+            }
+        }
         let field = |text| Field::plain(text, Look::Silent);
         TableRow {
             label: result.row.clone(),
@@ -306,25 +369,27 @@ fn as_list(results: &[CellResult]) -> Table {
         title: String::new(),
         columns: columns.map(String::from).to_vec(),
         rows: results.iter().map(row).collect(),
+        notes: vec![],
     }
 }
 
 /// Shows a cell in full, with a run that is written down.
 fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
     let (row, problem) = (&result.row, &result.problem);
-    let Some(scenario) = place.scenario() else {
-        tell!(
-            "  {row} in {problem}: {}",
-            result.cannot.as_deref().unwrap_or_default()
-        );
-        return Ok(());
+    let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {
+        (Some(scenario), Outcome::Ran { comparison, shortest }) => (scenario, comparison, shortest),
+        (_, Outcome::Cannot(why)) => {
+            tell!("  {row} in {problem}: {why}");
+            return Ok(());
+        }
+        (None, _) => return Ok(()),
     };
-    tell!(
-        "  {row} in {problem}: {} {}",
-        result.property,
-        report::rate(result.tally)
-    );
-    let seed = result.shortest.map_or(0, |shortest| shortest.seed);
+    let told = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
+    tell!("  {row} in {problem}: {} {told}", result.property);
+    if let Some(rate) = comparison.tally.describe_struck() {
+        tell!("    {rate}");
+    }
+    let seed = shortest.map_or(0, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed);
     let store = store.of_scenario(&format!("{row} {problem}"))?;
     let stem = format!("seed-{seed}");
@@ -335,7 +400,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
 }
 
 fn exit(results: &[CellResult]) -> Exit {
-    let of = |result: &CellResult| match result.judgement {
+    let of = |result: &CellResult| match result.judgement() {
         Some(Judgement::Differs) => Exit::Differs,
         Some(Judgement::Inconclusive) => Exit::Inconclusive,
         _ => Exit::AsPredicted,

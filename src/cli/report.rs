@@ -6,10 +6,11 @@ use console::{StyledObject, style};
 use serde_json::{Value, json};
 
 use crate::check::{Property, Verdict};
-use crate::runner::prediction::{Comparison, Judgement, worst};
-use crate::runner::results::{Cell, Finding, Tally};
-use crate::scenario::{Expected, Scenario};
-use crate::stats;
+use crate::evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
+use crate::runner::prediction::{Comparison, worst};
+use crate::runner::loss::LossRate;
+use crate::runner::results::{Cell, Seeding, Sweep};
+use crate::scenario::Scenario;
 
 use super::Exit;
 
@@ -22,39 +23,48 @@ pub(super) fn heading(scenario: &Scenario) -> String {
     }
 }
 
-/// One line for each property that was predicted or violated.
+/// One line for each property that was predicted or violated, and one more for its rate
+/// where every fault began, if that is not every run.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
+    let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
+    let told: Vec<&Comparison> = comparisons.iter().filter(told).collect();
+    let predicted = |c: &Comparison| c.predicted.map_or("–".to_owned(), |p| p.to_string());
+    let width = told.iter().map(|c| predicted(c).chars().count()).max();
+    let width = width.unwrap_or_default().max("predicted".len()) + 2;
     let mut lines = vec![format!(
-        "  {:<18}{:<11}{:<16}{}",
+        "  {:<18}{:<width$}{:<16}{}",
         "property", "predicted", "observed", "violated"
     )];
-    let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
-    for comparison in comparisons.iter().filter(told) {
-        let predicted = comparison.predicted.map_or("–", Expected::name);
+    for comparison in told {
         lines.push(format!(
-            "  {:<18}{:<11}{}  {}",
+            "  {:<18}{:<width$}{}  {}{}",
             comparison.property.name(),
-            predicted,
+            predicted(comparison),
             observed(comparison),
-            rate(comparison.tally),
+            comparison.tally.describe(),
+            more(comparison),
         ));
+        let indent = 2 + 18 + width + 16;
+        let struck = comparison.tally.describe_struck();
+        lines.extend(struck.map(|rate| format!("{:indent$}{rate}", "")));
     }
     lines.join("\n")
+}
+
+/// What it would take to decide.
+fn more(comparison: &Comparison) -> String {
+    match (comparison.judgement, comparison.more_runs) {
+        (Judgement::Inconclusive, Some(runs)) => {
+            format!("; {} more runs would decide", thousands(runs))
+        }
+        _ => String::new(),
+    }
 }
 
 /// A line on how much was lost, where that is measured.
 pub(super) fn loss(cell: &Cell) -> Option<String> {
     let loss = cell.loss.as_ref()?;
     Some(format!("  loss rate {}", loss.describe()))
-}
-
-/// How often a property was violated, and what could not be judged.
-pub(super) fn rate(tally: Tally) -> String {
-    match (tally.judged(), tally.inconclusive) {
-        (_, 0) => tally.rate(),
-        (0, n) => format!("{} inconclusive", stats::thousands(n)),
-        (_, n) => format!("{}; {} inconclusive", tally.rate(), stats::thousands(n)),
-    }
 }
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
@@ -110,6 +120,31 @@ pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     }
 }
 
+/// The counts and rates of a tally for a program. A rate says of which runs it is a share.
+pub(super) fn rates(tally: &Tally) -> Value {
+    let rate = |rate: Rate, of: &str| {
+        let Interval { low, high } = rate.interval();
+        json!({
+            "of": of,
+            "runs": rate.runs,
+            "violated": rate.violated,
+            "rate": rate.share(),
+            "rate_low": low,
+            "rate_high": high,
+        })
+    };
+    json!({
+        "holds": tally.holds,
+        "violated": tally.violated,
+        "inconclusive": tally.inconclusive,
+        "inconclusive_share": tally.inconclusive_share(),
+        "rates": [
+            rate(tally.rate(), "all runs"),
+            rate(tally.rate_struck(), "runs in which every fault began"),
+        ],
+    })
+}
+
 /// A scenario's results for a program.
 pub(super) fn json(
     scenario: &Scenario,
@@ -119,19 +154,16 @@ pub(super) fn json(
     comparisons: &[Comparison],
 ) -> Value {
     let property = |comparison: &Comparison| {
-        let interval = stats::wilson(comparison.tally.violated, comparison.tally.judged());
-        json!({
+        let mut value = json!({
             "property": comparison.property,
             "predicted": comparison.predicted,
             "observed": comparison.observed,
             "judgement": comparison.judgement,
-            "holds": comparison.tally.holds,
-            "violated": comparison.tally.violated,
-            "inconclusive": comparison.tally.inconclusive,
-            "rate_low": interval.low,
-            "rate_high": interval.high,
+            "more_runs": comparison.more_runs,
             "shortest": cell.shortest.get(&comparison.property),
-        })
+        });
+        merge(&mut value, rates(&comparison.tally));
+        value
     };
     let mut value = json!({
         "scenario": scenario.name,
@@ -144,16 +176,55 @@ pub(super) fn json(
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
     });
     if let Some(loss) = &cell.loss {
-        let interval = loss.interval();
-        value["loss"] = json!({
-            "acknowledged": loss.acknowledged,
-            "lost": loss.lost,
-            "rate": loss.rate(),
-            "rate_low": interval.low,
-            "rate_high": interval.high,
-        });
+        value["loss"] = loss_json(loss);
     }
     value
+}
+
+/// A sweep's results for a program.
+pub(super) fn sweep_json(sweep: &Sweep) -> Value {
+    let tally = |(property, tally): (&Property, &Tally)| (property.name().into(), rates(tally));
+    let cell = |cell: &Cell| {
+        let parameters = cell.parameters.iter().cloned();
+        let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
+        let mut value = json!({
+            "parameters": parameters.collect::<serde_json::Map<_, _>>(),
+            "properties": cell.tallies.iter().map(tally).collect::<serde_json::Map<_, _>>(),
+            "shortest": cell.shortest,
+            "fingerprint": format!("{:016x}", cell.fingerprint),
+        });
+        if let Some(loss) = &cell.loss {
+            value["loss"] = loss_json(loss);
+        }
+        value
+    };
+    json!({
+        "scenario": sweep.scenario,
+        "title": sweep.title,
+        "runs_in_each_cell": sweep.seeds,
+        "common_random_numbers": sweep.seeding == Seeding::Common,
+        "cells": sweep.cells.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+fn loss_json(loss: &LossRate) -> Value {
+    let interval = loss.interval();
+    json!({
+        "of": "acknowledged adds of all runs",
+        "runs": loss.runs,
+        "acknowledged": loss.acknowledged,
+        "lost": loss.lost,
+        "rate": loss.rate(),
+        "rate_low": interval.low,
+        "rate_high": interval.high,
+    })
+}
+
+/// Adds the entries of one object to another.
+pub(super) fn merge(value: &mut Value, more: Value) {
+    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
+        value.extend(more);
+    }
 }
 
 #[cfg(test)]

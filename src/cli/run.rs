@@ -19,7 +19,8 @@ use crate::fault;
 use crate::history::file::{Environment, Recording};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Panicked;
-use crate::runner::prediction::{Comparison, Judgement, compare};
+use crate::evidence::Judgement;
+use crate::runner::prediction::{Comparison, compare};
 use crate::runner::results::Cell;
 use crate::scenario::{self, SHIPPED, Scenario};
 
@@ -44,7 +45,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", conflicts_with = "seeds",
           value_parser = clap::value_parser!(u64).range(..u64::MAX))]
     seed: Option<u64>,
-    /// The seeds to run with, the end excluded; 0..100 in the world, 0..1 on real Redis
+    /// The seeds to run with, the end excluded; by default as many as the scenario's
+    /// predictions need, at least 0..100, in the world, and 0..1 on real Redis
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
     /// Override a value of the scenario; may be given several times
@@ -92,14 +94,9 @@ impl FromStr for Seeds {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
-    let seeds = match (options.seed, &options.seeds) {
-        (Some(seed), _) => seed..seed + 1,
-        (None, Some(Seeds(seeds))) => seeds.clone(),
-        (None, None) if options.on == On::Redis => 0..1,
-        (None, None) => 0..100,
-    };
     let names = names(options);
     let scenarios = load(&names, &options.sets)?;
+    let seeds: Vec<Range<u64>> = scenarios.iter().map(|s| seeds(options, s)).collect();
     let bug = |panicked: Panicked| {
         let name = &names[panicked.job];
         let reproduce = say::run_line(name, &options.sets, panicked.seed);
@@ -123,10 +120,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         On::World => cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?,
         On::Redis => vec![],
     };
-    for (place, scenario) in scenarios.iter().enumerate() {
+    for (place, (scenario, seeds)) in scenarios.iter().zip(&seeds).enumerate() {
         let (cell, mut recordings) = match cells.get(place) {
             Some(cell) => (cell.clone(), BTreeMap::new()),
-            None => on_redis(scenario, &seeds)?,
+            None => on_redis(scenario, seeds)?,
         };
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
@@ -136,7 +133,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         }
         let evidence = gather(
             scenario,
-            &seeds,
+            seeds,
             &cell,
             &comparisons,
             &mut recordings,
@@ -148,7 +145,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         data.push(result(
             options.on,
             scenario,
-            &seeds,
+            seeds,
             &cell,
             &comparisons,
             &evidence,
@@ -158,6 +155,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         say::print_json(&data)?;
     }
     Ok(exit)
+}
+
+/// The seeds asked for; else, on real Redis, where a run takes seconds, one, and in the
+/// world as many as the scenario's predictions need.
+fn seeds(options: &Options, scenario: &Scenario) -> Range<u64> {
+    match (options.seed, &options.seeds) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, Some(Seeds(seeds))) => seeds.clone(),
+        (None, None) if options.on == On::Redis => 0..1,
+        (None, None) => 0..scenario.usual_seeds(),
+    }
 }
 
 fn names(options: &Options) -> Vec<String> {
@@ -208,7 +216,7 @@ fn on_redis(
             trace_hash: 0,
             trace: vec![],
         };
-        cell.add(seed, 0, &run.verdicts);
+        cell.add(seed, &run);
         recordings.insert(
             seed,
             judged::recording(scenario, seed, run, Environment::Redis),

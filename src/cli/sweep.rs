@@ -19,10 +19,10 @@ use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::runner::batch::{self, Conduct, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::pool::lock;
-use crate::runner::results::{Cell, Sweep};
+use crate::runner::results::{Cell, Seeding, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
-use crate::stats::thousands;
+use crate::evidence::thousands;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +50,10 @@ pub(super) struct Options {
     /// Runs in each cell; by default what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     seeds: Option<u64>,
+    /// Give every cell seeds of its own, so that their rates err independently; by default
+    /// all have the same (common random numbers), which is best for comparing them
+    #[arg(long)]
+    independent_seeds: bool,
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
@@ -81,13 +85,18 @@ fn property_parser() -> impl TypedValueParser<Value = Property> {
 pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     let base = scenario::load(&options.scenario, &options.sets)?;
     let (axes, seeds) = plan(options, &base)?;
-    let jobs = jobs(options, &axes, seeds)?;
+    let seeding = match options.independent_seeds {
+        true => Seeding::Independent,
+        false => Seeding::Common,
+    };
+    let jobs = jobs(options, &axes, seeds, seeding)?;
     let store = Store::open(&options.out.out)?.of_scenario(&base.name)?;
     let plan = Plan {
         sweep: &base,
         sets: &options.sets,
         axes: &axes,
         seeds,
+        seeding,
         build: ledger::this_build().context("cannot read this program's own file")?,
     };
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
@@ -109,6 +118,7 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         scenario: base.name.clone(),
         title: base.title.clone(),
         seeds,
+        seeding,
         cells: finished,
     };
     show(options, &sweep, &base);
@@ -139,18 +149,23 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
 
 /// One job for each cell. A cell that makes an impossible scenario is an error before
 /// anything runs.
-fn jobs(options: &Options, axes: &[String], seeds: u64) -> anyhow::Result<Vec<Job>> {
+fn jobs(
+    options: &Options,
+    axes: &[String],
+    seeds: u64,
+    seeding: Seeding,
+) -> anyhow::Result<Vec<Job>> {
     let grid = Grid::parse(axes)?;
-    let job = |parameters: Vec<(String, String)>| {
+    let job = |(place, parameters): (usize, Vec<(String, String)>)| {
         let loaded = scenario::load(&options.scenario, &sets(options, &parameters));
         let scenario = loaded.map_err(|error| blame_axis(&error, &parameters))?;
         Ok(Job {
             scenario,
             parameters,
-            seeds: 0..seeds,
+            seeds: seeding.seeds(place, seeds),
         })
     };
-    grid.cells().into_iter().map(job).collect()
+    grid.cells().into_iter().enumerate().map(job).collect()
 }
 
 /// The overrides that make a cell's scenario.
@@ -233,9 +248,13 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let headline = options.property.first().copied();
     let headline = headline.unwrap_or_else(|| base.headline());
     let runs = thousands(sweep.seeds);
+    let seeds = match sweep.seeding {
+        Seeding::Common => "the same seeds in each",
+        Seeding::Independent => "other seeds in each",
+    };
     match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
-        true => tell!("  loss rates, {runs} runs in each cell"),
-        false => tell!("  violations of {headline}, {runs} runs in each cell"),
+        true => tell!("  loss rates, {runs} runs in each cell, {seeds}"),
+        false => tell!("  violations of {headline}, {runs} runs in each cell, {seeds}"),
     }
     let labels: Vec<String> = sweep
         .cells
@@ -248,7 +267,7 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
         let tally = cell.tallies.get(&headline).copied().unwrap_or_default();
         let measured = match &cell.loss {
             Some(loss) => loss.describe(),
-            None => report::rate(tally),
+            None => tally.describe(),
         };
         tell!("  {label:<width$}  {measured}");
     }
@@ -283,11 +302,12 @@ fn conclude(
     sweep: &Sweep,
     base: &Scenario,
 ) -> anyhow::Result<()> {
-    let data = store.write(
+    let data = report::sweep_json(sweep);
+    let path = store.write(
         &format!("sweep-{id}.json"),
-        &serde_json::to_vec_pretty(sweep)?,
+        &serde_json::to_vec_pretty(&data)?,
     )?;
-    tell!("  results  {}", data.display());
+    tell!("  results  {}", path.display());
     let chart_options = ChartOptions {
         properties: charted(options, base),
         rate_axis: if options.fit {
@@ -306,7 +326,7 @@ fn conclude(
         Err(error) => return Err(error.into()),
     }
     if options.json {
-        say::print_json(sweep)?;
+        say::print_json(&data)?;
     }
     Ok(())
 }

@@ -15,17 +15,17 @@ use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::{self, Panicked};
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
-use crate::stats::thousands;
+use crate::evidence::thousands;
 
 /// Runs everything two times, and compares every event of the world, every record and
 /// every verdict.
 pub(super) fn compare(
     scenarios: &[Scenario],
-    seeds: &Range<u64>,
+    seeds: &[Range<u64>],
     threads: usize,
     bug: impl Fn(Panicked) -> Bug,
 ) -> anyhow::Result<(Exit, Value)> {
-    let all = cells::runs(scenarios, seeds);
+    let all = cells::runs(seeds);
     let progress = Progress::new("running twice", all);
     let differences = Mutex::new(Vec::new());
     let run = |place: usize, seed, found: &mut Vec<(usize, u64, String)>| {
@@ -36,8 +36,7 @@ pub(super) fn compare(
         pool::lock(&differences).extend(found);
         progress.add(seeds.end - seeds.start);
     };
-    let ranges = vec![seeds.clone(); scenarios.len()];
-    let dealt = pool::deal(&ranges, threads, &AtomicBool::new(false), run, add);
+    let dealt = pool::deal(seeds, threads, &AtomicBool::new(false), run, add);
     progress.clear();
     dealt.map_err(bug)?;
     let mut differences = std::mem::take(&mut *pool::lock(&differences));

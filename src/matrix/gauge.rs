@@ -37,6 +37,16 @@ pub enum Measure {
     WriterWaitMaxMs,
 }
 
+impl Measure {
+    /// Whether it is the largest of all values, of which no interval can be told.
+    pub fn is_a_maximum(self) -> bool {
+        matches!(
+            self,
+            Measure::AcquireMaxMs | Measure::RecoveryMaxMs | Measure::WriterWaitMaxMs
+        )
+    }
+}
+
 /// What was counted in one run, or in many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {

@@ -10,11 +10,12 @@ pub mod plan;
 mod row;
 pub mod table;
 
-pub use plan::{Gauge, Plan, Prediction, Problem};
+pub use plan::{Expectation, Gauge, Plan, Problem};
 pub use row::{Row, rows};
 
+use crate::evidence::Prediction;
 use crate::locks::Servers;
-use crate::scenario::{self, Expected, Fencing, Scenario};
+use crate::scenario::{self, Fencing, Scenario};
 
 /// A lock's part in a problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +24,8 @@ pub enum Part {
     Plays {
         /// The problem's scenario with this lock in it.
         scenario: Box<Scenario>,
-        /// The verdict that is predicted of the problem's property.
-        predicted: Expected,
+        /// What is predicted of the problem's property.
+        predicted: Prediction,
     },
     /// By its nature it cannot meet the problem.
     Cannot {
@@ -41,9 +42,9 @@ impl Part {
     /// If lock and scenario do not fit together though the plan says that they do.
     pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
         Ok(
-            match problem.prediction(row, &row.lock(problem.lease_ms)?) {
-                Prediction::Cannot(why) => Part::Cannot { why: why.into() },
-                Prediction::Of(predicted) => {
+            match problem.expectation(row, &row.lock(problem.lease_ms)?) {
+                Expectation::Cannot(why) => Part::Cannot { why: why.into() },
+                Expectation::Of(predicted) => {
                     let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
                     scenario.headline = Some(problem.property);
                     Part::Plays {

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::gauge::Measure;
 use super::row::Row;
 use crate::check::Property;
+use crate::evidence::Prediction;
 use crate::locks::{LockSpec, Servers};
-use crate::scenario::Expected;
 
 /// What the matrix consists of, beside its rows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,10 +40,10 @@ pub struct Problem {
     /// Which locks can meet it at all; absent: all.
     pub needs: Option<Need>,
     /// What is expected of every lock that is not named below.
-    pub expect: Expected,
+    pub expect: Prediction,
     /// The locks, or single forms of one, of which something else is expected.
     #[serde(default)]
-    other: BTreeMap<String, Expected>,
+    other: BTreeMap<String, Prediction>,
     /// The locks, or single forms of one, that cannot meet the problem, and why.
     #[serde(default)]
     cannot: BTreeMap<String, String>,
@@ -108,11 +108,11 @@ pub enum About {
     Liveness,
 }
 
-/// What is predicted of a row in a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prediction<'p> {
-    /// This verdict.
-    Of(Expected),
+/// What is expected of a row in a problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Expectation<'p> {
+    /// This is predicted.
+    Of(Prediction),
     /// The lock cannot meet the problem, for this reason.
     Cannot(&'p str),
 }
@@ -127,19 +127,19 @@ impl Plan {
 impl Problem {
     /// What is predicted of `row`, which is `lock`: by its form, else by its lock, else as
     /// of all.
-    pub fn prediction(&self, row: &Row, lock: &LockSpec) -> Prediction<'_> {
+    pub fn expectation(&self, row: &Row, lock: &LockSpec) -> Expectation<'_> {
         if let Some(why) = self.needs.and_then(|need| need.lacking(lock)) {
-            return Prediction::Cannot(why);
+            return Expectation::Cannot(why);
         }
         for name in [row.label.as_str(), row.entry.name] {
             if let Some(expected) = self.other.get(name) {
-                return Prediction::Of(*expected);
+                return Expectation::Of(*expected);
             }
             if let Some(why) = self.cannot.get(name) {
-                return Prediction::Cannot(why);
+                return Expectation::Cannot(why);
             }
         }
-        Prediction::Of(self.expect)
+        Expectation::Of(self.expect)
     }
 }
 
@@ -160,6 +160,9 @@ mod tests {
             for name in problem.other.keys().chain(problem.cannot.keys()) {
                 let known = rows.iter().any(|row| row.is_called(name));
                 assert!(known, "{}: no lock is called {name:?}", problem.name);
+            }
+            for prediction in problem.other.values().chain([&problem.expect]) {
+                assert_eq!(prediction.problem(), None, "{}", problem.name);
             }
         }
     }

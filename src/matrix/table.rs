@@ -13,6 +13,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<TableRow>,
+    /// What has to be said of its numbers, a line each.
+    pub notes: Vec<String>,
 }
 
 /// One row of a [`Table`].
@@ -45,6 +47,8 @@ pub enum Look {
     Violated(f64),
     /// The runs came out other than predicted.
     Differs,
+    /// The runs are too few to show what is predicted.
+    Inconclusive,
     /// Nothing can be said.
     Silent,
     /// A number, as a share of the largest in its column.
@@ -60,6 +64,9 @@ impl Table {
             let fields: Vec<&str> = row.fields.iter().map(|f| f.detail.as_str()).collect();
             // A string takes all that is written to it.
             let _ = writeln!(text, "| {} | {} |", row.label, fields.join(" | "));
+        }
+        for note in &self.notes {
+            let _ = write!(text, "\n{note}\n");
         }
         text
     }
@@ -102,6 +109,9 @@ impl Table {
         for (number, column) in self.columns.iter().enumerate() {
             let _ = writeln!(text, "  ({}) {column}", number + 1);
         }
+        for note in &self.notes {
+            let _ = writeln!(text, "  {note}");
+        }
         text
     }
 }
@@ -117,10 +127,11 @@ impl Field {
         }
     }
 
-    /// Its text, with a mark if it is not as predicted.
+    /// Its text, with a mark if it is not as predicted, or not shown to be.
     fn marked(&self) -> String {
         match self.look {
             Look::Differs => format!("{} (!)", self.text),
+            Look::Inconclusive => format!("{} (?)", self.text),
             _ => self.text.clone(),
         }
     }
@@ -152,6 +163,7 @@ mod tests {
         Table {
             title: "t".into(),
             columns: vec!["crash".into(), "pause, long".into()],
+            notes: vec!["Of all runs.".into()],
             rows: vec![
                 TableRow {
                     label: "setnx".into(),
@@ -175,6 +187,8 @@ mod tests {
         |:--|:--|:--|
         | setnx | holds, as predicted | 12.0 %, as predicted |
         | other (form) | 0, as predicted | – |
+
+        Of all runs.
         ");
         insta::assert_snapshot!(table().csv().replace("\r\n", "\n"), @r#"
         lock,crash,"pause, long"
@@ -187,6 +201,7 @@ mod tests {
         other (form)  0 (!)  –
         (1) crash
         (2) pause, long
+        Of all runs.
         ");
     }
 }

@@ -1,7 +1,7 @@
 //! The rate chart: how often a property was violated, against what was swept.
 //!
-//! Each point is the share of the judged runs of one cell that violate one property,
-//! with its 95 % Wilson interval. The first swept parameter with numeric values is the
+//! Each point is the share of all runs of one cell that violate one property, with its
+//! 95 % Wilson interval; a grey dash is the share of runs that could not have shown it. The first swept parameter with numeric values is the
 //! x axis; the other parameters and the properties make the series. Where no
 //! parameter is numeric, the values of the first stand side by side as bars. A sweep that
 //! measured how much was lost shows that rate instead, unless it is asked for properties.

@@ -50,7 +50,12 @@ pub fn draw(table: &Table) -> String {
             draw_field(&mut svg, (left(column), y), field);
         }
     }
-    svg.document(top + table.rows.len() as f64 * ROW_HEIGHT + MARGIN)
+    let mut y = top + table.rows.len() as f64 * ROW_HEIGHT;
+    for note in &table.notes {
+        y += LINE_HEIGHT + 4.0;
+        svg.text((MARGIN, y), note, text(10.5, MUTED, Anchor::Start));
+    }
+    svg.document(y + MARGIN)
 }
 
 fn draw_field(svg: &mut Svg, (x, y): (f64, f64), field: &Field) {
@@ -71,13 +76,16 @@ fn draw_field(svg: &mut Svg, (x, y): (f64, f64), field: &Field) {
             let look = format!(r#"fill="none" stroke="{VIOLATION}" stroke-width="1.5""#);
             svg.rect((x, y), (inner, high), &look);
         }
+        Look::Inconclusive => {
+            let look = format!(r#"fill="none" stroke="{MUTED}" stroke-dasharray="3 2""#);
+            svg.rect((x, y), (inner, high), &look);
+        }
         Look::Bar(share) => svg.rect((x, y), (inner * share, high), &filled("#cfe3f1")),
         Look::Silent => {}
     }
-    let colour = if field.look == Look::Silent {
-        MUTED
-    } else {
-        INK
+    let colour = match field.look {
+        Look::Silent | Look::Inconclusive => MUTED,
+        _ => INK,
     };
     svg.text(
         (x + 5.0, y + 13.5),

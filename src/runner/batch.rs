@@ -3,17 +3,15 @@
 //! What a cell adds up to does not depend on which thread ran what, nor on how many
 //! there were.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use super::judged;
+use super::judged::{self, JudgedRun};
 use super::pool::{self, Panicked, lock};
 use super::results::{Cell, Shortest};
 use super::simulate::Keep;
 use crate::check::{self, Property, Verdict};
-use crate::history::History;
 use crate::scenario::Scenario;
 
 /// One scenario to run with many seeds: one cell of a grid.
@@ -63,10 +61,7 @@ pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Pan
     let announce = Mutex::new(());
     let run_one = |place: usize, seed, part: &mut Cell| {
         let run = judged::run(&jobs[place].scenario, seed, Keep::default());
-        part.add(seed, run.trace_hash, &run.verdicts);
-        if run.verdicts.contains_key(&Property::AcknowledgedLost) {
-            part.add_loss(&run.history);
-        }
+        part.add(seed, &run);
     };
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;
@@ -113,15 +108,18 @@ impl Open {
 
 impl Cell {
     /// Counts one run.
-    pub fn add(&mut self, seed: u64, trace_hash: u64, verdicts: &BTreeMap<Property, Verdict>) {
-        self.fingerprint = self.fingerprint.wrapping_add(mix(seed, trace_hash));
-        for (property, verdict) in verdicts {
+    pub fn add(&mut self, seed: u64, run: &JudgedRun) {
+        self.fingerprint = self.fingerprint.wrapping_add(mix(seed, run.trace_hash));
+        let struck = u64::from(check::struck(&run.history));
+        for (property, verdict) in &run.verdicts {
             let tally = self.tallies.entry(*property).or_default();
+            tally.struck += struck;
             match verdict {
                 Verdict::Holds => tally.holds += 1,
                 Verdict::Inconclusive { .. } => tally.inconclusive += 1,
                 Verdict::Violated(violation) => {
                     tally.violated += 1;
+                    tally.violated_struck += struck;
                     let this = Shortest {
                         at_ns: violation.at_ns,
                         seed,
@@ -131,11 +129,9 @@ impl Cell {
                 }
             }
         }
-    }
-
-    /// Counts what one run lost, if its set was read.
-    pub fn add_loss(&mut self, history: &History) {
-        if let Some(loss) = check::loss(history) {
+        if run.verdicts.contains_key(&Property::AcknowledgedLost)
+            && let Some(loss) = check::loss(&run.history)
+        {
             self.loss.get_or_insert_default().add(loss);
         }
     }
@@ -144,10 +140,7 @@ impl Cell {
     pub fn merge(&mut self, part: Cell) {
         self.fingerprint = self.fingerprint.wrapping_add(part.fingerprint);
         for (property, tally) in part.tallies {
-            let sum = self.tallies.entry(property).or_default();
-            sum.holds += tally.holds;
-            sum.violated += tally.violated;
-            sum.inconclusive += tally.inconclusive;
+            self.tallies.entry(property).or_default().merge(tally);
         }
         if let Some(loss) = part.loss {
             self.loss.get_or_insert_default().merge(loss);

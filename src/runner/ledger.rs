@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::results::Cell;
+use super::results::{Cell, Seeding};
 use crate::history::file::VERSION;
 use crate::scenario::Scenario;
 
@@ -25,6 +25,8 @@ pub struct Plan<'a> {
     pub axes: &'a [String],
     /// The runs of each cell.
     pub seeds: u64,
+    /// Which seeds these are.
+    pub seeding: Seeding,
     /// Stands for the program that runs it: cells of another build are not taken up,
     /// since it may judge otherwise.
     #[serde(skip)]
@@ -139,6 +141,7 @@ mod tests {
             sets: &[],
             axes: &axes,
             seeds,
+            seeding: Seeding::Common,
             build: 1,
         };
         let cell = Cell {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::Loss;
-use crate::stats::{self, Interval, thousands};
+use crate::evidence::{Interval, of_mean, thousands};
 
 /// Parts of a run's rate that are told apart: hundredths of a percent.
 const PARTS: u64 = 10_000;
@@ -65,7 +65,7 @@ impl LossRate {
     pub fn interval(&self) -> Interval {
         let parts = PARTS as f64;
         let (sum, squares) = (self.sum as f64 / parts, self.squares as f64 / parts / parts);
-        stats::of_mean(self.runs, sum, squares)
+        of_mean(self.runs, sum, squares)
     }
 
     /// For a person: `0.5636 (0.5610–0.5662 over 100 runs), 112,600 of 199,800 acknowledged

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::results::{Cell, Finding, Tally};
+use super::results::Cell;
 use crate::check::Property;
-use crate::scenario::{Expected, Scenario};
+use crate::evidence::{Expected, Finding, Judgement, Prediction, Tally};
+use crate::scenario::Scenario;
 
 /// A property of a scenario: predicted and observed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -12,59 +13,47 @@ pub struct Comparison {
     /// The property.
     pub property: Property,
     /// What the scenario predicts, if it does.
-    pub predicted: Option<Expected>,
+    pub predicted: Option<Prediction>,
     /// What the runs say.
     pub observed: Finding,
     /// How often.
     pub tally: Tally,
     /// What that means.
     pub judgement: Judgement,
+    /// If that is inconclusive: how many more runs would decide.
+    pub more_runs: Option<u64>,
 }
 
-/// Whether the runs bear a prediction out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judgement {
-    /// Nothing was predicted, and nothing needs to be said.
-    Unpredicted,
-    /// Observed as predicted.
-    AsPredicted,
-    /// No run could show it.
-    Inconclusive,
-    /// The opposite was observed, or a violation that nobody predicted.
-    Differs,
+impl Comparison {
+    /// Sets runs against what was predicted of a property, or against nothing.
+    pub fn of(property: Property, predicted: Option<Prediction>, tally: Tally) -> Comparison {
+        let judgement = match predicted {
+            Some(prediction) => prediction.judge(&tally),
+            None if tally.violated > 0 => Judgement::Differs,
+            None => Judgement::Unpredicted,
+        };
+        Comparison {
+            property,
+            predicted,
+            observed: tally.finding_for(predicted.unwrap_or(Prediction::HOLDS)),
+            tally,
+            judgement,
+            more_runs: predicted.and_then(|prediction| prediction.more_runs(&tally)),
+        }
+    }
 }
 
 /// Compares every property that was judged.
 pub fn compare(scenario: &Scenario, cell: &Cell) -> Vec<Comparison> {
     let judge = |(&property, &tally): (&Property, &Tally)| {
         let predicted = scenario.expect.get(&property).copied();
-        let observed = tally.finding();
-        let judgement = match predicted {
-            None if is_implied(property, scenario) => Judgement::Unpredicted,
-            predicted => judge(predicted, observed),
-        };
-        Comparison {
-            property,
-            predicted,
-            observed,
-            tally,
-            judgement,
+        let mut comparison = Comparison::of(property, predicted, tally);
+        if predicted.is_none() && is_implied(property, scenario) {
+            comparison.judgement = Judgement::Unpredicted;
         }
+        comparison
     };
     cell.tallies.iter().map(judge).collect()
-}
-
-/// Whether an observation bears a prediction out, or would have needed one.
-pub fn judge(predicted: Option<Expected>, observed: Finding) -> Judgement {
-    match (predicted, observed) {
-        (Some(_), Finding::Inconclusive) => Judgement::Inconclusive,
-        (Some(Expected::Holds), Finding::Holds) | (Some(Expected::Violated), Finding::Violated) => {
-            Judgement::AsPredicted
-        }
-        (Some(_), _) | (None, Finding::Violated) => Judgement::Differs,
-        (None, _) => Judgement::Unpredicted,
-    }
 }
 
 /// The worst of these judgements.
@@ -83,17 +72,20 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         // Few locks promise an order.
         Property::Fifo => true,
         Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
-            scenario.expect.get(&Property::Resource) == Some(&Expected::Violated)
+            scenario.predicts(Property::Resource, Expected::Violated)
         }
         Property::Resource => Property::PARTS_OF_RESOURCE
             .iter()
-            .any(|part| scenario.expect.get(part) == Some(&Expected::Violated)),
+            .any(|part| scenario.predicts(*part, Expected::Violated)),
         Property::Lease
         | Property::ForeignRelease
         | Property::Deadlock
         | Property::AcknowledgedLost => false,
     }
 }
+
+/// Seeds that a scenario runs with at least, unless it is told how many.
+const USUAL_SEEDS: u64 = 100;
 
 impl Scenario {
     /// The property that the scenario is about: its headline, or else the first that it
@@ -102,8 +94,9 @@ impl Scenario {
         let first = |wanted: Option<Expected>| {
             let mut predictions = self.expect.iter();
             predictions
-                .find(|(property, expected)| {
-                    **property != Property::Belief && wanted.is_none_or(|w| w == **expected)
+                .find(|(property, prediction)| {
+                    **property != Property::Belief
+                        && wanted.is_none_or(|wanted| wanted == prediction.expected())
                 })
                 .map(|(property, _)| *property)
         };
@@ -111,6 +104,18 @@ impl Scenario {
             .or_else(|| first(Some(Expected::Violated)))
             .or_else(|| first(None))
             .unwrap_or(Property::Lease)
+    }
+
+    /// With how many seeds it runs unless somebody says: as many as decide each of its
+    /// predictions if every run can show it, and no fewer than a hundred.
+    pub fn usual_seeds(&self) -> u64 {
+        let needed = self.expect.values().map(|prediction| prediction.runs_needed());
+        needed.max().unwrap_or(0).max(USUAL_SEEDS)
+    }
+
+    fn predicts(&self, property: Property, expected: Expected) -> bool {
+        let prediction = self.expect.get(&property);
+        prediction.is_some_and(|prediction| prediction.expected() == expected)
     }
 }
 
@@ -129,12 +134,12 @@ mod tests {
             let tally = if violated.contains(&property) {
                 Tally {
                     violated: 1,
-                    holds: 9,
+                    holds: 99,
                     ..Tally::default()
                 }
             } else {
                 Tally {
-                    holds: 10,
+                    holds: 1000,
                     ..Tally::default()
                 }
             };

@@ -3,43 +3,13 @@
 //! Reports read these and nothing else.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::loss::LossRate;
 use crate::check::Property;
-
-/// How often a property held, was violated, or could not be judged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// Runs in which it held.
-    pub holds: u64,
-    /// Runs in which it was violated.
-    pub violated: u64,
-    /// Runs that could not show it either way.
-    pub inconclusive: u64,
-}
-
-impl Tally {
-    /// Runs that were judged: all but the inconclusive ones.
-    pub fn judged(&self) -> u64 {
-        self.holds + self.violated
-    }
-
-    /// What the runs say together.
-    pub fn finding(&self) -> Finding {
-        match (self.violated, self.holds) {
-            (0, 0) => Finding::Inconclusive,
-            (0, _) => Finding::Holds,
-            _ => Finding::Violated,
-        }
-    }
-
-    /// The rate of violations among the judged runs, with its interval, for a person.
-    pub fn rate(&self) -> String {
-        crate::stats::rate(self.violated, self.judged())
-    }
-}
+use crate::evidence::Tally;
 
 /// The runs of one scenario with one set of parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -59,29 +29,6 @@ pub struct Cell {
     pub fingerprint: u64,
 }
 
-/// What many runs of one scenario say of a property together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// No judged run violated it.
-    Holds,
-    /// Some run did.
-    Violated,
-    /// No run could show it either way.
-    Inconclusive,
-}
-
-impl Finding {
-    /// As files and tables spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Holds => "holds",
-            Finding::Violated => "violated",
-            Finding::Inconclusive => "inconclusive",
-        }
-    }
-}
-
 /// The violating run with the smallest true time at its violation; ties by seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shortest {
@@ -92,14 +39,51 @@ pub struct Shortest {
 }
 
 /// A sweep: one scenario over a grid of parameters.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sweep {
     /// The scenario's name: its path below `scenarios/` without `.toml`.
     pub scenario: String,
     /// The scenario's title, for headings.
     pub title: String,
-    /// The runs of each cell have the seeds `0..seeds`.
+    /// The runs of each cell.
     pub seeds: u64,
+    /// Which seeds these are.
+    pub seeding: Seeding,
     /// The cells in the order of the grid: the last varied parameter runs fastest.
     pub cells: Vec<Cell>,
+}
+
+/// Which seeds the cells of a sweep run with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seeding {
+    /// The same in every cell, from 0 on (common random numbers): good for comparing cells,
+    /// whose rates err together.
+    #[default]
+    Common,
+    /// Others in every cell: each errs by itself, so that points may be taken together.
+    Independent,
+}
+
+impl Seeding {
+    /// The seeds of the cell at this place, of so many each.
+    pub fn seeds(self, place: usize, each: u64) -> Range<u64> {
+        let first = match self {
+            Seeding::Common => 0,
+            Seeding::Independent => (place as u64).saturating_mul(each),
+        };
+        first..first.saturating_add(each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn independent_cells_share_no_seed() {
+        assert_eq!(Seeding::Common.seeds(3, 10), 0..10);
+        assert_eq!(Seeding::Independent.seeds(0, 10), 0..10);
+        assert_eq!(Seeding::Independent.seeds(3, 10), 30..40);
+    }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Property;
+use crate::evidence::Prediction;
 use crate::fault::FaultSpec;
 use crate::locks::LockSpec;
 
@@ -91,9 +92,9 @@ pub struct Scenario {
     /// are what a demonstration shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Property>,
-    /// The verdict that is expected of each property, over all runs together.
+    /// What is expected of each property, over all runs together.
     #[serde(default)]
-    pub expect: BTreeMap<Property, Expected>,
+    pub expect: BTreeMap<Property, Prediction>,
     /// The grid that a sweep runs over when it is not told another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
@@ -138,26 +139,6 @@ impl Topology {
         let sentinels = (1..=self.sentinels).map(|i| format!("s{i}"));
         let servers = nodes.chain(replicas).chain(sentinels);
         clients.chain(servers).chain(["resource".into()]).collect()
-    }
-}
-
-/// What a scenario expects of a property.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Expected {
-    /// No run violates it.
-    Holds,
-    /// Some run violates it.
-    Violated,
-}
-
-impl Expected {
-    /// As scenarios and tables spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Expected::Holds => "holds",
-            Expected::Violated => "violated",
-        }
     }
 }
 

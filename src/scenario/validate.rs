@@ -1,8 +1,9 @@
 //! What is impossible although each value by itself is well formed.
 
 use super::grid::Grid;
-use super::{CheckBeforeWrite, Dist, Expected, Fencing, Scenario, WorkloadKind};
+use super::{CheckBeforeWrite, Dist, Fencing, Scenario, WorkloadKind};
 use crate::check::Property;
+use crate::evidence::Expected;
 
 mod faults;
 mod limits;
@@ -164,12 +165,18 @@ fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
     )
 }
 
-/// `resource` is three properties together, so it holds exactly if they do.
+/// Each prediction by itself; and `resource` is three properties together, so it holds
+/// exactly if they do.
 fn expectations(scenario: &Scenario) -> Result<(), Problem> {
-    let expected = |property| scenario.expect.get(&property);
+    for (property, prediction) in &scenario.expect {
+        if let Some(what) = prediction.problem() {
+            return Err(Problem::at(&["expect", property.name()], what));
+        }
+    }
+    let expected = |property| Some(scenario.expect.get(&property)?.expected());
     let violated = Property::PARTS_OF_RESOURCE
         .into_iter()
-        .find(|part| expected(*part) == Some(&Expected::Violated));
+        .find(|part| expected(*part) == Some(Expected::Violated));
     match (expected(Property::Resource), violated) {
         (Some(Expected::Holds), Some(part)) => Err(Problem::at(
             &["expect", "resource"],

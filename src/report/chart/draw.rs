@@ -39,6 +39,9 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
         let (_, body) = root.split_vertically(header.bottom);
         let at = axes(&body, plot)?;
         x_labels(&root, &at, &plot.x)?;
+        for series in &plot.series {
+            doubts(&root, &at, series, plot.top)?;
+        }
         for (number, series) in plot.series.iter().enumerate() {
             match plot.x.kind {
                 Kind::Words => bars(&root, &at, series, number, plot.series.len())?,
@@ -166,6 +169,23 @@ fn x_labels(root: &Area, at: &impl Fn(f64, f64) -> Pixel, axis: &XAxis) -> Resul
         let place = (x, y + 10 + 16 * (number as i32 % rows));
         let text = Text::new(printable(label), place, centred.clone());
         root.draw(&text).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A grey dash at each point's share of inconclusive runs, as far as the axis goes.
+fn doubts(
+    root: &Area,
+    at: &impl Fn(f64, f64) -> Pixel,
+    series: &Series,
+    top: f64,
+) -> Result<(), Error> {
+    let doubtful = |point: &&Point| point.inconclusive > 0.0 && point.inconclusive <= top;
+    for point in series.points.iter().filter(doubtful) {
+        let (x, y) = at(point.x, point.inconclusive);
+        let look = colour(palette::MUTED).stroke_width(2);
+        let dash = PathElement::new(vec![(x - 7, y), (x + 8, y)], look);
+        root.draw(&dash).map_err(failed)?;
     }
     Ok(())
 }

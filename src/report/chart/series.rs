@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     check::Property,
-    runner::results::{Cell, Sweep},
-    stats::wilson,
+    runner::results::{Cell, Seeding, Sweep},
 };
 
 /// All that a chart draws, in the units of its axes: percent on y.
@@ -37,6 +36,8 @@ pub(super) struct Point {
     pub(super) rate: f64,
     pub(super) low: f64,
     pub(super) high: f64,
+    /// The share of runs that could not have shown a violation.
+    pub(super) inconclusive: f64,
 }
 
 /// Arranges the sweep as a chart.
@@ -62,13 +63,13 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
     Ok(Plot {
         title: sweep.title.clone(),
         subtitle: match of_loss {
-            true => format!("{}, 95 % intervals over runs", seeds(sweep)),
-            false => subtitle(sweep, &properties),
+            true => format!("{}; 95 % intervals over runs", seeds(sweep)),
+            false => subtitle(sweep, &series),
         },
         y_label: match properties[..] {
             _ if of_loss => "acknowledged adds that were lost (%)".to_owned(),
-            [only] => format!("runs that violate {} (%)", name(only)),
-            _ => "runs that violate it (%)".to_owned(),
+            [only] => format!("share of all runs that violate {} (%)", name(only)),
+            _ => "share of all runs that violate it (%)".to_owned(),
         },
         top: top(&series, options.rate_axis),
         x,
@@ -82,7 +83,7 @@ fn properties(sweep: &Sweep, options: &ChartOptions) -> Vec<Property> {
     }
     let mut judged: Vec<Property> = (sweep.cells.iter())
         .flat_map(|cell| &cell.tallies)
-        .filter(|(_, tally)| tally.judged() > 0)
+        .filter(|(_, tally)| tally.inconclusive < tally.runs())
         .map(|(&property, _)| property)
         .collect();
     judged.sort();
@@ -160,7 +161,8 @@ fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Ve
     let in_order = order.into_iter().filter_map(|label| {
         let mut points = points.remove(&label)?;
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Some(Series { label, points })
+        let says_something = points.iter().any(|point| point.inconclusive < 100.0);
+        says_something.then_some(Series { label, points })
     });
     in_order.collect()
 }
@@ -180,6 +182,7 @@ fn losses(sweep: &Sweep, place: usize, x: &XAxis) -> Vec<Series> {
             rate: 100.0 * loss.rate(),
             low: 100.0 * interval.low,
             high: 100.0 * interval.high,
+            inconclusive: 0.0,
         })
     };
     let points = sweep.cells.iter().filter_map(point).collect();
@@ -201,18 +204,16 @@ fn position(cell: &Cell, place: usize, x: &XAxis) -> Option<f64> {
     }
 }
 
+/// A property's rate in a cell, of all its runs.
 fn point(cell: &Cell, property: Property, x: f64) -> Option<Point> {
     let tally = cell.tallies.get(&property)?;
-    let judged = tally.judged();
-    if judged == 0 {
-        return None;
-    }
-    let interval = wilson(tally.violated, judged);
+    let interval = tally.rate().interval();
     Some(Point {
         x,
-        rate: 100.0 * tally.violated as f64 / judged as f64,
+        rate: 100.0 * tally.rate().share()?,
         low: 100.0 * interval.low,
         high: 100.0 * interval.high,
+        inconclusive: 100.0 * tally.inconclusive_share(),
     })
 }
 
@@ -235,24 +236,25 @@ fn label(sweep: &Sweep, cell: &Cell, x: usize, property: Property, properties: u
 }
 
 fn seeds(sweep: &Sweep) -> String {
+    let seeding = match (sweep.seeding, sweep.cells.len()) {
+        (_, 0..=1) => "",
+        (Seeding::Common, _) => ", the same seeds for each (common random numbers)",
+        (Seeding::Independent, _) => ", other seeds for each",
+    };
     match sweep.seeds {
-        1 => "1 seed per point".to_owned(),
-        seeds => format!("{seeds} seeds per point"),
+        1 => format!("1 run for each point{seeding}"),
+        runs => format!("{runs} runs for each point{seeding}"),
     }
 }
 
-fn subtitle(sweep: &Sweep, properties: &[Property]) -> String {
+fn subtitle(sweep: &Sweep, series: &[Series]) -> String {
+    let points = series.iter().flat_map(|line| &line.points);
+    let most = points.map(|point| point.inconclusive).fold(0.0, f64::max);
     let seeds = seeds(sweep);
-    let tallies =
-        (sweep.cells.iter()).flat_map(|cell| properties.iter().filter_map(|p| cell.tallies.get(p)));
-    let (left_out, all) = tallies.fold((0, 0), |(left_out, all), tally| {
-        let inconclusive = tally.inconclusive;
-        (left_out + inconclusive, all + inconclusive + tally.judged())
-    });
     let intervals = "95 % Wilson intervals";
-    match left_out {
-        0 => format!("{seeds}, {intervals}"),
-        _ => format!("{seeds}, {intervals}; {left_out} of {all} verdicts inconclusive, left out"),
+    match most {
+        0.0 => format!("{seeds}; {intervals}"),
+        _ => format!("{seeds}; {intervals}; grey dashes: inconclusive runs, up to {most:.1} %"),
     }
 }
 
@@ -300,7 +302,7 @@ mod tests {
     use super::*;
     use crate::check::Loss;
     use crate::runner::loss::LossRate;
-    use crate::runner::results::Tally;
+    use crate::evidence::Tally;
 
     /// A cell whose two runs lost these shares of a hundred adds.
     fn cell(value: &str, lost: [u64; 2]) -> Cell {

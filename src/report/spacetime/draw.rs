@@ -13,7 +13,7 @@ use super::{
     scene::Scene,
     shades,
 };
-use crate::stats::thousands;
+use crate::evidence::thousands;
 
 const WIDTH: f64 = 1200.0;
 /// From the left edge to the lines of life, and from their end to the right edge.

@@ -1,0 +1,207 @@
+//! Intervals: between which values the true one lies, at 95 % confidence.
+
+use std::ops::RangeInclusive;
+
+/// The 97.5 % quantile of the normal distribution: 95 % lie within ± this.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// The 99.95 % quantile: 99.9 % lie within ± this.
+const Z_STRICT: f64 = 3.290_526_731_491_896;
+
+/// Between which values the true one lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+impl Interval {
+    /// What is known of a share without any trial: it lies between 0 and 1.
+    const OF_A_SHARE: Interval = Interval {
+        low: 0.0,
+        high: 1.0,
+    };
+
+    /// From its lower bound to its upper one.
+    pub fn width(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// Whether some value lies in both.
+    pub fn meets(&self, range: &RangeInclusive<f64>) -> bool {
+        self.low <= *range.end() && *range.start() <= self.high
+    }
+}
+
+/// The 95 % Wilson score interval of `successes` among `trials`: E. B. Wilson, "Probable
+/// inference, the law of succession, and statistical inference", JASA 22 (1927).
+///
+/// Unlike the textbook interval it is sound for rates near 0 and 1, of which this
+/// laboratory is full. Without trials nothing is known: 0 to 1. More successes than
+/// trials count as all of them.
+pub fn wilson(successes: u64, trials: u64) -> Interval {
+    score(successes, trials, Z)
+}
+
+/// The same at 99.9 % confidence: what lies outside is refuted, though hundreds of rates
+/// are looked at together.
+pub(super) fn strict(successes: u64, trials: u64) -> Interval {
+    score(successes, trials, Z_STRICT)
+}
+
+fn score(successes: u64, trials: u64, z: f64) -> Interval {
+    if trials == 0 {
+        return Interval::OF_A_SHARE;
+    }
+    let successes = successes.min(trials);
+    let n = trials as f64;
+    let rate = successes as f64 / n;
+    let square = z * z;
+    let centre = rate + square / (2.0 * n);
+    let margin = z * (rate * (1.0 - rate) / n + square / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + square / n;
+    // At the ends the bound is exact; rounding must not move it off.
+    Interval {
+        low: if successes == 0 {
+            0.0
+        } else {
+            (centre - margin) / scale
+        },
+        high: if successes == trials {
+            1.0
+        } else {
+            (centre + margin) / scale
+        },
+    }
+}
+
+/// Where the mean of a quantity between 0 and 1 lies, from so many measurements of which
+/// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is
+/// good for some tens of measurements. With fewer than two nothing is known: 0 to 1.
+pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
+    if count < 2 {
+        return Interval::OF_A_SHARE;
+    }
+    let n = count as f64;
+    let mean = sum / n;
+    // Rounding may put it below 0.
+    let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
+    let margin = Z * (variance / n).sqrt();
+    Interval {
+        low: (mean - margin).max(0.0),
+        high: (mean + margin).min(1.0),
+    }
+}
+
+/// How often [`bootstrap`] draws: its bounds are then the sixth value from either end.
+const RESAMPLES: usize = 200;
+
+/// Where a quantity that is measured over `runs` runs together lies: the percentile
+/// bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife", 1979). It draws
+/// as many runs with replacement, again and again, and measures each collection; a run
+/// stays whole, for what happened in it hangs together. `below(n)` draws a number below n.
+/// `None` for fewer than two runs, or where a collection has nothing to measure.
+pub fn bootstrap(
+    runs: usize,
+    mut below: impl FnMut(u64) -> u64,
+    mut measure: impl FnMut(&[usize]) -> Option<f64>,
+) -> Option<Interval> {
+    if runs < 2 {
+        return None;
+    }
+    let mut draw = || below(runs as u64) as usize;
+    let mut drawn = vec![0; runs];
+    let mut values = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        drawn.fill_with(&mut draw);
+        values.push(measure(&drawn)?);
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    let tail = RESAMPLES / 40;
+    Some(Interval {
+        low: values[tail],
+        high: values[RESAMPLES - 1 - tail],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// To as many decimals as were published.
+    #[track_caller]
+    fn check(successes: u64, trials: u64, low: f64, high: f64, decimals: i32) {
+        let interval = wilson(successes, trials);
+        let tolerance = 0.5 * 10_f64.powi(-decimals) + 1e-12;
+        let close = |a: f64, b: f64| (a - b).abs() <= tolerance;
+        assert!(
+            close(interval.low, low) && close(interval.high, high),
+            "{successes} of {trials}: {interval:?}"
+        );
+    }
+
+    /// R. G. Newcombe, "Two-sided confidence intervals for the single proportion",
+    /// Statistics in Medicine 17 (1998), table I, method 3.
+    #[test]
+    fn intervals_are_those_that_newcombe_published() {
+        check(81, 263, 0.2553, 0.3662, 4);
+        check(15, 148, 0.0624, 0.1605, 4);
+        check(0, 20, 0.0, 0.1611, 4);
+        check(1, 29, 0.0061, 0.1718, 4);
+    }
+
+    /// With no successes the upper bound is z² / (n + z²).
+    #[test]
+    fn none_of_n_has_the_upper_bound_of_the_closed_form() {
+        for trials in [1, 10, 1_000, 1_000_000] {
+            let expected = Z * Z / (trials as f64 + Z * Z);
+            check(0, trials, 0.0, expected, 12);
+            check(trials, trials, 1.0 - expected, 1.0, 12);
+        }
+    }
+
+    #[test]
+    fn impossible_counts_give_a_sound_interval() {
+        assert_eq!(wilson(0, 0), Interval::OF_A_SHARE);
+        assert_eq!(wilson(9, 3), wilson(3, 3));
+    }
+
+    #[test]
+    fn the_strict_interval_is_the_wider_one() {
+        for (successes, trials) in [(0, 10), (5, 10), (10, 10), (40, 1_000)] {
+            let (usual, strict) = (wilson(successes, trials), strict(successes, trials));
+            assert!(strict.low <= usual.low && usual.high <= strict.high);
+            assert!(usual.width() < strict.width());
+        }
+    }
+
+    /// Of the mean of n values between 0 and 1 the standard error is known, and the
+    /// bootstrap comes near it.
+    #[test]
+    fn the_bootstrap_of_a_mean_is_as_wide_as_its_standard_error_says() {
+        let mut state = 1_u64;
+        let mut below = move |n: u64| {
+            // SplitMix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut x = state;
+            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (x ^ (x >> 31)) % n
+        };
+        let values: Vec<f64> = (0..400).map(|place| f64::from(place % 20) / 19.0).collect();
+        let mean = |drawn: &[usize]| {
+            let sum: f64 = drawn.iter().map(|place| values[*place]).sum();
+            Some(sum / drawn.len() as f64)
+        };
+        let interval = bootstrap(values.len(), &mut below, mean).expect("it can be measured");
+        let deviation = (values.iter().map(|v| (v - 0.5).powi(2)).sum::<f64>() / 400.0).sqrt();
+        let expected = 2.0 * Z * deviation / 400_f64.sqrt();
+        assert!(interval.low < 0.5 && 0.5 < interval.high, "{interval:?}");
+        let ratio = interval.width() / expected;
+        assert!((0.8..1.25).contains(&ratio), "{interval:?}, {expected}");
+        assert_eq!(bootstrap(1, &mut below, mean), None);
+        assert_eq!(bootstrap(9, &mut below, |_| None), None);
+    }
+}

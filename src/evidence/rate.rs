@@ -1,0 +1,77 @@
+//! A rate, and what it is a share of.
+
+use super::words::{decimals, percent, thousands};
+use super::{Interval, wilson};
+
+/// So many violated runs among so many runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Runs that violate.
+    pub violated: u64,
+    /// All runs that are counted.
+    pub runs: u64,
+}
+
+impl Rate {
+    /// The share, from 0 to 1; `None` without runs.
+    pub fn share(&self) -> Option<f64> {
+        (self.runs > 0).then(|| self.violated.min(self.runs) as f64 / self.runs as f64)
+    }
+
+    /// Where the true rate lies, at 95 % confidence.
+    pub fn interval(&self) -> Interval {
+        wilson(self.violated, self.runs)
+    }
+
+    /// For a person, with what it is a share of: `37.2 % (34.3–40.2 %), 372 of 1,000 runs`,
+    /// or at the ends `0 of 1,000 runs (at most 0.38 %)` and
+    /// `1,000 of 1,000 runs (at least 99.62 %)`.
+    ///
+    /// Rates within a percent of 0 or 100 % have as many decimals as they need to differ
+    /// from it.
+    pub fn describe(&self, of_what: &str) -> String {
+        let Some(share) = self.share() else {
+            return format!("no {of_what}");
+        };
+        let Interval { low, high } = self.interval();
+        let violated = self.violated.min(self.runs);
+        let (violated, runs) = (thousands(violated), thousands(self.runs));
+        let count = format!("{violated} of {runs} {of_what}");
+        if self.violated == 0 {
+            return format!("{count} (at most {} %)", percent(high, decimals(high)));
+        }
+        if self.violated >= self.runs {
+            return format!("{count} (at least {} %)", percent(low, decimals(low)));
+        }
+        let decimals = decimals(share);
+        let [share, low, high] = [share, low, high].map(|share| percent(share, decimals));
+        format!("{share} % ({low}–{high} %), {count}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_read_well() {
+        for (violated, runs, expected) in [
+            (372, 1_000, "37.2 % (34.3–40.2 %), 372 of 1,000 runs"),
+            (0, 1_000, "0 of 1,000 runs (at most 0.38 %)"),
+            (1_000, 1_000, "1,000 of 1,000 runs (at least 99.62 %)"),
+            (1_126, 1_998, "56.4 % (54.2–58.5 %), 1,126 of 1,998 runs"),
+            (3, 1_000, "0.30 % (0.10–0.88 %), 3 of 1,000 runs"),
+            (
+                1,
+                1_000_000,
+                "0.00010 % (0.00002–0.00057 %), 1 of 1,000,000 runs",
+            ),
+            (0, 10_000_000, "0 of 10,000,000 runs (at most 0.000038 %)"),
+            (0, 1, "0 of 1 runs (at most 79.3 %)"),
+            (0, 0, "no runs"),
+            (9, 3, "3 of 3 runs (at least 43.8 %)"),
+        ] {
+            assert_eq!(Rate { violated, runs }.describe("runs"), expected);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! How many runs came out how, and what they say together.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::{decimals, percent, thousands};
+use super::{DEFAULT_AT_MOST, Prediction, Rate, wilson};
+
+/// How often a property held, was violated, or could not be judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Runs in which it held, and that could have shown a violation.
+    pub holds: u64,
+    /// Runs in which it was violated.
+    pub violated: u64,
+    /// Runs without a violation that could not have shown one.
+    pub inconclusive: u64,
+    /// Runs in which every fault took effect, however they came out.
+    pub struck: u64,
+    /// Those of them in which it was violated.
+    pub violated_struck: u64,
+}
+
+impl Tally {
+    /// All runs.
+    pub fn runs(&self) -> u64 {
+        self.holds + self.violated + self.inconclusive
+    }
+
+    /// The rate of violations: violated runs over all runs.
+    pub fn rate(&self) -> Rate {
+        Rate {
+            violated: self.violated,
+            runs: self.runs(),
+        }
+    }
+
+    /// The rate given that every fault took effect: violated runs among those, over all of
+    /// those. Whether a fault strikes is settled before its harm can be.
+    pub fn rate_struck(&self) -> Rate {
+        Rate {
+            violated: self.violated_struck,
+            runs: self.struck,
+        }
+    }
+
+    /// The share of runs that could not have shown a violation, from 0 to 1.
+    pub fn inconclusive_share(&self) -> f64 {
+        match self.runs() {
+            0 => 0.0,
+            runs => self.inconclusive as f64 / runs as f64,
+        }
+    }
+
+    /// The highest rate that no violation in the runs that could have shown one still
+    /// allows, at 95 % confidence. (Of the others nothing is known.)
+    pub fn at_most(&self) -> f64 {
+        wilson(0, self.holds).high
+    }
+
+    /// What the runs say together, where nothing else was predicted.
+    pub fn finding(&self) -> Finding {
+        self.finding_for(Prediction::HOLDS)
+    }
+
+    /// What the runs say together: that it holds only if they show it as far as the
+    /// prediction asks for, or, if that is no bound, as far as any does.
+    pub fn finding_for(&self, prediction: Prediction) -> Finding {
+        let wanted = match prediction {
+            Prediction::Holds { at_most } => at_most,
+            Prediction::Violated { .. } => DEFAULT_AT_MOST,
+        };
+        match self.violated {
+            0 if self.at_most() <= wanted => Finding::Holds,
+            0 => Finding::Inconclusive,
+            _ => Finding::Violated,
+        }
+    }
+
+    /// Adds what other runs showed.
+    pub fn merge(&mut self, other: Tally) {
+        self.holds += other.holds;
+        self.violated += other.violated;
+        self.inconclusive += other.inconclusive;
+        self.struck += other.struck;
+        self.violated_struck += other.violated_struck;
+    }
+
+    /// The rate for a person, with what cannot be told beside it:
+    /// `3.0 % (1.4–6.4 %), 6 of 200 runs; 12 inconclusive`.
+    pub fn describe(&self) -> String {
+        let rate = self.rate().describe("runs");
+        let inconclusive = thousands(self.inconclusive);
+        match (self.violated, self.holds, self.inconclusive) {
+            (_, _, 0) => rate,
+            (0, 0, _) => format!("0 of {inconclusive} runs; all inconclusive"),
+            (0, holds, _) => {
+                let (at_most, runs) = (self.at_most(), thousands(self.runs()));
+                let at_most = percent(at_most, decimals(at_most));
+                let others = thousands(holds);
+                format!(
+                    "0 of {runs} runs; {inconclusive} inconclusive (at most {at_most} % of the \
+                     other {others})"
+                )
+            }
+            _ => format!("{rate}; {inconclusive} inconclusive"),
+        }
+    }
+
+    /// The conditional rate for a person, where it says something else: not every run's
+    /// faults all took effect.
+    pub fn describe_struck(&self) -> Option<String> {
+        let rate = self.rate_struck();
+        let differs = (1..self.runs()).contains(&self.struck);
+        differs.then(|| rate.describe("runs in which every fault began"))
+    }
+}
+
+/// What many runs of one scenario say of a property together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// No run violated it, and enough could have.
+    Holds,
+    /// Some run did.
+    Violated,
+    /// No run did, and too few could have.
+    Inconclusive,
+}
+
+impl Finding {
+    /// As files and tables spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Holds => "holds",
+            Finding::Violated => "violated",
+            Finding::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally([holds, violated, inconclusive]: [u64; 3]) -> Tally {
+        Tally {
+            holds,
+            violated,
+            inconclusive,
+            ..Tally::default()
+        }
+    }
+
+    /// A run that could not have shown a violation is a run without one.
+    #[test]
+    fn a_rate_is_a_share_of_all_runs() {
+        let half_doubtful = tally([10, 40, 50]);
+        assert_eq!(half_doubtful.rate().share(), Some(0.4));
+        assert_eq!(half_doubtful.inconclusive_share(), 0.5);
+    }
+
+    #[test]
+    fn a_tally_reads_well() {
+        for (counts, expected) in [
+            ([194, 6, 0], "3.0 % (1.4–6.4 %), 6 of 200 runs"),
+            (
+                [182, 6, 12],
+                "3.0 % (1.4–6.4 %), 6 of 200 runs; 12 inconclusive",
+            ),
+            ([200, 0, 0], "0 of 200 runs (at most 1.9 %)"),
+            (
+                [13, 0, 187],
+                "0 of 200 runs; 187 inconclusive (at most 22.8 % of the other 13)",
+            ),
+            ([0, 0, 200], "0 of 200 runs; all inconclusive"),
+            ([0, 0, 0], "no runs"),
+        ] {
+            assert_eq!(tally(counts).describe(), expected);
+        }
+    }
+
+    #[test]
+    fn the_condition_is_named_where_it_matters() {
+        let with = |struck, violated_struck| Tally {
+            struck,
+            violated_struck,
+            ..tally([60, 40, 0])
+        };
+        assert_eq!(
+            with(50, 40).describe_struck().as_deref(),
+            Some("80.0 % (67.0–88.8 %), 40 of 50 runs in which every fault began")
+        );
+        assert_eq!(with(100, 40).describe_struck(), None);
+        assert_eq!(with(0, 0).describe_struck(), None);
+    }
+
+    #[test]
+    fn too_few_runs_find_nothing() {
+        assert_eq!(tally([72, 0, 0]).finding(), Finding::Inconclusive);
+        assert_eq!(tally([73, 0, 0]).finding(), Finding::Holds);
+        assert_eq!(tally([72, 0, 900]).finding(), Finding::Inconclusive);
+        assert_eq!(tally([0, 1, 0]).finding(), Finding::Violated);
+    }
+}
