@@ -14,7 +14,15 @@ pub(super) fn doubt(timeline: &Timeline) -> Option<String> {
 
 /// Whether every fault of the run took effect.
 pub fn struck(history: &crate::history::History) -> bool {
-    let missed = |event: &Event| matches!(event, Event::Fault { phase: Phase::Missed, .. });
+    let missed = |event: &Event| {
+        matches!(
+            event,
+            Event::Fault {
+                phase: Phase::Missed,
+                ..
+            }
+        )
+    };
     !history.records.iter().any(|record| missed(&record.event))
 }
 

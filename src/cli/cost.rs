@@ -302,7 +302,9 @@ fn as_list(numbers: &[Number]) -> Table {
     };
     Table {
         title: String::new(),
-        columns: ["gauge", "runs", "value", "low", "high"].map(String::from).to_vec(),
+        columns: ["gauge", "runs", "value", "low", "high"]
+            .map(String::from)
+            .to_vec(),
         rows: numbers.iter().map(row).collect(),
         notes: vec![],
     }

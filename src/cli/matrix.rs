@@ -12,12 +12,12 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, report, table};
 use crate::check::Property;
+use crate::evidence::{Finding, Judgement, thousands};
 use crate::locks::CATALOGUE;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
 use crate::runner::judged;
 use crate::runner::pool::Panicked;
-use crate::evidence::{Finding, Judgement, thousands};
 use crate::runner::prediction::Comparison;
 use crate::runner::results::{Cell, Shortest};
 use crate::scenario::Scenario;
@@ -253,7 +253,10 @@ impl CellResult {
         });
         let more = match &self.outcome {
             Outcome::Cannot(why) => json!({ "cannot": why }),
-            Outcome::Ran { comparison, shortest } => {
+            Outcome::Ran {
+                comparison,
+                shortest,
+            } => {
                 let mut more = json!({
                     "predicted": comparison.predicted,
                     "observed": comparison.observed,
@@ -344,13 +347,16 @@ fn as_list(results: &[CellResult]) -> Table {
                 let (tally, rate) = (comparison.tally, comparison.tally.rate());
                 let interval = rate.interval();
                 texts.extend([
-                    comparison.predicted.map_or(String::new(), |p| p.to_string()),
+                    comparison
+                        .predicted
+                        .map_or(String::new(), |p| p.to_string()),
                     comparison.observed.name().into(),
                     comparison.judgement.name().into(),
                     tally.runs().to_string(),
                     tally.violated.to_string(),
                     tally.inconclusive.to_string(),
-                    rate.share().map_or(String::new(), |rate| format!("{rate:.4}")),
+                    rate.share()
+                        .map_or(String::new(), |rate| format!("{rate:.4}")),
                     format!("{:.4}", interval.low),
                     format!("{:.4}", interval.high),
                     tally.struck.to_string(),
@@ -377,7 +383,13 @@ fn as_list(results: &[CellResult]) -> Table {
 fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
     let (row, problem) = (&result.row, &result.problem);
     let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {
-        (Some(scenario), Outcome::Ran { comparison, shortest }) => (scenario, comparison, shortest),
+        (
+            Some(scenario),
+            Outcome::Ran {
+                comparison,
+                shortest,
+            },
+        ) => (scenario, comparison, shortest),
         (_, Outcome::Cannot(why)) => {
             tell!("  {row} in {problem}: {why}");
             return Ok(());

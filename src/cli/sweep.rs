@@ -14,6 +14,7 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, pictures, report, scenario_completer};
 use crate::check::Property;
+use crate::evidence::thousands;
 use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::runner::batch::{self, Conduct, Job};
@@ -22,7 +23,6 @@ use crate::runner::pool::lock;
 use crate::runner::results::{Cell, Seeding, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
-use crate::evidence::thousands;
 
 const EXAMPLES: &str = "\
 Examples:

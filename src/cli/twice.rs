@@ -11,11 +11,11 @@ use super::bug::Bug;
 use super::progress::Progress;
 use super::say::tell;
 use super::{Exit, cells};
+use crate::evidence::thousands;
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::{self, Panicked};
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
-use crate::evidence::thousands;
 
 /// Runs everything two times, and compares every event of the world, every record and
 /// every verdict.

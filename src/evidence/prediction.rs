@@ -226,9 +226,7 @@ impl fmt::Display for Prediction {
         let percent = |share: f64| (share * 100_000.0).round() / 1_000.0;
         match *self {
             Prediction::HOLDS | Prediction::Violated { rate: None } => f.pad(name),
-            Prediction::Holds { at_most } => {
-                f.pad(&format!("{name} (≤ {} %)", percent(at_most)))
-            }
+            Prediction::Holds { at_most } => f.pad(&format!("{name} (≤ {} %)", percent(at_most))),
             Prediction::Violated { rate: Some([a, b]) } => {
                 f.pad(&format!("{name} ({}–{} %)", percent(a), percent(b)))
             }
@@ -258,7 +256,12 @@ impl Serialize for Prediction {
         };
         let (rate, at_most) = long;
         let verdict = self.expected();
-        Long { verdict, rate, at_most }.serialize(serializer)
+        Long {
+            verdict,
+            rate,
+            at_most,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -393,7 +396,11 @@ mod tests {
         let needed = at_rate(0.32, 0.35).runs_needed();
         for share in [0.32, 0.335, 0.35] {
             let violated = (needed as f64 * share) as u64;
-            check(at_rate(0.32, 0.35), [needed - violated, violated, 0], AsPredicted);
+            check(
+                at_rate(0.32, 0.35),
+                [needed - violated, violated, 0],
+                AsPredicted,
+            );
         }
     }
 

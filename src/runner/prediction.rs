@@ -109,7 +109,10 @@ impl Scenario {
     /// With how many seeds it runs unless somebody says: as many as decide each of its
     /// predictions if every run can show it, and no fewer than a hundred.
     pub fn usual_seeds(&self) -> u64 {
-        let needed = self.expect.values().map(|prediction| prediction.runs_needed());
+        let needed = self
+            .expect
+            .values()
+            .map(|prediction| prediction.runs_needed());
         needed.max().unwrap_or(0).max(USUAL_SEEDS)
     }
 

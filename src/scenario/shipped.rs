@@ -40,6 +40,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k18",
     "kleppmann/k18-unfenced",
     "kleppmann/k2",
+    "kleppmann/k2-uniform",
     "kleppmann/k4",
     "kleppmann/k5",
     "kleppmann/k7",

@@ -95,6 +95,12 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
         &["workload", "extend_every_ms"],
         "a client that extends its lease every 0 ms never gets to its work",
     )?;
+    require(
+        workload.check == CheckBeforeWrite::Deadline || workload.after_check_ms == Dist::default(),
+        &["workload", "after_check_ms"],
+        "there is no look at the clock to come after: \"after_check_ms\" goes with check = \
+         \"deadline\"",
+    )?;
     adds(scenario)?;
     workload.client.keys().try_for_each(|client| {
         faults::client_exists(scenario, client, &["workload", "client", client])

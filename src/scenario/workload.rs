@@ -54,8 +54,12 @@ pub struct Workload {
     /// monotonic clock; with it the run ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ms: Option<u64>,
-    /// What a client looks at just before it writes.
+    /// What a client looks at before it writes.
     pub check: CheckBeforeWrite,
+    /// What it still has to do between that look and the write, in milliseconds; goes with
+    /// `check = "deadline"`.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub after_check_ms: Dist,
     /// What single clients do differently: `[workload.client.c2]`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub client: BTreeMap<String, ClientOverride>,
@@ -77,6 +81,7 @@ impl Default for Workload {
             give_up_ms: None,
             read_ms: None,
             check: CheckBeforeWrite::None,
+            after_check_ms: Dist::default(),
             client: BTreeMap::new(),
         }
     }
@@ -100,9 +105,14 @@ impl Workload {
             give_up_ms: own.give_up_ms.or(self.give_up_ms),
             read_ms: self.read_ms,
             check: self.check,
+            after_check_ms: self.after_check_ms,
             client: BTreeMap::new(),
         }
     }
+}
+
+fn is_nothing(time: &Dist) -> bool {
+    *time == Dist::default()
 }
 
 /// What the clients do in each round.
@@ -122,7 +132,7 @@ impl WorkloadKind {
     }
 }
 
-/// What a client looks at just before it writes.
+/// What a client looks at before it writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckBeforeWrite {

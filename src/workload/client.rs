@@ -128,6 +128,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
                 point: "checked".into(),
             });
             self.observer.reach("checked").await;
+            self.pass(self.workload.after_check_ms).await;
         }
         let call = Call::begin(&self.observer, Op::Write);
         let written = resource::write(resource, &showing, version).await;

@@ -301,8 +301,8 @@ fn unquoted(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::check::Loss;
-    use crate::runner::loss::LossRate;
     use crate::evidence::Tally;
+    use crate::runner::loss::LossRate;
 
     /// A cell whose two runs lost these shares of a hundred adds.
     fn cell(value: &str, lost: [u64; 2]) -> Cell {
