@@ -107,7 +107,7 @@ fn measure(
     let mut scenarios: BTreeMap<Place, Scenario> = BTreeMap::new();
     for row in rows {
         for gauge in gauges {
-            let scenario = put_in(row, &gauge.scenario, &gauge.set, gauge.lease_ms);
+            let scenario = put_in(row, &gauge.scenario, &gauge.set, &gauge.setting());
             scenarios.insert(place(row, gauge), scenario.map_err(|error| anyhow!(error))?);
         }
     }

@@ -11,7 +11,7 @@ mod row;
 pub mod table;
 
 pub use plan::{Expectation, Gauge, Plan, Problem};
-pub use row::{Row, rows};
+pub use row::{Row, Setting, rows};
 
 use crate::evidence::Prediction;
 use crate::locks::Servers;
@@ -42,10 +42,10 @@ impl Part {
     /// If lock and scenario do not fit together though the plan says that they do.
     pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
         Ok(
-            match problem.expectation(row, &row.lock(problem.lease_ms)?) {
+            match problem.expectation(row, &row.lock(&problem.setting())?) {
                 Expectation::Cannot(why) => Part::Cannot { why: why.into() },
                 Expectation::Of(predicted) => {
-                    let mut scenario = put_in(row, &problem.scenario, &[], problem.lease_ms)?;
+                    let mut scenario = put_in(row, &problem.scenario, &[], &problem.setting())?;
                     scenario.headline = Some(problem.property);
                     Part::Plays {
                         scenario: Box::new(scenario),
@@ -68,10 +68,10 @@ pub fn put_in(
     row: &Row,
     scenario: &str,
     sets: &[String],
-    lease_ms: u64,
+    setting: &Setting,
 ) -> Result<Scenario, String> {
     let mut scenario = scenario::load(scenario, sets).map_err(|error| error.to_string())?;
-    scenario.lock = row.lock(lease_ms)?;
+    scenario.lock = row.lock(setting)?;
     scenario.topology.nodes = scenario.lock.nodes();
     if scenario.topology.nodes > 1 || scenario.lock.servers() != Servers::Redis {
         // Its nodes are independent of each other, or see to themselves.
@@ -104,7 +104,7 @@ mod tests {
                 }
             }
             for gauge in &plan.gauges {
-                if let Err(error) = put_in(&row, &gauge.scenario, &gauge.set, gauge.lease_ms) {
+                if let Err(error) = put_in(&row, &gauge.scenario, &gauge.set, &gauge.setting()) {
                     panic!("{} in {}: {error}", row.label, gauge.name);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::gauge::Measure;
-use super::row::Row;
+use super::row::{Row, Setting};
 use crate::check::Property;
 use crate::evidence::Prediction;
 use crate::locks::{LockSpec, Servers};
@@ -37,6 +37,9 @@ pub struct Problem {
     /// The lease of every lock in it, in milliseconds.
     #[serde(default = "default_lease_ms")]
     pub lease_ms: u64,
+    /// Parameters that each lock gets in it that knows them.
+    #[serde(default)]
+    pub lock: toml::Table,
     /// Which locks can meet it at all; absent: all.
     pub needs: Option<Need>,
     /// What is expected of every lock that is not named below.
@@ -124,7 +127,25 @@ impl Plan {
     }
 }
 
+impl Gauge {
+    /// What it asks of every lock.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            lease_ms: self.lease_ms,
+            parameters: toml::Table::new(),
+        }
+    }
+}
+
 impl Problem {
+    /// What it asks of every lock.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            lease_ms: self.lease_ms,
+            parameters: self.lock.clone(),
+        }
+    }
+
     /// What is predicted of `row`, which is `lock`: by its form, else by its lock, else as
     /// of all.
     pub fn expectation(&self, row: &Row, lock: &LockSpec) -> Expectation<'_> {

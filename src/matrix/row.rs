@@ -2,6 +2,15 @@
 
 use crate::locks::{CATALOGUE, CatalogueEntry, LockSpec};
 
+/// What a column of the matrix asks of every lock in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The lease, in milliseconds.
+    pub lease_ms: u64,
+    /// Parameters that each lock gets that knows them.
+    pub parameters: toml::Table,
+}
+
 /// A lock in one of its forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
@@ -14,15 +23,30 @@ pub struct Row {
 }
 
 impl Row {
-    /// The lock with this lease, in milliseconds.
+    /// The lock as `setting` has it.
     ///
     /// # Errors
     ///
     /// If its parameters are none; a test sees to it that they are.
-    pub fn lock(&self, lease_ms: u64) -> Result<LockSpec, String> {
-        let parameters = self.parameters.replace("LEASE", &lease_ms.to_string());
+    pub fn lock(&self, setting: &Setting) -> Result<LockSpec, String> {
+        let parameters = self
+            .parameters
+            .replace("LEASE", &setting.lease_ms.to_string());
         let text = format!("name = \"{}\"\n{parameters}", self.entry.name);
-        toml::from_str(&text).map_err(|error| format!("{}: {error}", self.label))
+        let lock = text.parse::<toml::Table>().and_then(|mut lock| {
+            for (name, value) in &setting.parameters {
+                if self
+                    .entry
+                    .parameters
+                    .iter()
+                    .any(|(known, ..)| known == name)
+                {
+                    lock.insert(name.clone(), value.clone());
+                }
+            }
+            lock.try_into()
+        });
+        lock.map_err(|error| format!("{}: {error}", self.label))
     }
 
     /// Whether `name` means this row: its label, or its lock's name, which means all forms
