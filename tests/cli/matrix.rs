@@ -18,7 +18,7 @@ fn a_small_matrix_as_text_and_files() {
         "--problem",
         "crash",
         "--seeds",
-        "10",
+        "100",
     ];
     let matrix = bench.locklab(&arguments);
     assert_eq!(matrix.code, Some(0));

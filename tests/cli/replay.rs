@@ -10,7 +10,8 @@ const RECORDING: &str = "target/locklab/kleppmann-k1/seed-3.jsonl";
 fn recorded(test: &str) -> (Bench, String) {
     let bench = Bench::new(test);
     let run = bench.locklab(&["run", "kleppmann/k1", "--seed", "3"]);
-    assert_eq!(run.code, Some(0), "{}", run.told());
+    // One run shows that something can be violated, not that anything holds.
+    assert_eq!(run.code, Some(3), "{}", run.told());
     let recording = bench.read(RECORDING);
     (bench, recording)
 }

@@ -70,7 +70,7 @@ fn exit_with(expect: &str, set: &str) -> Option<i32> {
     );
     bench.write("mine.toml", &scenario);
     bench
-        .locklab(&["run", "mine.toml", "--seeds", "0..4", "--set", set])
+        .locklab(&["run", "mine.toml", "--seeds", "0..80", "--set", set])
         .code
 }
 
@@ -83,11 +83,17 @@ fn exit_codes() {
     assert_eq!(exit_with("lease = \"holds\"", nothing), Some(2));
     // Nothing predicted, nothing violated.
     assert_eq!(exit_with("", "fault.gc.duration_ms=100"), Some(0));
-    // A violation predicted, none there.
+    // A violation predicted, none there: that refutes a rate, not that there is any.
+    let always = "resource = { verdict = \"violated\", rate = [0.9, 1] }";
+    assert_eq!(exit_with(always, nothing), Some(0));
+    assert_eq!(exit_with(always, "fault.gc.duration_ms=100"), Some(2));
     assert_eq!(
         exit_with("lease = \"violated\"", "fault.gc.duration_ms=100"),
-        Some(2)
+        Some(3)
     );
+    // More is asked for than eighty runs can show.
+    let never = "lease = { verdict = \"holds\", at_most = 0.01 }\nresource = \"violated\"";
+    assert_eq!(exit_with(never, nothing), Some(3));
     // The fault comes after the end of the run.
     assert_eq!(
         exit_with("lease = \"holds\"", "fault.gc.delay_ms=60000"),

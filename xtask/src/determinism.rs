@@ -48,7 +48,8 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What locklab prints, built with this profile.
+/// What locklab prints, built with this profile. So few seeds leave predictions open, which
+/// is no concern here: 3 is as good an ending as 0.
 fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--package", "locklab"]);
@@ -58,7 +59,7 @@ fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
     command.arg("--").args(arguments).stderr(Stdio::piped());
     let output = command.output().context("cargo did not start")?;
     ensure!(
-        output.status.success(),
+        matches!(output.status.code(), Some(0 | 3)),
         "locklab {} ({profile}): {}\n{}",
         arguments.join(" "),
         output.status,
