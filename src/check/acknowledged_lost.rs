@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, History, Name, Op, Outcome, Record};
 

@@ -4,7 +4,7 @@
 //! client: a process that was killed, or whose machine crashed, believes nothing.
 //! Two grants of one client may overlap; that is no second holder.
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, overlap};
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {

@@ -3,7 +3,7 @@
 //! Nothing contradicts mutual exclusion in a run whose fault never came, or whose
 //! clients never met. Such a run is evidence of nothing.
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use crate::history::{Event, Op, Phase};
 
 /// Why what holds in this history proves nothing, if so.

@@ -24,7 +24,7 @@
 //! that keep each other from the lock for ever (live-lock) violate this as much as a key
 //! that nobody deletes.
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Name, Op, Outcome, Phase, Record};
 

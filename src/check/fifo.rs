@@ -13,7 +13,7 @@
 //! because no node could be reached counts as a refusal; a history does not tell these
 //! apart. A run in which no client asked while another waited shows nothing.
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Name, Op, Outcome};
 
@@ -47,12 +47,9 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     keep_earlier(&mut first, suspicion);
                 }
             }
-            Event::BeliefBegins { grant, .. } => {
+            Event::BeliefBegins { .. } => {
+                let is_another = timeline.believed(host, index).next().is_some();
                 let client = &mut clients[host];
-                let is_another = !client.believes.is_empty();
-                if !client.believes.contains(grant) {
-                    client.believes.push(*grant);
-                }
                 client.refused = None;
                 if let Some(asked) = client.asked.take()
                     && !is_another
@@ -68,7 +65,6 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     }
                 }
             }
-            Event::BeliefEnds { grant } => clients[host].believes.retain(|open| open != grant),
             Event::Reached { point } if &**point == "giving-up" => {
                 clients[host].asked = None;
                 clients[host].refused = None;
@@ -96,8 +92,6 @@ struct Client<'h> {
     in_call: bool,
     /// Somebody has gone past it, unless the call that it is in is granted.
     suspicion: Option<Violation>,
-    /// The grants that it believes in.
-    believes: Vec<u32>,
 }
 
 impl Client<'_> {

@@ -21,7 +21,7 @@
 //! right; and a history has the number of deleted keys summed over the servers. So
 //! with more than one server the check says nothing.
 
-use super::timeline::{Grant, Timeline};
+use crate::history::timeline::{Grant, Timeline};
 use super::{Ms, Verdict, Violation};
 use crate::history::{Event, Op};
 

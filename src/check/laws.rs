@@ -8,11 +8,11 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
 use super::story::{MS, Story};
-use super::timeline::{Grant, Timeline};
+use crate::history::timeline::{Grant, Timeline};
 use super::{Bounds, Property, Verdict, Violation, judge};
 use crate::history::{ClockKind, History, Outcome};
 
-const BOUNDS: Bounds = Bounds {
+pub(crate) const BOUNDS: Bounds = Bounds {
     deadlock_ns: 40 * MS,
     nodes: 1,
 };
@@ -78,7 +78,8 @@ fn tell(steps: &[Step]) -> Story {
     story
 }
 
-fn histories() -> impl Strategy<Value = History> {
+/// Any history that such a story tells.
+pub(crate) fn histories() -> impl Strategy<Value = History> {
     vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A grant's deadline is a reading of one of its client's clocks. The true time at
 //! which the clock gets there is read off the host's records, between which its
-//! clocks run straight; see [`timeline`](super::timeline). A grant without deadline
+//! clocks run straight; see [`Timeline`]. A grant without deadline
 //! is believed in as under B∞: its user can only believe on.
 
-use super::timeline::Timeline;
+use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, overlap};
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {

@@ -1,7 +1,7 @@
 //! The properties, and the judgement of a history by each of them.
 //!
 //! One file per property. A check is a plain function from a history to a verdict;
-//! it knows neither locks nor worlds. All of them read one `timeline`, which goes
+//! it knows neither locks nor worlds. All of them read one [`Timeline`], which goes
 //! once through the records and says who held the lock from when to when.
 
 use std::collections::BTreeMap;
@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::history::timeline::Timeline;
 use crate::history::{History, Name};
 
 mod acknowledged_lost;
@@ -23,11 +24,10 @@ mod overlap;
 mod property;
 mod resource;
 mod stale_write;
-mod timeline;
 mod token_regression;
 
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 #[cfg(test)]
 mod story;
 
@@ -35,7 +35,6 @@ pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
 pub use property::{Property, UnknownProperty};
-use timeline::Timeline;
 
 /// Judges a history by every property that it can speak of:
 /// [`Property::AcknowledgedLost`] where clients add to a set, the others always.

@@ -1,7 +1,7 @@
 //! The first time at which two clients hold what only one may hold.
 
 use super::Violation;
-use super::timeline::{Grant, Timeline};
+use crate::history::timeline::{Grant, Timeline};
 
 /// Two clients' beliefs that overlap.
 pub(super) struct Overlap<'t, 'h> {
@@ -44,7 +44,7 @@ pub(super) fn first<'t, 'h>(
         lasting.retain(|earlier| end_ns(earlier) > later.begins_ns);
         let overlapped = lasting
             .iter()
-            .filter(|earlier| earlier.host != later.host && !(earlier.shared && later.shared))
+            .filter(|earlier| earlier.excludes(later))
             .max_by_key(|earlier| end_ns(earlier));
         if let Some(earlier) = overlapped {
             return Some(Overlap {

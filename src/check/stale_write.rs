@@ -15,7 +15,7 @@
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
-use super::timeline::{Holder, Timeline};
+use crate::history::timeline::{Holder, Timeline};
 use super::{Ms, Verdict, Violation};
 use crate::history::{Access, Event};
 

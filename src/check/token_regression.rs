@@ -3,7 +3,7 @@
 //! Reads count as well as writes. Accesses that were refused, or that showed no
 //! token, say nothing.
 
-use super::timeline::{Holder, Timeline};
+use crate::history::timeline::{Holder, Timeline};
 use super::{Ms, Verdict, Violation};
 use crate::history::{Access, Event};
 

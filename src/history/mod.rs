@@ -5,6 +5,7 @@
 //! `CLOCK_MONOTONIC`, which all processes of one machine share.
 
 pub mod file;
+pub(crate) mod timeline;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

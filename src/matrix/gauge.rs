@@ -1,10 +1,9 @@
 //! What can be measured in a run, from its history alone.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
-use crate::history::{Event, History, Message, Name, Op};
+use crate::history::timeline::Timeline;
+use crate::history::{Event, History, Message, Op};
 use crate::workload::resource;
 
 /// What is measured.
@@ -21,8 +20,8 @@ pub enum Measure {
     AcquireP99Ms,
     /// Milliseconds from the call of release to its return: the median.
     ReleaseMedianMs,
-    /// The share of grants that began while another client still believed in its own, in
-    /// percent: work that is done twice.
+    /// The share of grants that began while another client still believed in one that excludes
+    /// it (two readers exclude nobody), in percent: work that is done twice.
     DoubledPercent,
     /// Milliseconds from the death of a holder to the next grant: the median.
     RecoveryMedianMs,
@@ -70,75 +69,68 @@ impl Sample {
             messages: history.messages.iter().filter(|m| is_the_locks(m)).count() as u64,
             ..Sample::default()
         };
-        let mut clients: BTreeMap<&Name, Client> = BTreeMap::new();
+        let timeline = Timeline::of(history);
+        let mut clients: Vec<Client> = Vec::new();
+        clients.resize_with(timeline.hosts, Client::default);
         let mut orphaned_ns = None;
-        for record in &history.records {
+        for (index, host, record) in timeline.records() {
             let now_ns = record.at_ns;
             match &record.event {
                 Event::Invoke {
                     op: Op::Acquire, ..
                 } => {
-                    let client = clients.entry(&record.host).or_default();
-                    client.asked_ns.get_or_insert(now_ns);
+                    clients[host].asked_ns.get_or_insert(now_ns);
                 }
-                Event::BeliefBegins { grant, shared, .. } => {
-                    let client = clients.entry(&record.host).or_default();
-                    if client.believes.contains(grant) {
+                Event::BeliefBegins { .. } => {
+                    let Some(grant) = timeline.granted(index) else {
                         // Prolonged, not granted anew.
                         continue;
-                    }
-                    client.believes.push(*grant);
-                    let asked_ns = client.asked_ns.take().unwrap_or(now_ns);
-                    sample.grants += 1;
-                    sample.acquire_ns.push(now_ns - asked_ns);
-                    client.reads = *shared;
-                    if !shared {
-                        sample.writers_ns.push(now_ns - asked_ns);
-                    }
-                    let others = || clients.iter().filter(|(name, _)| **name != &record.host);
-                    let earlier = |(_, other): (_, &Client)| {
-                        other.asked_ns.is_some_and(|asked| asked < asked_ns)
                     };
-                    sample.overtaking += u64::from(others().any(earlier));
-                    let doubled = others().any(|(_, other)| !other.believes.is_empty());
-                    sample.doubled += u64::from(doubled);
+                    let asked_ns = clients[host].asked_ns.take().unwrap_or(now_ns);
+                    let waited_ns = now_ns - asked_ns;
+                    sample.grants += 1;
+                    sample.acquire_ns.push(waited_ns);
+                    if !grant.shared {
+                        sample.writers_ns.push(waited_ns);
+                    }
+                    let asked = clients.iter().filter_map(|other| other.asked_ns);
+                    sample.overtaking += u64::from(asked.min().is_some_and(|ns| ns < asked_ns));
+                    let mut held = (0..timeline.hosts).flat_map(|other| timeline.believed(other, index));
+                    sample.doubled += u64::from(held.any(|held| held.excludes(grant)));
                     let orphaned_ns = orphaned_ns.take();
                     sample
                         .recovery_ns
                         .extend(orphaned_ns.map(|from: u64| now_ns - from));
                 }
-                Event::BeliefEnds { grant } => {
-                    let client = clients.entry(&record.host).or_default();
-                    client.believes.retain(|open| open != grant);
-                }
                 Event::Reached { point } if &**point == "giving-up" => {
-                    clients.entry(&record.host).or_default().asked_ns = None;
+                    clients[host].asked_ns = None;
                 }
                 Event::Invoke {
                     op: Op::Release, ..
-                } => clients.entry(&record.host).or_default().releasing_ns = Some(now_ns),
+                } => clients[host].releasing_ns = Some(now_ns),
                 Event::Complete {
                     op: Op::Release, ..
                 } => {
-                    let client = clients.entry(&record.host).or_default();
-                    let began_ns = client.releasing_ns.take();
+                    let began_ns = clients[host].releasing_ns.take();
                     sample.release_ns.extend(began_ns.map(|from| now_ns - from));
                 }
                 event if event.is_death() => {
-                    if let Some(dead) = clients.remove(&record.host)
-                        && !dead.believes.is_empty()
-                    {
+                    clients[host] = Client::default();
+                    if timeline.believed(host, index).next().is_some() {
                         orphaned_ns = Some(now_ns);
                     }
                 }
                 _ => {}
             }
         }
-        let waiting = clients.values().filter(|client| !client.reads);
-        let since = waiting.filter_map(|client| client.asked_ns);
-        sample
-            .writers_ns
-            .extend(since.map(|from| history.end_ns.saturating_sub(from)));
+        for (host, client) in clients.iter().enumerate() {
+            if let Some(from_ns) = client.asked_ns
+                && !reads(&timeline, host)
+            {
+                let waited_ns = history.end_ns.saturating_sub(from_ns);
+                sample.writers_ns.push(waited_ns);
+            }
+        }
         sample
     }
 
@@ -177,11 +169,15 @@ impl Sample {
 struct Client {
     /// Since when it wants the lock.
     asked_ns: Option<u64>,
-    /// Whether its last grant was a reader's.
-    reads: bool,
     releasing_ns: Option<u64>,
-    /// The grants that it believes in.
-    believes: Vec<u32>,
+}
+
+/// Whether a client is a reader: its last grant was one's. A client that was granted nothing
+/// counts as a writer, for no history says what it asked for.
+fn reads(timeline: &Timeline, host: usize) -> bool {
+    let mut grants = timeline.grants.iter().rev();
+    let last = grants.find(|grant| grant.host == host);
+    last.is_some_and(|grant| grant.shared)
 }
 
 /// Whether a message is the lock's own business.
@@ -288,6 +284,21 @@ mod tests {
         let mut records = vec![asks(0, "c1"), gets(1, "c1"), asks(2, "c2")];
         records.extend([gets(3, "c2"), gets(4, "c2")]);
         check(records, Measure::DoubledPercent, Some(50.0));
+    }
+
+    #[test]
+    fn two_readers_at_once_double_nothing() {
+        let reads = |at_ms, host| {
+            let mut record = gets(at_ms, host);
+            if let Event::BeliefBegins { shared, .. } = &mut record.event {
+                *shared = true;
+            }
+            record
+        };
+        let readers = vec![reads(1, "c1"), reads(2, "c2")];
+        check(readers.clone(), Measure::DoubledPercent, Some(0.0));
+        let and_a_writer = [readers, vec![gets(3, "c3")]].concat();
+        check(and_a_writer, Measure::DoubledPercent, Some(100.0 / 3.0));
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! When each client believed that it held the lock, and when two did at once.
+//! When each client believed that it held the lock, and when two did at once: the timeline
+//! that the checks judge by, as a picture shows it.
 
-use crate::history::{ClockKind, Deadline, Event, History, Record};
+use crate::history::timeline::{Grant, Timeline};
 
-/// One grant as its client saw it, in true time.
+/// One stretch of a client's belief, in true time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Hold<'a> {
     pub(super) client: &'a str,
     pub(super) from_ns: u64,
     /// When the client's own clock reached the deadline, if that was before it ended.
     pub(super) deadline_ns: Option<u64>,
-    /// When the client stopped believing of itself, or died, or the run ended.
+    /// When the client stopped believing of itself, or died, or the run ended; or when the
+    /// lease was renewed that had been over, with which another stretch begins.
     pub(super) until_ns: u64,
     pub(super) token: Option<u64>,
     /// Whether it is a reader's.
@@ -33,61 +35,24 @@ pub(super) struct Overlap<'a> {
     pub(super) past_deadline: bool,
 }
 
-/// All grants of the history, in the order in which they began.
-pub(super) fn holds(history: &History) -> Vec<Hold<'_>> {
-    let mut holds = Vec::new();
-    for (index, record) in history.records.iter().enumerate() {
-        let Event::BeliefBegins {
-            grant,
-            deadline,
-            token,
-            shared,
-        } = record.event
-        else {
-            continue;
-        };
-        let later = &history.records[index..];
-        let ends = (later.iter()).find(|end| {
-            let is_over = end.event == Event::BeliefEnds { grant } || end.event.is_death();
-            end.host == record.host && is_over
-        });
-        let until_ns = ends.map_or(history.end_ns.max(record.at_ns), |end| end.at_ns);
-        holds.push(Hold {
-            client: &record.host,
-            from_ns: record.at_ns,
-            deadline_ns: deadline
-                .and_then(|deadline| reached_ns(later, deadline))
-                .filter(|&reached_ns| reached_ns < until_ns),
-            until_ns,
-            token,
-            shared,
-        });
-    }
-    holds
-}
-
-/// The true time at which the clock of the first record's host first reads the
-/// deadline. Between two records of a host its clocks run straight; after the last,
-/// like true time.
-fn reached_ns(records: &[Record], deadline: Deadline) -> Option<u64> {
-    let reading = |record: &Record| match deadline.clock {
-        ClockKind::Wall => record.wall_ns,
-        ClockKind::Monotonic => record.mono_ns,
-    };
-    let first = records.first()?;
-    let mut before = first;
-    for record in records.iter().filter(|record| record.host == first.host) {
-        if reading(record) >= deadline.at_ns {
-            let whole = reading(record).saturating_sub(reading(before));
-            let part = deadline.at_ns.saturating_sub(reading(before));
-            let elapsed = record.at_ns.saturating_sub(before.at_ns);
-            let share = part as f64 / whole.max(1) as f64;
-            return Some(before.at_ns.saturating_add((elapsed as f64 * share) as u64));
+/// All beliefs of a history, in the order in which they began.
+pub(super) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
+    let grants = timeline.grants.iter().enumerate();
+    let hold = |(place, grant): (usize, &Grant<'a>)| {
+        let later = &timeline.grants[place + 1..];
+        let renewed = later
+            .iter()
+            .find(|later| (later.host, later.number) == (grant.host, grant.number));
+        Hold {
+            client: grant.client,
+            from_ns: grant.begins_ns,
+            deadline_ns: (grant.lapses_ns < grant.ends_ns).then_some(grant.lapses_ns),
+            until_ns: renewed.map_or(grant.ends_ns, |renewed| renewed.begins_ns),
+            token: grant.token,
+            shared: grant.shared,
         }
-        before = record;
-    }
-    let rest = deadline.at_ns - reading(before);
-    before.at_ns.checked_add(rest)
+    };
+    grants.map(hold).collect()
 }
 
 /// The overlaps of holds of different clients that are not both readers, covered and
@@ -124,7 +89,12 @@ pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::check::laws::{BOUNDS, histories};
+    use crate::check::{Property, Verdict, judge};
+    use crate::history::{ClockKind, Deadline, Event, History, Record};
 
     fn hold(client: &str, from_ns: u64, deadline_ns: Option<u64>, until_ns: u64) -> Hold<'_> {
         Hold {
@@ -173,63 +143,52 @@ mod tests {
         check(&[hold("c1", 0, None, 9), hold("c1", 5, None, 30)], &[]);
     }
 
+    /// A client that prolongs its lease when it is over had not the lock in between.
     #[test]
-    fn a_hold_ends_with_its_process_at_the_latest() {
-        let record = |at_ns, host: &str, event| Record {
-            at_ns,
-            host: host.into(),
-            wall_ns: at_ns,
-            mono_ns: at_ns,
-            event,
-        };
-        let begins = Event::BeliefBegins {
-            grant: 1,
-            deadline: None,
-            token: None,
-            shared: false,
-        };
-        let crash = || Event::Fault {
-            fault: "power".into(),
-            kind: "crash".into(),
-            phase: crate::history::Phase::Begins,
-        };
-        let history = History {
-            records: vec![
-                record(5, "c1", begins),
-                record(7, "c2", crash()),
-                record(9, "c1", crash()),
-            ],
-            end_ns: 30,
-            ..History::default()
-        };
-        assert_eq!(holds(&history), [hold("c1", 5, None, 9)]);
-    }
-
-    /// A suspension stops the monotonic clock: the deadline comes later in true time.
-    #[test]
-    fn a_deadline_is_on_the_clients_own_clock() {
-        let record = |at_ns, mono_ns| Record {
+    fn a_lease_renewed_in_time_is_one_hold_and_two_if_it_was_over() {
+        let begins = |at_ns| Record {
             at_ns,
             host: "c1".into(),
             wall_ns: at_ns,
-            mono_ns,
-            event: Event::Reached {
-                point: "checked".into(),
+            mono_ns: at_ns,
+            event: Event::BeliefBegins {
+                grant: 1,
+                deadline: Some(Deadline {
+                    clock: ClockKind::Wall,
+                    at_ns: at_ns + 10,
+                }),
+                token: None,
+                shared: false,
             },
         };
-        let records = [
-            record(0, 0),
-            record(40, 40),
-            record(90, 40),
-            record(100, 50),
-        ];
-        let deadline = |clock, at_ns| Deadline { clock, at_ns };
-        let monotonic = reached_ns(&records, deadline(ClockKind::Monotonic, 45));
-        let wall = reached_ns(&records, deadline(ClockKind::Wall, 45));
-        let after_all = reached_ns(&records, deadline(ClockKind::Monotonic, 60));
-        assert_eq!(
-            (monotonic, wall, after_all),
-            (Some(95), Some(45), Some(110))
-        );
+        let check = |renewed_ns, expected: &[Hold]| {
+            let history = History {
+                records: vec![begins(0), begins(renewed_ns)],
+                end_ns: 100,
+                ..History::default()
+            };
+            assert_eq!(holds(&Timeline::of(&history)), expected);
+        };
+        check(9, &[hold("c1", 0, Some(19), 100)]);
+        check(12, &[hold("c1", 0, Some(10), 12), hold("c1", 12, Some(22), 100)]);
+    }
+
+    proptest! {
+        #[test]
+        fn overlaps_begin_where_the_checks_say(history in histories()) {
+            let holds = holds(&Timeline::of(&history));
+            let shown = overlaps(&holds);
+            let begins_ns = |overlaps: &mut dyn Iterator<Item = &Overlap>| {
+                overlaps.map(|overlap| overlap.from_ns).min()
+            };
+            let verdicts = judge(&history, &BOUNDS);
+            let judged_ns = |property| match &verdicts[&property] {
+                Verdict::Violated(violation) => Some(violation.at_ns),
+                _ => None,
+            };
+            prop_assert_eq!(begins_ns(&mut shown.iter()), judged_ns(Property::Belief));
+            let covered = begins_ns(&mut shown.iter().filter(|overlap| !overlap.past_deadline));
+            prop_assert_eq!(covered, judged_ns(Property::Lease));
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     check::Violation,
-    history::{Event, History, Message, Record},
+    history::{Event, History, Message, Record, timeline::Timeline},
 };
 
 /// What is to be drawn, in true time.
@@ -39,7 +39,7 @@ impl<'a> Scene<'a> {
     pub(super) fn of(history: &'a History, violation: Option<&'a Violation>) -> Option<Self> {
         let window = Window::of(history, violation)?;
         let meets = |from_ns, until_ns| from_ns <= window.to_ns && until_ns >= window.from_ns;
-        let mut holds = holds(history);
+        let mut holds = holds(&Timeline::of(history));
         holds.retain(|hold| meets(hold.from_ns, hold.until_ns));
         let mut faults = faults(history);
         faults.retain(|fault| meets(fault.from_ns, fault.until_ns));

@@ -1,20 +1,21 @@
-//! Who believed when: one pass over a history, from which every check reads.
+//! Who believed when: one pass over a history, from which checks, gauges and pictures
+//! read, so that they cannot contradict one another.
 //!
 //! The pass also numbers the hosts, so that a check compares numbers, not names. A
 //! history may come from a file, so nothing here relies on its being well formed.
 
 use std::collections::BTreeMap;
 
-use crate::history::{ClockKind, Deadline, Event, History, Name, Record};
+use super::{ClockKind, Deadline, Event, History, Name, Op, Record};
 
 /// A history with its hosts numbered and its grants gathered.
-pub(super) struct Timeline<'h> {
+pub(crate) struct Timeline<'h> {
     /// Every grant of the lock, in the order in which the clients learned of them.
-    pub(super) grants: Vec<Grant<'h>>,
+    pub(crate) grants: Vec<Grant<'h>>,
     /// How many hosts there are; they are numbered from 0.
-    pub(super) hosts: usize,
+    pub(crate) hosts: usize,
     /// True time at the end, never before the last record.
-    pub(super) end_ns: u64,
+    pub(crate) end_ns: u64,
     records: &'h [Record],
     /// Per record, the number of its host.
     host_of: Vec<usize>,
@@ -27,32 +28,48 @@ pub(super) struct Timeline<'h> {
 ///
 /// A grant that is prolonged before its deadline remains one stretch. Prolonged
 /// after it, the client's belief has a gap, and the grant has two stretches.
-pub(super) struct Grant<'h> {
+pub(crate) struct Grant<'h> {
     /// Who believes.
-    pub(super) client: &'h Name,
+    pub(crate) client: &'h Name,
     /// The client's host number.
-    pub(super) host: usize,
+    pub(crate) host: usize,
     /// The number of this grant among its client's.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// The fencing token that came with it.
-    pub(super) token: Option<u64>,
+    pub(crate) token: Option<u64>,
     /// Whether it is a reader's, which others' readers may join.
-    pub(super) shared: bool,
+    pub(crate) shared: bool,
     /// Where in the history the call of `acquire` stands, if it does.
-    pub(super) asked: Option<usize>,
+    pub(crate) asked: Option<usize>,
     /// Where in the history its belief begins.
-    pub(super) began: usize,
+    pub(crate) began: usize,
     /// True time at which belief begins.
-    pub(super) begins_ns: u64,
+    pub(crate) begins_ns: u64,
+    /// Where in the history its belief ends: at the release or the client's death. `None`:
+    /// it lasts to the end.
+    pub(crate) ended: Option<usize>,
     /// True time of the release, of the client's death, or of the history's end.
-    pub(super) ends_ns: u64,
+    pub(crate) ends_ns: u64,
     /// `ends_ns`, or the true time at which the client's own clock reached the
     /// deadline, if that is earlier.
-    pub(super) lapses_ns: u64,
+    pub(crate) lapses_ns: u64,
+}
+
+impl Grant<'_> {
+    /// Whether the lock lets only one of the two in: they are different clients', and not
+    /// both readers'.
+    pub(crate) fn excludes(&self, other: &Grant) -> bool {
+        self.host != other.host && !(self.shared && other.shared)
+    }
+
+    /// Whether its client believes in it when the record at this place comes.
+    fn is_believed_at(&self, index: usize) -> bool {
+        self.began < index && self.ended.is_none_or(|ended| ended >= index)
+    }
 }
 
 impl<'h> Timeline<'h> {
-    pub(super) fn of(history: &'h History) -> Timeline<'h> {
+    pub(crate) fn of(history: &'h History) -> Timeline<'h> {
         let mut pass = Pass::new(history);
         for (index, record) in history.records.iter().enumerate() {
             pass.take(index, record);
@@ -61,19 +78,19 @@ impl<'h> Timeline<'h> {
     }
 
     /// The records in order: position, number of the host, record.
-    pub(super) fn records(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
         let numbered = self.host_of.iter().zip(self.records).enumerate();
         numbered.map(|(index, (&host, record))| (index, host, record))
     }
 
     /// All records in order.
-    pub(super) fn all_records(&self) -> &'h [Record] {
+    pub(crate) fn all_records(&self) -> &'h [Record] {
         self.records
     }
 
     /// The grant with this number of this client: its place in [`Timeline::grants`].
     /// Of several stretches it is the first.
-    pub(super) fn grant(&self, host: usize, number: u32) -> Option<usize> {
+    pub(crate) fn grant(&self, host: usize, number: u32) -> Option<usize> {
         let grants = &self.grants_of[host];
         let first = grants.partition_point(|&(earlier, _)| earlier < number);
         let &(found, place) = grants.get(first)?;
@@ -81,12 +98,29 @@ impl<'h> Timeline<'h> {
     }
 
     /// The grant that the resource names so, as [`Timeline::grant`] does.
-    pub(super) fn grant_of(&self, (client, number): Holder) -> Option<usize> {
+    pub(crate) fn grant_of(&self, (client, number): Holder) -> Option<usize> {
         self.grant(*self.numbers.get(&**client)?, number)
     }
 
+    /// The grant that the record at this place gives; none if it prolongs one, or gives none.
+    pub(crate) fn granted(&self, index: usize) -> Option<&Grant<'h>> {
+        let place = self.grants.binary_search_by_key(&index, |grant| grant.began);
+        let place = place.ok()?;
+        let grant = &self.grants[place];
+        (self.grant(grant.host, grant.number) == Some(place)).then_some(grant)
+    }
+
+    /// The grants in which a client believes when the record at this place comes, before it
+    /// has changed anything.
+    pub(crate) fn believed(&self, host: usize, index: usize) -> impl Iterator<Item = &Grant<'h>> {
+        let grants = self.grants_of[host].iter();
+        grants
+            .map(|&(_, place)| &self.grants[place])
+            .filter(move |grant| grant.is_believed_at(index))
+    }
+
     /// The clients of two grants, the earlier holder first; one, if they are the same.
-    pub(super) fn clients(&self, holders: [Holder; 2]) -> Vec<Name> {
+    pub(crate) fn clients(&self, holders: [Holder; 2]) -> Vec<Name> {
         let mut holders = holders;
         holders.sort_by_key(|&holder| self.grant_of(holder));
         let mut clients: Vec<Name> = holders.map(|(client, _)| client.clone()).into();
@@ -96,7 +130,7 @@ impl<'h> Timeline<'h> {
 }
 
 /// A grant as the resource names it: whose, and which of theirs.
-pub(super) type Holder<'h> = (&'h Name, u32);
+pub(crate) type Holder<'h> = (&'h Name, u32);
 
 /// The pass over the records.
 struct Pass<'h> {
@@ -146,7 +180,7 @@ impl<'h> Pass<'h> {
         state.last = Some(index);
         match &record.event {
             Event::Invoke {
-                op: crate::history::Op::Acquire,
+                op: Op::Acquire,
                 ..
             } => state.asked = Some(index),
             Event::BeliefBegins {
@@ -158,8 +192,8 @@ impl<'h> Pass<'h> {
                 let new = (*grant, *token, *shared);
                 self.begin(index, host, record, new, *deadline);
             }
-            Event::BeliefEnds { grant } => self.end(host, record.at_ns, Some(*grant)),
-            event if event.is_death() => self.end(host, record.at_ns, None),
+            Event::BeliefEnds { grant } => self.end(index, host, record.at_ns, Some(*grant)),
+            event if event.is_death() => self.end(index, host, record.at_ns, None),
             _ => {}
         }
     }
@@ -235,6 +269,7 @@ impl<'h> Pass<'h> {
             asked: state.asked,
             began: index,
             begins_ns: record.at_ns,
+            ended: None,
             ends_ns: u64::MAX,
             lapses_ns: if over { record.at_ns } else { u64::MAX },
         });
@@ -246,12 +281,13 @@ impl<'h> Pass<'h> {
     }
 
     /// Ends one grant of a host, or all of them.
-    fn end(&mut self, host: usize, at_ns: u64, number: Option<u32>) {
+    fn end(&mut self, index: usize, host: usize, at_ns: u64, number: Option<u32>) {
         let grants = &mut self.timeline.grants;
         self.states[host].open.retain(|open| {
             let grant = &mut grants[open.grant];
             let ends = number.is_none_or(|number| number == grant.number);
             if ends {
+                grant.ended = Some(index);
                 grant.ends_ns = at_ns;
                 grant.lapses_ns = grant.lapses_ns.min(at_ns);
             }
