@@ -43,24 +43,13 @@ struct Row {
 
 impl<E: Env> DatabaseCas<E> {
     async fn select(&self) -> Result<Option<Row>, Error> {
-        let reply = self.database.call(&[b"SELECT", KEY.as_bytes()]).await?;
-        let Reply::Array(fields) = reply else {
-            return Ok(None);
-        };
-        Ok(match &fields[..] {
-            [
-                Reply::Bulk(owner),
-                Reply::Integer(version),
-                Reply::Integer(expires_ms),
-                Reply::Integer(now_ms),
-            ] => Some(Row {
-                owner: owner.to_vec(),
-                version: *version as u64,
-                expires_ms: *expires_ms,
-                now_ms: *now_ms,
-            }),
-            _ => None,
-        })
+        let select = [b"SELECT", KEY.as_bytes()];
+        self.database.ask(&select, row).await
+    }
+
+    /// What time it is where the row lies, in milliseconds.
+    async fn now_ms(&self) -> Result<i64, Error> {
+        self.database.ask(&[b"NOW"], Reply::integer).await
     }
 
     /// Updates the row if it still has `version`; whether it had.
@@ -73,18 +62,17 @@ impl<E: Env> DatabaseCas<E> {
             version.as_bytes(),
             expires_ms.as_bytes(),
         ];
-        Ok(self.database.call(&update).await?.integer() == Some(1))
+        self.database.ask(&update, Reply::flag).await
     }
 
     /// The first grant ever makes the row.
     async fn insert(&self, owner: &[u8]) -> Result<bool, Error> {
-        let now_ms = self.database.call(&[b"NOW"]).await?.integer().unwrap_or(0);
+        let now_ms = self.now_ms().await?;
         let expires_ms = (now_ms + self.params.ttl_ms as i64).to_string();
         let insert = [b"INSERT", KEY.as_bytes(), owner, expires_ms.as_bytes()];
-        match self.database.call(&insert).await {
-            Ok(_) => Ok(true),
+        match self.database.ask(&insert, Reply::flag).await {
             Err(Error::Refused { text, .. }) if text.starts_with("DUPLICATE") => Ok(false),
-            Err(error) => Err(error),
+            inserted => inserted,
         }
     }
 
@@ -128,7 +116,7 @@ impl<E: Env> Lock for DatabaseCas<E> {
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = self.env.now_ns(ClockKind::Monotonic);
-        let now_ms = self.database.call(&[b"NOW"]).await?.integer().unwrap_or(0);
+        let now_ms = self.now_ms().await?;
         let version = version_of(grant);
         let expires_ms = now_ms + self.params.ttl_ms as i64;
         let update = self.update(grant.token.as_bytes(), version, expires_ms);
@@ -156,7 +144,25 @@ impl<E: Env> Lock for DatabaseCas<E> {
     }
 }
 
-/// The version that a grant wrote: its token.
+/// The row, if there is one.
+fn row(reply: &Reply) -> Option<Option<Row>> {
+    let fields = match reply {
+        Reply::Nil => return Some(None),
+        Reply::Array(fields) => fields,
+        _ => return None,
+    };
+    match &fields[..] {
+        [Reply::Bulk(owner), version, expires_ms, now_ms] => Some(Some(Row {
+            owner: owner.to_vec(),
+            version: version.number()?,
+            expires_ms: expires_ms.integer()?,
+            now_ms: now_ms.integer()?,
+        })),
+        _ => None,
+    }
+}
+
+/// The version that a grant wrote: its token. No row has the version 0.
 fn version_of(grant: &Grant) -> u64 {
     grant.fencing_token.unwrap_or(0)
 }

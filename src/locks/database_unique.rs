@@ -37,13 +37,14 @@ impl<E: Env> Lock for DatabaseUnique<E> {
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
         let token = random_token(&self.env);
         let insert = [b"INSERT", KEY.as_bytes(), token.as_bytes()];
-        match self.database.call(&insert).await {
-            Ok(_) => Ok(Grant {
+        match self.database.ask(&insert, Reply::flag).await {
+            Ok(true) => Ok(Grant {
                 owner: request.owner,
                 token,
                 deadline: None,
                 fencing_token: None,
             }),
+            Ok(false) => Err(LockError::taken("no row was inserted")),
             Err(Error::Refused { text, .. }) if text.starts_with("DUPLICATE") => {
                 Err(LockError::taken("there is a row of this name"))
             }
@@ -66,21 +67,28 @@ impl<E: Env> Lock for DatabaseUnique<E> {
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
         let delete = [b"DELETE", KEY.as_bytes(), grant.token.as_bytes()];
-        match self.database.call(&delete).await?.integer() {
-            Some(1) => Ok(1),
-            _ => Err(lost()),
+        match self.database.ask(&delete, Reply::flag).await? {
+            true => Ok(1),
+            false => Err(lost()),
         }
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        let row = self.database.call(&[b"SELECT", KEY.as_bytes()]).await?;
-        Ok(match &row {
-            Reply::Array(fields) => match fields.first() {
-                Some(Reply::Bulk(owner)) => owner == grant.token.as_bytes(),
-                _ => false,
-            },
-            _ => false,
-        })
+        let select = [b"SELECT", KEY.as_bytes()];
+        let owner = self.database.ask(&select, owner).await?;
+        Ok(owner.as_ref() == Some(&grant.token))
+    }
+}
+
+/// Who owns the row, if there is one.
+fn owner(reply: &Reply) -> Option<Option<String>> {
+    match reply {
+        Reply::Nil => Some(None),
+        Reply::Array(fields) => match fields.first()? {
+            owner @ Reply::Bulk(_) => owner.value(),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{self, OneNode, lost, parameter, text};
+use super::one_node::{self, OneNode, lost, parameter};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::Reply;
@@ -62,14 +62,16 @@ impl<E: Env> Getset<E> {
         let has_won = match self.params.takeover {
             Takeover::Getset => {
                 let command = [b"GETSET", KEY.as_bytes(), value.as_bytes()];
-                match self.node.call(&command).await? {
+                match self.node.ask(&command, Reply::value).await? {
                     // It was deleted meanwhile, so nobody had it.
-                    Reply::Nil => true,
-                    old => expiry_of(text(old))? < now_ms,
+                    None => true,
+                    Some(old) => expiry_of(&old)? < now_ms,
                 }
             }
             Takeover::DelSetnx => {
-                self.node.call(&[b"DEL", KEY.as_bytes()]).await?;
+                self.node
+                    .ask(&[b"DEL", KEY.as_bytes()], Reply::count)
+                    .await?;
                 self.node.set_if_absent(&value).await?
             }
         };
@@ -81,7 +83,7 @@ impl<E: Env> Getset<E> {
 
     /// Whether the holder's time is over, by its own clock.
     fn is_over(&self, grant: &Grant) -> Result<bool, LockError> {
-        Ok(expiry_of(Some(grant.token.clone()))? <= self.now_ms())
+        Ok(expiry_of(&grant.token)? <= self.now_ms())
     }
 
     /// Takes the lock in the node.
@@ -91,7 +93,7 @@ impl<E: Env> Getset<E> {
             let Some(seen) = self.node.value().await? else {
                 return Err(LockError::taken("it was given back this moment"));
             };
-            let (seen_ms, now_ms) = (expiry_of(Some(seen))?, self.now_ms());
+            let (seen_ms, now_ms) = (expiry_of(&seen)?, self.now_ms());
             if seen_ms >= now_ms {
                 return Err(LockError::NotAcquired {
                     why: "somebody holds it".into(),
@@ -126,9 +128,9 @@ impl<E: Env> Lock for Getset<E> {
         let expiry_ms = self.expiry_ms();
         let value = expiry_ms.to_string();
         let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
-        match self.node.call(&command).await? {
-            Reply::Nil => Err(lost()),
-            _ => Ok(granted(grant.owner, expiry_ms)),
+        match self.node.ask(&command, Reply::set).await? {
+            true => Ok(granted(grant.owner, expiry_ms)),
+            false => Err(lost()),
         }
     }
 
@@ -168,9 +170,9 @@ fn granted(owner: Owner, expiry_ms: u64) -> Grant {
 }
 
 /// The time that a value stands for, in milliseconds since the Unix epoch.
-fn expiry_of(value: Option<String>) -> Result<u64, LockError> {
-    let time = value.and_then(|value| value.parse().ok());
-    time.ok_or_else(|| LockError::taken("the key holds something that is no time"))
+fn expiry_of(value: &str) -> Result<u64, LockError> {
+    let no_time = |_| LockError::taken("the key holds something that is no time");
+    value.parse().map_err(no_time)
 }
 
 one_node::params! {

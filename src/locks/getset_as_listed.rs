@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{self, OneNode, lost, parameter, text};
+use super::one_node::{self, OneNode, lost, parameter};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::Reply;
@@ -79,11 +79,11 @@ impl<E: Env> GetsetAsListed<E> {
         let stamp = self.stamp(now);
         let value = stamp.to_string();
         let command = [b"GETSET", KEY.as_bytes(), value.as_bytes()];
-        let has_expired = match self.node.call(&command).await? {
+        let has_expired = match self.node.ask(&command, Reply::value).await? {
             // PHP's `false` is less than any time: the lock was deleted meanwhile.
-            Reply::Nil => true,
+            None => true,
             // What is no number, PHP takes for 0.
-            old => text(old).and_then(|old| old.parse().ok()).unwrap_or(0) < now,
+            Some(old) => old.parse().unwrap_or(0) < now,
         };
         match has_expired {
             true => Ok(self.granted(request.owner, stamp)),
@@ -110,9 +110,9 @@ impl<E: Env> Lock for GetsetAsListed<E> {
         let stamp = self.stamp(self.now());
         let value = stamp.to_string();
         let command: [&[u8]; 4] = [b"SET", KEY.as_bytes(), value.as_bytes(), b"XX"];
-        match self.node.call(&command).await? {
-            Reply::Nil => Err(lost()),
-            _ => Ok(self.granted(grant.owner, stamp)),
+        match self.node.ask(&command, Reply::set).await? {
+            true => Ok(self.granted(grant.owner, stamp)),
+            false => Err(lost()),
         }
     }
 

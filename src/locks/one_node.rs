@@ -132,33 +132,36 @@ impl<E: Env> OneNode<E> {
         let _ = self.node.connect().await;
     }
 
-    /// Sends a command.
-    pub(super) async fn call(&self, command: &[&[u8]]) -> Result<Reply, Error> {
-        self.resending(|| self.node.call(command)).await
+    /// Sends a command and takes its reply for what `read` makes of it.
+    pub(super) async fn ask<T>(
+        &self,
+        command: &[&[u8]],
+        read: fn(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        self.resending(|| self.node.ask(command, read)).await
     }
 
-    /// Runs a script.
-    pub(super) async fn run(
+    /// Runs a script and takes its reply for what `read` makes of it.
+    pub(super) async fn run<T>(
         &self,
         script: &Script,
         keys: &[&[u8]],
         arguments: &[&[u8]],
-    ) -> Result<Reply, Error> {
-        self.resending(|| script.call(&self.node, keys, arguments))
+        read: fn(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        self.resending(|| script.ask(&self.node, keys, arguments, read))
             .await
     }
 
     /// `SETNX`: whether the key was free and holds `value` now.
     pub(super) async fn set_if_absent(&self, value: &str) -> Result<bool, Error> {
-        let reply = self
-            .call(&[b"SETNX", KEY.as_bytes(), value.as_bytes()])
-            .await?;
-        Ok(reply.integer() == Some(1))
+        let command = [b"SETNX", KEY.as_bytes(), value.as_bytes()];
+        self.ask(&command, Reply::flag).await
     }
 
     /// What the key holds.
     pub(super) async fn value(&self) -> Result<Option<String>, Error> {
-        Ok(text(self.call(&[b"GET", KEY.as_bytes()]).await?))
+        self.ask(&[b"GET", KEY.as_bytes()], Reply::value).await
     }
 
     /// Whether the key holds `value`.
@@ -179,15 +182,13 @@ impl<E: Env> OneNode<E> {
         let started_ns = self.env.now_ns(clock);
         let (keys, ttl) = ([KEY.as_bytes()], ttl_ms.to_string());
         let arguments = [grant.token.as_bytes(), ttl.as_bytes()];
-        let reply = self
-            .run(&scripts::COMPARE_EXPIRE, &keys, &arguments)
-            .await?;
-        match reply.integer() {
-            Some(1) => Ok(Grant {
+        let extending = self.run(&scripts::COMPARE_EXPIRE, &keys, &arguments, Reply::flag);
+        match extending.await? {
+            true => Ok(Grant {
                 deadline: deadline(clock, started_ns, ttl_ms),
                 ..grant.clone()
             }),
-            _ => Err(lost()),
+            false => Err(lost()),
         }
     }
 
@@ -207,7 +208,7 @@ impl<E: Env> OneNode<E> {
                 self.env.reach("deleting").await;
                 self.compare_delete(value).await?
             }
-            Release::WatchDel => count(&self.watch_delete(value).await?),
+            Release::WatchDel => self.watch_delete(value).await?,
         };
         match deleted {
             0 => Err(lost()),
@@ -218,36 +219,41 @@ impl<E: Env> OneNode<E> {
     /// Deletes the key, whatever it holds.
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        Ok(count(&self.call(&[b"DEL", KEY.as_bytes()]).await?))
+        Ok(self.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await?)
     }
 
     /// Deletes the key if it holds `value`, in one script.
     pub(super) async fn compare_delete(&self, value: &str) -> Result<u32, Error> {
         let (keys, arguments) = ([KEY.as_bytes()], [value.as_bytes()]);
-        let reply = self
-            .run(&scripts::COMPARE_DELETE, &keys, &arguments)
-            .await?;
-        Ok(count(&reply))
+        self.run(&scripts::COMPARE_DELETE, &keys, &arguments, Reply::count)
+            .await
     }
 
     /// Deletes the key in a transaction that fails if anybody touches it meanwhile. It is
     /// never sent again: what is watched ends with the connection.
-    async fn watch_delete(&self, value: &str) -> Result<Reply, Error> {
+    async fn watch_delete(&self, value: &str) -> Result<u32, Error> {
         let key = KEY.as_bytes();
         let mut node = self.node.exclusively().await;
-        node.call(&[b"WATCH", key]).await?;
-        if text(node.call(&[b"GET", key]).await?).as_deref() != Some(value) {
-            node.call(&[b"UNWATCH"]).await?;
-            return Ok(Reply::Integer(0));
+        let ok = |reply: &Reply| reply.is_ok().then_some(());
+        let queued = |reply: &Reply| reply.is_status("QUEUED").then_some(());
+        node.ask(&[b"WATCH", key], ok).await?;
+        if node.ask(&[b"GET", key], Reply::value).await?.as_deref() != Some(value) {
+            node.ask(&[b"UNWATCH"], ok).await?;
+            return Ok(0);
         }
-        node.call(&[b"MULTI"]).await?;
-        node.call(&[b"DEL", key]).await?;
+        node.ask(&[b"MULTI"], ok).await?;
+        node.ask(&[b"DEL", key], queued).await?;
         self.env.reach("deleting").await;
-        // Nil: the key changed after WATCH, so the transaction did nothing.
-        Ok(match node.call(&[b"EXEC"]).await? {
-            Reply::Array(mut replies) if replies.len() == 1 => replies.remove(0),
-            _ => Reply::Integer(0),
+        node.ask(&[b"EXEC"], |reply| match reply {
+            // The key changed after WATCH, so the transaction did nothing.
+            Reply::Nil => Some(0),
+            Reply::Array(replies) => match &replies[..] {
+                [deleted] => deleted.count(),
+                _ => None,
+            },
+            _ => None,
         })
+        .await
     }
 
     /// `WAIT`: a lock that was taken counts once enough replicas have it. Else it is given
@@ -262,8 +268,8 @@ impl<E: Env> OneNode<E> {
         }
         let (replicas, timeout_ms) = (wanted.to_string(), self.shared.wait_timeout_ms.to_string());
         let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
-        let have = self.call(&command).await?.integer().unwrap_or(0);
-        if have >= i64::from(wanted) {
+        let have = self.ask(&command, Reply::count).await?;
+        if have >= wanted {
             return Ok(grant);
         }
         self.compare_delete(&grant.token).await?;
@@ -277,14 +283,14 @@ impl<E: Env> OneNode<E> {
         self.shared.retry.wait(&self.env, request).await;
     }
 
-    async fn resending<F>(&self, send: impl Fn() -> F) -> Result<Reply, Error>
+    async fn resending<T, F>(&self, send: impl Fn() -> F) -> Result<T, Error>
     where
-        F: Future<Output = Result<Reply, Error>>,
+        F: Future<Output = Result<T, Error>>,
     {
         let mut left = self.resend;
         loop {
             match send().await {
-                Err(error) if error.may_have_happened() && left > 0 => left -= 1,
+                Err(Error::Unanswered { .. }) if left > 0 => left -= 1,
                 reply => return reply,
             }
         }
@@ -326,19 +332,6 @@ pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option
 /// The key holds somebody else's value, or none.
 pub(super) fn lost() -> LockError {
     LockError::Lost("the lock is no longer ours".into())
-}
-
-/// A value as text; what is none, nobody here has written.
-pub(super) fn text(reply: Reply) -> Option<String> {
-    match reply {
-        Reply::Bulk(value) => Some(String::from_utf8_lossy(&value).into_owned()),
-        _ => None,
-    }
-}
-
-/// How many keys a command says that it deleted.
-fn count(reply: &Reply) -> u32 {
-    reply.integer().unwrap_or(0) as u32
 }
 
 /// Parameters that several of these locks have, for the catalogue.

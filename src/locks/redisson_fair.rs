@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::redisson::base::{Base, Renewal, freed, taken, unexpected};
+use super::redisson::base::{Base, Renewal, freed, left, not_the_owner, taken};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names;
 use super::redisson::params;
@@ -144,21 +144,14 @@ impl<E: Env> Lock for RedissonFair<E> {
         ];
         let keys = self.keys();
         let started_ns = params::now_ns(&base.env);
-        let reply = base
-            .node
-            .run(
-                &scripts::REDISSON_FAIR_ACQUIRE,
-                &keys.each_ref().map(|key| &**key),
-                &arguments,
-            )
-            .await?;
-        match reply {
-            Reply::Nil => {
+        let keys = keys.each_ref().map(|key| &**key);
+        let script = &scripts::REDISSON_FAIR_ACQUIRE;
+        match base.node.run(script, &keys, &arguments, left).await? {
+            None => {
                 self.forget(request.owner).await;
                 Ok(base.granted(request.owner, started_ns, None))
             }
-            Reply::Integer(wait_ms) => Err(taken(wait_ms)),
-            reply => Err(unexpected(&base.node, &reply)),
+            Some(wait_ms) => Err(taken(wait_ms)),
         }
     }
 
@@ -183,6 +176,7 @@ impl<E: Env> Lock for RedissonFair<E> {
                     &scripts::REDISSON_FAIR_GIVE_UP,
                     &[&queue, &times],
                     &arguments,
+                    Reply::integer,
                 )
                 .await;
             self.forget(owner).await;
@@ -200,12 +194,10 @@ impl<E: Env> Lock for RedissonFair<E> {
         let channel = names::channel(&base.key);
         let arguments = [UNLOCKED, &base.lease_ms(), &grant.token, &self.now_ms()];
         let keys = [&*lock, &queue, &times, &channel];
-        let reply = base
-            .node
-            .run(&scripts::REDISSON_FAIR_RELEASE, &keys, &arguments)
-            .await;
+        let script = &scripts::REDISSON_FAIR_RELEASE;
+        let reply = base.node.run(script, &keys, &arguments, freed).await;
         base.end_renewal(grant.owner);
-        freed(&reply?)
+        reply?.ok_or_else(not_the_owner)
     }
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {

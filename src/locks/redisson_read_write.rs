@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
-use super::redisson::base::{Base, Renewal, taken, unexpected};
+use super::redisson::base::{Base, Renewal, left, taken};
 use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
 use super::redisson::names;
 use super::redisson::params;
@@ -33,7 +33,6 @@ use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::Name;
-use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
@@ -88,19 +87,19 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
         let reply = match request.mode {
             Mode::Exclusive => {
                 let script = &scripts::REDISSON_WRITE_ACQUIRE;
-                base.node.run(script, &[KEY], &[&lease_ms, &holder]).await
+                base.node
+                    .run(script, &[KEY], &[&lease_ms, &holder], left)
+                    .await
             }
             Mode::Shared => {
                 let script = &scripts::REDISSON_READ_ACQUIRE;
                 let arguments = [&*lease_ms, &holder, &self.writers.holder(owner)];
                 let keys = [KEY, &holds_of(&holder)];
-                base.node.run(script, &keys, &arguments).await
+                base.node.run(script, &keys, &arguments, left).await
             }
         };
-        match reply? {
-            Reply::Nil => {}
-            Reply::Integer(pttl_ms) => return Err(taken(pttl_ms)),
-            reply => return Err(unexpected(&base.node, &reply)),
+        if let Some(pttl_ms) = reply? {
+            return Err(taken(pttl_ms));
         }
         self.waiting.end(owner).await;
         Ok(base.granted(owner, started_ns, None))

@@ -82,21 +82,21 @@ impl<E: Env> Redlock<E> {
             b"PX",
             ttl_ms.as_bytes(),
         ];
-        let ask = async |node: &Client<E>| Ok(node.call(&command).await?.is_ok());
+        let ask = async |node: &Client<E>| node.ask(&command, Reply::set).await;
         self.ask_each(ask).await
     }
 
-    /// Deletes the lock where it still carries `token`; how many keys that were.
-    async fn release_on(&self, token: &str, wanted: impl Fn(usize) -> bool) -> u32 {
+    /// Deletes the lock where it still carries `token`; how many keys that were on each.
+    async fn release_on(
+        &self,
+        token: &str,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Result<u32, Error>> {
         let indexed = self.nodes.iter().enumerate();
         let chosen = indexed.filter_map(|(index, node)| wanted(index).then_some(node));
         let arguments = [token.as_bytes()];
-        let replies = self
-            .run_on(chosen, &scripts::COMPARE_DELETE, &arguments)
-            .await;
-        // A node that cannot be reached now lets the key expire.
-        let deleted = replies.iter().flatten().filter_map(Reply::integer);
-        deleted.sum::<i64>() as u32
+        self.run_on(chosen, &scripts::COMPARE_DELETE, &arguments, Reply::count)
+            .await
     }
 
     /// Asks every node something, as [`Order`] says; the answers in the nodes' order.
@@ -105,13 +105,15 @@ impl<E: Env> Redlock<E> {
     }
 
     /// Runs a script over the lock's key on some nodes.
-    async fn run_on<'a>(
+    async fn run_on<'a, T>(
         &self,
         nodes: impl IntoIterator<Item = &'a Client<E>>,
         script: &Script,
         arguments: &[&[u8]],
-    ) -> Vec<Result<Reply, Error>> {
-        let ask = async |node: &Client<E>| script.call(node, &[KEY.as_bytes()], arguments).await;
+        read: fn(&Reply) -> Option<T>,
+    ) -> Vec<Result<T, Error>> {
+        let keys = [KEY.as_bytes()];
+        let ask = async |node: &Client<E>| script.ask(node, &keys, arguments, read).await;
         in_order(self.params.order, nodes, ask).await
     }
 }
@@ -138,11 +140,14 @@ impl<E: Env> Lock for Redlock<E> {
                 fencing_token: None,
             });
         }
+        // A node that cannot be reached now lets the key expire.
         match self.params.release_on_failure {
-            ReleaseOnFailure::All => self.release_on(&token, |_| true).await,
-            ReleaseOnFailure::Acquired => self.release_on(&token, |index| granted[index]).await,
-            ReleaseOnFailure::None => 0,
-        };
+            ReleaseOnFailure::All => drop(self.release_on(&token, |_| true).await),
+            ReleaseOnFailure::Acquired => {
+                drop(self.release_on(&token, |index| granted[index]).await);
+            }
+            ReleaseOnFailure::None => {}
+        }
         Err(LockError::taken(match validity {
             Some(_) => format!("{grants} of {} nodes granted it", self.nodes.len()),
             None => "acquiring took longer than the lease is valid".into(),
@@ -159,14 +164,9 @@ impl<E: Env> Lock for Redlock<E> {
         let ttl_ms = self.params.ttl_ms.to_string();
         let arguments = [grant.token.as_bytes(), ttl_ms.as_bytes()];
         let started_ns = self.env.now_ns(self.params.clock);
-        let replies = self
-            .run_on(&self.nodes, &scripts::COMPARE_EXPIRE, &arguments)
-            .await;
-        let extended = replies
-            .iter()
-            .flatten()
-            .filter(|reply| reply.integer() == Some(1))
-            .count();
+        let script = &scripts::COMPARE_EXPIRE;
+        let asking = self.run_on(&self.nodes, script, &arguments, Reply::flag);
+        let extended = count(&asking.await);
         match self.validity(started_ns) {
             Some(deadline) if extended >= self.quorum() => Ok(Grant {
                 deadline: Some(deadline),
@@ -180,7 +180,8 @@ impl<E: Env> Lock for Redlock<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        match self.release_on(&grant.token, |_| true).await {
+        let deleted = answered(self.release_on(&grant.token, |_| true).await)?;
+        match deleted.iter().sum() {
             0 => Err(LockError::Lost("no node had it any more".into())),
             deleted => Ok(deleted),
         }
@@ -188,12 +189,36 @@ impl<E: Env> Lock for Redlock<E> {
 
     /// Whether a majority still knows the grant.
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
-        let ask = async |node: &Client<E>| node.call(&[b"GET", KEY.as_bytes()]).await;
-        let values = self.ask_each(ask).await;
-        let holds =
-            |value: &Reply| matches!(value, Reply::Bulk(value) if value == grant.token.as_bytes());
-        let holding = values.iter().flatten().filter(|value| holds(value)).count();
-        Ok(holding >= self.quorum())
+        let get = [b"GET", KEY.as_bytes()];
+        let ask = async |node: &Client<E>| node.ask(&get, Reply::value).await;
+        let values = answered(self.ask_each(ask).await)?;
+        let holding = values
+            .iter()
+            .filter(|value| value.as_deref() == Some(&*grant.token));
+        Ok(holding.count() >= self.quorum())
+    }
+}
+
+/// How many nodes said yes.
+fn count(answers: &[Result<bool, Error>]) -> usize {
+    answers.iter().filter(|a| matches!(a, Ok(true))).count()
+}
+
+/// The answers of those nodes that gave one.
+///
+/// # Errors
+/// That of the first, if none did: then nothing is known.
+fn answered<T>(answers: Vec<Result<T, Error>>) -> Result<Vec<T>, LockError> {
+    let (mut given, mut failed) = (Vec::new(), None);
+    for answer in answers {
+        match answer {
+            Ok(answer) => given.push(answer),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    match failed {
+        Some(error) if given.is_empty() => Err(error.into()),
+        _ => Ok(given),
     }
 }
 

@@ -66,34 +66,34 @@ impl<E: Env> RedlockFenced<E> {
 
     /// Increments the counters of the nodes: the highest, if a majority answered.
     async fn highest_of_majority(&self) -> Result<u64, LockError> {
-        let increment = async |node: &Client<E>| node.call(&[b"INCR", COUNTER.as_bytes()]).await;
-        let counts = self.majority(increment).await?;
-        let highest = counts.iter().filter_map(Reply::integer).max();
-        Ok(highest.unwrap_or(0) as u64)
+        let command = [b"INCR", COUNTER.as_bytes()];
+        let increment = async |node: &Client<E>| node.ask(&command, Reply::number).await;
+        self.majority(increment).await
     }
 
     /// Raises the counters that are lower to this one, on a majority.
     async fn write_back(&self, token: u64) -> Result<(), LockError> {
         let (keys, token) = ([COUNTER.as_bytes()], token.to_string());
         let arguments = [token.as_bytes()];
+        let script = &scripts::RAISE_COUNTER;
         let raise =
-            async |node: &Client<E>| scripts::RAISE_COUNTER.call(node, &keys, &arguments).await;
+            async |node: &Client<E>| script.ask(node, &keys, &arguments, Reply::number).await;
         self.majority(raise).await.map(drop)
     }
 
-    /// The replies to a question to every node, if they are a majority's.
+    /// The highest number with which nodes answer a question, if they are a majority.
     async fn majority(
         &self,
-        ask: impl AsyncFn(&Client<E>) -> Result<Reply, Error>,
-    ) -> Result<Vec<Reply>, LockError> {
-        let replies = self.redlock.ask_each(ask).await;
-        let asked = replies.len();
-        let replies: Vec<Reply> = replies.into_iter().flatten().collect();
-        match replies.len() >= self.redlock.quorum() {
-            true => Ok(replies),
-            false => Err(LockError::taken(format!(
+        ask: impl AsyncFn(&Client<E>) -> Result<u64, Error>,
+    ) -> Result<u64, LockError> {
+        let counts = self.redlock.ask_each(ask).await;
+        let asked = counts.len();
+        let counts: Vec<u64> = counts.into_iter().flatten().collect();
+        match counts.iter().max() {
+            Some(highest) if counts.len() >= self.redlock.quorum() => Ok(*highest),
+            _ => Err(LockError::taken(format!(
                 "{} of {asked} nodes counted",
-                replies.len()
+                counts.len()
             ))),
         }
     }

@@ -61,19 +61,19 @@ impl<E: Env> SetNxPx<E> {
         let ttl_ms = self.params.ttl_ms.to_string();
         let (key, value, ttl) = (KEY.as_bytes(), token.as_bytes(), ttl_ms.as_bytes());
         let started_ns = self.env.now_ns(self.params.clock);
-        let reply = if self.params.fencing_token {
+        let fencing_token = if self.params.fencing_token {
             let keys = [key, COUNTER.as_bytes()];
             self.node
-                .run(&scripts::SET_WITH_TOKEN, &keys, &[value, ttl])
+                .run(&scripts::SET_WITH_TOKEN, &keys, &[value, ttl], drawn)
                 .await?
+                .map(Some)
         } else {
-            self.node
-                .call(&[b"SET", key, value, b"NX", b"PX", ttl])
-                .await?
+            let command = [b"SET", key, value, b"NX", b"PX", ttl];
+            let is_set = self.node.ask(&command, Reply::set).await?;
+            is_set.then_some(None)
         };
-        let fencing_token = match reply {
-            Reply::Nil => return Err(LockError::taken("somebody holds it")),
-            reply => reply.integer().map(|number| number as u64),
+        let Some(fencing_token) = fencing_token else {
+            return Err(LockError::taken("somebody holds it"));
         };
         let grant = Grant {
             owner: request.owner,
@@ -135,6 +135,14 @@ impl<E: Env> Lock for SetNxPx<E> {
 
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         self.node.holds(&grant.token).await
+    }
+}
+
+/// The fencing token that a script has drawn, or that it has drawn none.
+fn drawn(reply: &Reply) -> Option<Option<u64>> {
+    match reply {
+        Reply::Nil => Some(None),
+        reply => reply.number().map(Some),
     }
 }
 

@@ -15,6 +15,7 @@ use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token, scripts};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
+use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// `setnx-expire-lua` as one client uses it.
@@ -39,11 +40,10 @@ impl<E: Env> SetnxExpireLua<E> {
         let (token, ttl_ms) = (random_token(&self.env), self.params.ttl_ms.to_string());
         let (keys, arguments) = ([KEY.as_bytes()], [token.as_bytes(), ttl_ms.as_bytes()]);
         let started_ns = self.env.now_ns(self.params.clock);
-        let reply = self
+        let setting = self
             .node
-            .run(&scripts::SETNX_EXPIRE, &keys, &arguments)
-            .await?;
-        if reply.integer() != Some(1) {
+            .run(&scripts::SETNX_EXPIRE, &keys, &arguments, Reply::flag);
+        if !setting.await? {
             return Err(LockError::taken("somebody holds it"));
         }
         Ok(Grant {

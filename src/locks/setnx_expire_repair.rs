@@ -24,6 +24,7 @@ use super::setnx_expire::expire;
 use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
+use crate::redis::Reply;
 use crate::scenario::Topology;
 
 /// What `PTTL` answers of a key without expiry.
@@ -48,8 +49,8 @@ impl<E: Env> SetnxExpireRepair<E> {
 
     /// Gives a lease to a lock that has none.
     async fn repair(&self) -> Result<(), LockError> {
-        let ttl = self.node.call(&[b"PTTL", KEY.as_bytes()]).await?;
-        if ttl.integer() == Some(NO_EXPIRY) {
+        let command = [b"PTTL", KEY.as_bytes()];
+        if self.node.ask(&command, Reply::integer).await? == NO_EXPIRY {
             expire(&self.node, self.params.ttl_ms).await?;
         }
         Ok(())

@@ -39,12 +39,26 @@ pub enum Error {
         /// What waiting failed with.
         why: String,
     },
+    /// It answered with something that is no answer to the command.
+    #[error("{node} answered {command} with {came}")]
+    Unexpected {
+        /// The node.
+        node: Name,
+        /// The command's name.
+        command: String,
+        /// What came.
+        came: String,
+    },
 }
 
 impl Error {
-    /// Whether the command may have been executed all the same.
+    /// Whether the command may have been executed all the same. An answer that nobody
+    /// understands says neither that it was nor that it was not.
     pub fn may_have_happened(&self) -> bool {
-        matches!(self, Error::Unanswered { .. })
+        match self {
+            Error::Unanswered { .. } | Error::Unexpected { .. } => true,
+            Error::Refused { .. } | Error::NotSent { .. } => false,
+        }
     }
 
     /// What a history says of a call that ended with this.
@@ -134,6 +148,33 @@ impl<E: Env> Client<E> {
         exclusive.call(arguments).await
     }
 
+    /// Sends a command and takes its reply for what `read` makes of it.
+    ///
+    /// # Errors
+    /// Those of [`enum@Error`]; [`Error::Unexpected`] if `read` makes nothing of it.
+    pub async fn ask<T>(
+        &self,
+        arguments: &[&[u8]],
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        let reply = self.call(arguments).await?;
+        self.understand(arguments[0], &reply, read)
+    }
+
+    /// What a reply to the command of this name stands for.
+    pub(super) fn understand<T>(
+        &self,
+        command: &[u8],
+        reply: &Reply,
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        read(reply).ok_or_else(|| Error::Unexpected {
+            node: self.node.clone(),
+            command: String::from_utf8_lossy(command).into_owned(),
+            came: format!("{reply:?}"),
+        })
+    }
+
     /// Waits for the connection and keeps it, for commands that belong together: those of
     /// a transaction.
     pub async fn exclusively(&self) -> Exclusive<'_, E> {
@@ -194,6 +235,19 @@ impl<E: Env> Exclusive<'_, E> {
         } else {
             Error::NotSent { node, why }
         })
+    }
+
+    /// See [`Client::ask`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn ask<T>(
+        &mut self,
+        arguments: &[&[u8]],
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        let reply = self.call(arguments).await?;
+        self.client.understand(arguments[0], &reply, read)
     }
 }
 

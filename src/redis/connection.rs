@@ -8,7 +8,8 @@ use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::BytesFrame;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// What a server answers.
+/// What a server answers. What a reply to some command stands for, the conversions say: they
+/// are `None` where it is no answer to such a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// `+OK`, `+PONG`.
@@ -28,13 +29,59 @@ pub enum Reply {
 impl Reply {
     /// Whether this is `+OK`.
     pub fn is_ok(&self) -> bool {
-        matches!(self, Reply::Status(status) if status.as_ref() == b"OK")
+        self.is_status("OK")
+    }
+
+    /// Whether this is that status.
+    pub fn is_status(&self, word: &str) -> bool {
+        matches!(self, Reply::Status(status) if status.as_ref() == word.as_bytes())
+    }
+
+    /// Whether this is that string.
+    pub(super) fn is(&self, word: &str) -> bool {
+        matches!(self, Reply::Bulk(bytes) if bytes.as_ref() == word.as_bytes())
     }
 
     /// The number, if it is one.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Reply::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one and not negative.
+    pub fn number(&self) -> Option<u64> {
+        u64::try_from(self.integer()?).ok()
+    }
+
+    /// How many keys or replicas, if it can be that.
+    pub fn count(&self) -> Option<u32> {
+        u32::try_from(self.integer()?).ok()
+    }
+
+    /// Whether it was done: 1 or 0.
+    pub fn flag(&self) -> Option<bool> {
+        match self.integer()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether a `SET` under a condition was done: `+OK` or no value.
+    pub fn set(&self) -> Option<bool> {
+        match self {
+            Reply::Nil => Some(false),
+            _ => self.is_ok().then_some(true),
+        }
+    }
+
+    /// What a key holds, or that it holds nothing. What is no UTF-8, nobody here has written.
+    pub fn value(&self) -> Option<Option<String>> {
+        match self {
+            Reply::Nil => Some(None),
+            Reply::Bulk(value) => Some(Some(String::from_utf8_lossy(value).into_owned())),
             _ => None,
         }
     }
@@ -61,6 +108,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub async fn call(&mut self, arguments: &[&[u8]]) -> io::Result<Reply> {
         self.send(arguments).await?;
         self.receive().await
+    }
+
+    /// Subscribes to a channel and waits for the confirmation.
+    pub async fn subscribe(&mut self, channel: &str) -> io::Result<()> {
+        match self.call(&[b"SUBSCRIBE", channel.as_bytes()]).await? {
+            Reply::Array(items) if items.first().is_some_and(|kind| kind.is("subscribe")) => Ok(()),
+            reply => Err(io::Error::other(format!(
+                "SUBSCRIBE answered with {reply:?}"
+            ))),
+        }
     }
 
     /// Sends one command.
@@ -108,5 +165,40 @@ impl From<BytesFrame> for Reply {
             }
             BytesFrame::Null => Reply::Nil,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reply stands for, as a number, a count and a flag.
+    #[track_caller]
+    fn check(number: i64, expected: (Option<u64>, Option<u32>, Option<bool>)) {
+        let reply = Reply::Integer(number);
+        assert_eq!((reply.number(), reply.count(), reply.flag()), expected);
+    }
+
+    #[test]
+    fn what_a_number_cannot_stand_for_is_nothing() {
+        check(0, (Some(0), Some(0), Some(false)));
+        check(1, (Some(1), Some(1), Some(true)));
+        check(2, (Some(2), Some(2), None));
+        check(1 << 32, (Some(1 << 32), None, None));
+        check(-1, (None, None, None));
+    }
+
+    #[test]
+    fn no_value_is_an_answer_and_another_kind_is_none() {
+        let held = Reply::Bulk(Bytes::from_static(b"v"));
+        assert_eq!(held.value(), Some(Some("v".into())));
+        assert_eq!((held.number(), held.flag(), held.set()), (None, None, None));
+        assert_eq!(
+            (Reply::Nil.value(), Reply::Nil.set()),
+            (Some(None), Some(false))
+        );
+        assert_eq!((Reply::Nil.count(), Reply::Nil.flag()), (None, None));
+        let ok = Reply::Status(Bytes::from_static(b"OK"));
+        assert_eq!((ok.set(), ok.value()), (Some(true), None));
     }
 }

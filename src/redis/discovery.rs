@@ -82,7 +82,7 @@ impl<E: Env> Discovery<E> {
         let master = self.find().await?;
         let mut connection = Connection::new(self.env.connect(&master).await?);
         match connection.call(&[b"ROLE"]).await? {
-            Reply::Array(items) if items.first().is_some_and(|role| is(role, "master")) => {
+            Reply::Array(items) if items.first().is_some_and(|role| role.is("master")) => {
                 Ok(connection)
             }
             _ => Err(io::Error::other(format!("{master} is not the master yet"))),
@@ -107,14 +107,16 @@ impl<E: Env> Discovery<E> {
 async fn ask<E: Env>(env: &E, sentinel: &Name) -> io::Result<Option<Name>> {
     let mut connection = Connection::new(env.connect(sentinel).await?);
     let question: [&[u8]; 3] = [b"SENTINEL", b"get-master-addr-by-name", MASTER.as_bytes()];
-    let answer = connection.call(&question).await?;
-    let Reply::Array(address) = answer else {
-        return Ok(None);
-    };
-    Ok(match address.first() {
-        Some(Reply::Bulk(host)) => Some(String::from_utf8_lossy(host).into()),
-        _ => None,
-    })
+    match connection.call(&question).await? {
+        Reply::Nil => Ok(None),
+        Reply::Array(address) if matches!(address[..], [Reply::Bulk(_), _]) => {
+            let host = address[0].value().flatten();
+            Ok(host.map(Name::from))
+        }
+        reply => Err(io::Error::other(format!(
+            "{sentinel} answered with {reply:?}"
+        ))),
+    }
 }
 
 /// Counts the switches that the sentinels tell of, for as long as the process lives.
@@ -129,7 +131,7 @@ async fn listen<E: Env>(env: E, sentinels: Rc<[Name]>, switches: Rc<Cell<u64>>) 
 async fn follow<E: Env>(env: &E, sentinel: &Name, switches: &Cell<u64>) -> io::Result<()> {
     let subscribing = async {
         let mut connection = Connection::new(env.connect(sentinel).await?);
-        connection.call(&[b"SUBSCRIBE", b"+switch-master"]).await?;
+        connection.subscribe("+switch-master").await?;
         io::Result::Ok(connection)
     };
     // Else a sentinel that is cut off would keep it from all the others.
@@ -139,8 +141,4 @@ async fn follow<E: Env>(env: &E, sentinel: &Name, switches: &Cell<u64>) -> io::R
         connection.receive().await?;
         switches.set(switches.get() + 1);
     }
-}
-
-fn is(reply: &Reply, word: &str) -> bool {
-    matches!(reply, Reply::Bulk(bytes) if bytes.as_ref() == word.as_bytes())
 }

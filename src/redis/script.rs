@@ -47,4 +47,19 @@ impl Script {
             other => other,
         }
     }
+
+    /// Runs it and takes its reply for what `read` makes of it.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub async fn ask<T, E: Env>(
+        &self,
+        client: &Client<E>,
+        keys: &[&[u8]],
+        arguments: &[&[u8]],
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        let reply = self.call(client, keys, arguments).await?;
+        client.understand(b"EVALSHA", &reply, read)
+    }
 }

@@ -105,11 +105,8 @@ impl<E: Env> Source<E> {
     /// Connects and subscribes.
     async fn subscribe(&mut self) -> io::Result<Connection<E::Stream>> {
         let mut connection = self.line.open(&self.env, &self.node).await?;
-        let command: [&[u8]; 2] = [b"SUBSCRIBE", self.channel.as_bytes()];
-        match connection.call(&command).await? {
-            Reply::Error(text) => Err(io::Error::other(text)),
-            _ => Ok(connection),
-        }
+        connection.subscribe(&self.channel).await?;
+        Ok(connection)
     }
 
     /// Takes in messages until nobody wants them.

@@ -68,8 +68,8 @@ impl<E: Env, O: Observer> Adder<E, O> {
     async fn add(&self, master: &mut Client<E>) {
         let call = Call::begin(&self.observer, Op::Add);
         let element = format!("{}:{}", self.name, call.number());
-        let added = master.call(&[b"SADD", SET, element.as_bytes()]).await;
-        match added {
+        let command = [b"SADD", SET, element.as_bytes()];
+        match master.ask(&command, Reply::flag).await {
             Ok(_) => call.complete(Outcome::Ok, String::new()),
             Err(error) => call.complete(error.outcome(), error.to_string()),
         }
@@ -84,11 +84,10 @@ impl<E: Env, O: Observer> Adder<E, O> {
         loop {
             let call = Call::begin(&self.observer, Op::Members);
             // Whoever was the master for the last add may not be it any more.
-            let read = self.client().call(&[b"SMEMBERS", SET]).await;
+            let read = self.client().ask(&[b"SMEMBERS", SET], members).await;
             match read {
-                Ok(reply) => {
+                Ok(members) => {
                     call.complete(Outcome::Ok, String::new());
-                    let members = members(&reply);
                     self.observer.record(Event::Members { members });
                     return;
                 }
@@ -110,21 +109,18 @@ impl<E: Env, O: Observer> Adder<E, O> {
     }
 }
 
-/// Whose calls the elements of the set are; what is none of ours is left out.
-fn members(reply: &Reply) -> BTreeMap<Name, Vec<u32>> {
+/// Whose calls the elements of the set are.
+fn members(reply: &Reply) -> Option<BTreeMap<Name, Vec<u32>>> {
+    let Reply::Array(elements) = reply else {
+        return None;
+    };
     let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
-    if let Reply::Array(elements) = reply {
-        for element in elements {
-            if let Reply::Bulk(bytes) = element
-                && let Some((client, call)) = std::str::from_utf8(bytes)
-                    .ok()
-                    .and_then(|text| text.split_once(':'))
-                && let Ok(call) = call.parse()
-            {
-                members.entry(client.into()).or_default().push(call);
-            }
-        }
+    for element in elements {
+        let element = element.value()??;
+        let (client, call) = element.split_once(':')?;
+        let calls = members.entry(client.into()).or_default();
+        calls.push(call.parse().ok()?);
     }
     members.values_mut().for_each(|calls| calls.sort_unstable());
-    members
+    Some(members)
 }

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::env::Env;
 use crate::history::{Access, Event, Name};
 use crate::observe::Observer;
-use crate::redis::{Client, Error};
+use crate::redis::{Client, Error, Reply};
 use crate::scenario::Fencing;
 
 /// The name of the host that the resource is on.
@@ -128,14 +128,7 @@ where
 /// # Errors
 /// Those of the client; also when the resource answers with no number.
 pub async fn token<E: Env>(resource: &Client<E>) -> Result<u64, Error> {
-    let reply = resource.call(&[b"TOKEN"]).await?;
-    let token = reply
-        .integer()
-        .and_then(|number| u64::try_from(number).ok());
-    token.ok_or_else(|| Error::Refused {
-        node: resource.node().clone(),
-        text: format!("{reply:?} is no token"),
-    })
+    resource.ask(&[b"TOKEN"], Reply::number).await
 }
 
 /// Reads the resource: its version.
@@ -168,8 +161,8 @@ async fn ask<E: Env>(
         token.as_bytes(),
     ];
     command.extend(based_on.as_ref().map(|version| version.as_bytes()));
-    match resource.call(&command).await {
-        Ok(reply) => Ok(reply.integer().unwrap_or(0) as u64),
+    match resource.ask(&command, Reply::number).await {
+        Ok(version) => Ok(version),
         Err(Error::Refused { text, .. }) if text.starts_with("FENCED") => Err(Refusal::Fenced),
         Err(error) => Err(Refusal::Failed(error)),
     }

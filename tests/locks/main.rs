@@ -5,6 +5,7 @@ mod baselines;
 mod client;
 mod getset;
 mod locker;
+mod nonsense;
 mod redisson;
 mod redisson_fair;
 mod redisson_many;

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use locklab::env::Env;
 use locklab::env::machine::Machine;
 use locklab::env::world::{Directory, PORT, Simulated};
@@ -22,6 +23,9 @@ use locklab_sim::consensus::Timing;
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
 use locklab_sim::world::{Config, HostConfig, HostId, World};
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Runs `test` as a client of simulated nodes `n1`, `n2`, …, the last `down` of which do
 /// not run.
@@ -78,6 +82,45 @@ where
         }
     };
     in_the_world(count, start, test);
+}
+
+/// Runs `test` as a client of one server that answers the commands named here as they say, in
+/// RESP, and every other with `else_answer`.
+#[track_caller]
+pub fn on_answers<F, Fut>(
+    answers: &'static [(&'static str, &'static str)],
+    else_answer: &'static str,
+    test: F,
+) where
+    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
+        world.start(hosts[0], move |host| async move {
+            let listener = host.listen(PORT).await.expect("its port is free");
+            while let Ok((stream, _)) = listener.accept().await {
+                host.spawn(answer(stream, answers, else_answer));
+            }
+        });
+    };
+    in_the_world(1, start, test);
+}
+
+async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    answers: &[(&str, &str)],
+    else_answer: &str,
+) {
+    let mut inbound = BytesMut::new();
+    while let Ok(1..) = stream.read_buf(&mut inbound).await {
+        while let Ok(Some((BytesFrame::Array(words), _, _))) = decode_bytes_mut(&mut inbound) {
+            let name = words[0].as_str().expect("a command's name");
+            let known = answers.iter().find(|(command, _)| *command == name);
+            let reply = known.map_or(else_answer, |(_, reply)| reply);
+            let written = stream.write_all(reply.as_bytes()).await;
+            written.expect("the client is there");
+        }
+    }
 }
 
 /// Runs `test` on a host beside so many servers, which `start` starts.

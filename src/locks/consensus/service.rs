@@ -36,20 +36,28 @@ impl<E: Env> Service<E> {
     /// Asks whoever leads until there is an answer, for `patience` at most.
     ///
     /// # Errors
-    /// The last member's, when patience is over; what the service refuses.
-    pub(super) async fn ask(&self, request: &[&[u8]], patience: Duration) -> Result<Reply, Error> {
+    /// The last member's, when patience is over; what the service refuses, and what is no
+    /// answer.
+    pub(super) async fn ask<T>(
+        &self,
+        request: &[&[u8]],
+        patience: Duration,
+        read: fn(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
         let mut leader = self.leader.lock().await;
         let mut last = None;
         let asking = async {
             loop {
-                match self.members[*leader].call(request).await {
+                match self.members[*leader].ask(request, read).await {
                     Ok(reply) => return Ok(reply),
                     Err(Error::Refused { text, .. }) if text.starts_with("NOTLEADER") => {
                         let named = text.strip_prefix("NOTLEADER ");
                         let place = named.and_then(|name| self.place_of(name.trim()));
                         *leader = place.unwrap_or((*leader + 1) % self.members.len());
                     }
-                    Err(error @ Error::Refused { .. }) => return Err(error),
+                    Err(error @ (Error::Refused { .. } | Error::Unexpected { .. })) => {
+                        return Err(error);
+                    }
                     Err(error) => {
                         last = Some(error);
                         *leader = (*leader + 1) % self.members.len();

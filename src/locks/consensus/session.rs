@@ -37,10 +37,9 @@ impl<E: Env> Session<E> {
         let limit = Some(Duration::from_millis(MEMBER_LIMIT_MS));
         let service = Service::new(env.clone(), members, limit);
         let timeout_ms = timeout.as_millis().to_string();
-        let reply = service
-            .ask(&[b"SESSION", timeout_ms.as_bytes()], timeout)
-            .await?;
-        let id = reply.integer().unwrap_or(0).to_string();
+        let request = [b"SESSION", timeout_ms.as_bytes()];
+        let id = service.ask(&request, timeout, Reply::number).await?;
+        let id = id.to_string();
         let is_open = Rc::new(Cell::new(true));
         let pings = Service::new(env.clone(), members, limit);
         env.spawn(keep_alive(
@@ -68,32 +67,27 @@ impl<E: Env> Session<E> {
 
     /// Creates an ephemeral sequential node: its path and its number.
     pub(super) async fn create(&self, prefix: &str) -> Result<(String, u64), Failure> {
-        let reply = self
-            .change("CREATE", &[prefix, "EPHEMERAL", "SEQUENTIAL"])
-            .await?;
-        let node = match reply {
-            Reply::Array(mut words) if words.len() == 2 => words.pop().zip(words.pop()),
+        let how = [prefix, "EPHEMERAL", "SEQUENTIAL"];
+        self.change("CREATE", &how, |reply| match reply {
+            Reply::Array(words) => node_of(words),
             _ => None,
-        };
-        node.and_then(|(number, path)| node_of(&path, &number))
-            .ok_or(Failure::Ended)
+        })
+        .await
     }
 
     /// Deletes a node; whether it was there.
     pub(super) async fn delete(&self, path: &str) -> Result<bool, Failure> {
-        Ok(self.change("DELETE", &[path]).await?.integer() == Some(1))
+        self.change("DELETE", &[path], Reply::flag).await
     }
 
     /// Paths and numbers of the nodes below `path`.
     pub(super) async fn children(&self, path: &str) -> Result<Vec<(String, u64)>, Failure> {
-        let reply = self.ask(&[b"CHILDREN", path.as_bytes()]).await?;
-        let Reply::Array(words) = reply else {
-            return Ok(Vec::new());
-        };
-        let pairs = words.chunks_exact(2);
-        Ok(pairs
-            .filter_map(|pair| node_of(&pair[0], &pair[1]))
-            .collect())
+        let request = [b"CHILDREN", path.as_bytes()];
+        self.ask(&request, |reply| match reply {
+            Reply::Array(words) => words.chunks(2).map(node_of).collect(),
+            _ => None,
+        })
+        .await
     }
 
     /// Waits until a node is gone, or the session with it; no longer than `limit`, nor
@@ -101,23 +95,28 @@ impl<E: Env> Session<E> {
     pub(super) async fn watch(&self, path: &str, limit: Option<Duration>) {
         let request: [&[u8]; 3] = [b"WATCH", self.id.as_bytes(), path.as_bytes()];
         let limit = limit.map_or(self.timeout, |limit| limit.min(self.timeout));
-        let watching = self.watches.ask(&request, limit);
+        let watching = self.watches.ask(&request, limit, |_| Some(()));
         // However it ended: the nodes are listed anew.
         let _ = timeout(&self.env, Some(limit), watching).await;
     }
 
     /// Asks for a change. Sent again it has the same number, so it is done once.
-    async fn change(&self, verb: &str, arguments: &[&str]) -> Result<Reply, Failure> {
+    async fn change<T>(
+        &self,
+        verb: &str,
+        arguments: &[&str],
+        read: fn(&Reply) -> Option<T>,
+    ) -> Result<T, Failure> {
         self.request.set(self.request.get() + 1);
         let number = self.request.get().to_string();
         let mut request: Vec<&[u8]> = vec![verb.as_bytes(), self.id.as_bytes(), number.as_bytes()];
         request.extend(arguments.iter().map(|word| word.as_bytes()));
-        self.ask(&request).await
+        self.ask(&request, read).await
     }
 
     /// Asks for as long as the session can live unheard of.
-    async fn ask(&self, request: &[&[u8]]) -> Result<Reply, Failure> {
-        let answer = self.service.ask(request, self.timeout).await;
+    async fn ask<T>(&self, request: &[&[u8]], read: fn(&Reply) -> Option<T>) -> Result<T, Failure> {
+        let answer = self.service.ask(request, self.timeout, read).await;
         answer.map_err(|error| {
             // Either it has ended, or nobody knows what it still has.
             self.is_open.set(false);
@@ -136,16 +135,20 @@ async fn keep_alive<E: Env>(
 ) {
     while is_open.get() {
         env.sleep(timeout / 3).await;
-        let ping = service.ask(&[b"PING", id.as_bytes()], timeout).await;
+        let request = [b"PING", id.as_bytes()];
+        let ping = service.ask(&request, timeout, pong).await;
         is_open.set(is_open.get() && ping.is_ok());
     }
 }
 
-fn node_of(path: &Reply, number: &Reply) -> Option<(String, u64)> {
-    match (path, number) {
-        (Reply::Bulk(path), Reply::Integer(number)) => {
-            Some((String::from_utf8_lossy(path).into(), *number as u64))
-        }
+fn pong(reply: &Reply) -> Option<()> {
+    reply.is_status("PONG").then_some(())
+}
+
+/// A node's path and number, of these two words.
+fn node_of(words: &[Reply]) -> Option<(String, u64)> {
+    match words {
+        [path @ Reply::Bulk(_), number] => Some((path.value()??, number.number()?)),
         _ => None,
     }
 }

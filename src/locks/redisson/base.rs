@@ -156,9 +156,9 @@ impl<E: Env> Base<E> {
         arguments: &[&str],
     ) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        let reply = self.node.run(script, keys, arguments).await;
+        let reply = self.node.run(script, keys, arguments, freed).await;
         self.end_renewal(grant.owner);
-        freed(&reply?)
+        reply?.ok_or_else(not_the_owner)
     }
 
     /// Runs a script that keeps its answer in a key, which is deleted when the answer has
@@ -200,8 +200,8 @@ impl<E: Env> Base<E> {
     /// If it does not answer.
     pub(in crate::locks) async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let command = [b"HEXISTS", self.key.as_bytes(), grant.token.as_bytes()];
-        let reply = self.node.again(|| self.node.once().call(&command)).await?;
-        Ok(reply.integer() == Some(1))
+        let ask = || self.node.once().ask(&command, Reply::flag);
+        Ok(self.node.again(ask).await?)
     }
 }
 
@@ -233,21 +233,26 @@ impl Renewal {
         let lease_ms = shared.lease.ms().to_string();
         let arguments = [Some(&*lease_ms), Some(holder), self.more.as_deref()];
         let arguments: Vec<&str> = arguments.into_iter().flatten().collect();
-        let reply = node.run(self.script, &[key], &arguments).await?;
-        Ok(reply.integer() == Some(1))
+        node.run(self.script, &[key], &arguments, Reply::flag).await
     }
 }
 
 /// What a script that gives a lock back has said: how many keys it deleted; -1, if nothing
-/// was there to delete any more; or nil.
-///
-/// # Errors
-/// [`LockError::Lost`] if the script says that the lock is not the holder's.
-pub(in crate::locks) fn freed(reply: &Reply) -> Result<u32, LockError> {
-    match reply.integer() {
-        Some(-1) => Ok(0),
-        Some(keys) => Ok(keys as u32),
-        None => Err(not_the_owner()),
+/// was there to delete any more; or nil, `None` here: the lock is not the holder's.
+pub(in crate::locks) fn freed(reply: &Reply) -> Option<Option<u32>> {
+    match reply {
+        Reply::Nil => Some(None),
+        Reply::Integer(-1) => Some(Some(0)),
+        reply => reply.count().map(Some),
+    }
+}
+
+/// What a script that takes a lock has said: what is left of somebody's lease, as PTTL says
+/// it; or nil, `None` here: it was taken.
+pub(in crate::locks) fn left(reply: &Reply) -> Option<Option<i64>> {
+    match reply {
+        Reply::Nil => Some(None),
+        reply => reply.integer().map(Some),
     }
 }
 
@@ -262,12 +267,4 @@ pub(in crate::locks) fn taken(pttl_ms: i64) -> LockError {
         why: "somebody holds it".into(),
         free_in: u64::try_from(pttl_ms).ok().map(Duration::from_millis),
     }
-}
-
-/// A reply that no script of ours gives.
-pub(in crate::locks) fn unexpected<E: Env>(node: &Resending<E>, reply: &Reply) -> LockError {
-    LockError::Node(Error::Refused {
-        node: node.once().node().clone(),
-        text: format!("an answer that is none: {reply:?}"),
-    })
 }

@@ -1,7 +1,7 @@
 //! The lock that is a hash with one field: `RLock`, and its relatives that differ in how
 //! they wait, whom they tell, or whether they number their grants.
 
-use super::base::{Base, Renewal, taken, unexpected};
+use super::base::{Base, Renewal, taken};
 use super::listening::UNLOCKED;
 use super::names;
 use super::params::{self, Shared};
@@ -83,14 +83,14 @@ impl<E: Env> HashLock<E> {
 
     /// Runs the script, and asks for replicas if it is to; its answer, and whether a
     /// replica has the lock. Redisson sends all of this at once, and all of it again.
-    async fn ask(&self, owner: Owner) -> Result<(Reply, bool), Error> {
+    async fn ask(&self, owner: Owner) -> Result<(Answer, bool), Error> {
         let (base, node) = (&self.base, &*self.base.node);
         let (lease_ms, holder) = (base.lease_ms(), base.holder(owner));
         let (script, keys) = &self.acquire;
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let arguments = [lease_ms.as_bytes(), holder.as_bytes()];
         node.again(async || {
-            let ask = async || script.call(node.once(), &keys, &arguments).await;
+            let ask = async || script.ask(node.once(), &keys, &arguments, answer).await;
             if !base.shared.check_replicas {
                 return Ok((ask().await?, true));
             }
@@ -124,8 +124,8 @@ impl<E: Env> Lock for HashLock<E> {
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
         let base = &self.base;
         let started_ns = params::now_ns(&base.env);
-        let (reply, has_replica) = self.ask(request.owner).await?;
-        let token = match answer(&reply).ok_or_else(|| unexpected(&base.node, &reply))? {
+        let (answer, has_replica) = self.ask(request.owner).await?;
+        let token = match answer {
             Answer::Granted { token } => token,
             Answer::Taken { pttl_ms } => return Err(taken(pttl_ms)),
         };
@@ -177,8 +177,8 @@ fn answer(reply: &Reply) -> Option<Answer> {
         Reply::Integer(pttl_ms) => Some(Answer::Taken { pttl_ms: *pttl_ms }),
         Reply::Array(both) => match both[..] {
             [Reply::Integer(pttl_ms), Reply::Integer(-1)] => Some(Answer::Taken { pttl_ms }),
-            [_, Reply::Integer(token)] => Some(Answer::Granted {
-                token: Some(token as u64),
+            [Reply::Integer(-1), Reply::Integer(token)] => Some(Answer::Granted {
+                token: Some(u64::try_from(token).ok()?),
             }),
             _ => None,
         },

@@ -1,14 +1,13 @@
 //! One of the locks that a `RedissonMultiLock` is made of: an `RLock` on a node of its own,
 //! as `redisson` is one, but taken for a lease that is another each time.
 
-use super::base::{Base, Renewal, freed, unexpected};
+use super::base::{Base, Renewal, freed, left, not_the_owner};
 use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params::{Lease, Shared, now_ns};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Name};
 use crate::locks::{Grant, LockError, Mode, Owner, Request, scripts};
-use crate::redis::Reply;
 
 /// One lock of several, as one process uses it.
 pub(in crate::locks) struct Member<E: Env> {
@@ -72,20 +71,12 @@ impl<E: Env> Member<E> {
         let base = &self.base;
         let arguments = [&*lease_ms.to_string(), &base.holder(owner)];
         let keys = [&*base.key];
-        match base
-            .node
-            .run(&scripts::REDISSON_ACQUIRE, &keys, &arguments)
-            .await?
-        {
-            Reply::Nil => {
-                if let Lease::Renewed { .. } = base.shared.lease {
-                    base.granted(owner, now_ns(&base.env), None);
-                }
-                Ok(None)
-            }
-            Reply::Integer(pttl_ms) => Ok(Some(pttl_ms)),
-            reply => Err(unexpected(&base.node, &reply)),
+        let script = &scripts::REDISSON_ACQUIRE;
+        let left = base.node.run(script, &keys, &arguments, left).await?;
+        if let (None, Lease::Renewed { .. }) = (left, base.shared.lease) {
+            base.granted(owner, now_ns(&base.env), None);
         }
+        Ok(left)
     }
 
     /// `RLock.expire(lease)`, which is a plain `PEXPIRE`: it sets the lease of whoever has
@@ -105,12 +96,10 @@ impl<E: Env> Member<E> {
         let base = &self.base;
         let keys = [&*base.key, &names::channel(&base.key)];
         let arguments = [UNLOCKED, &*base.lease_ms(), &base.holder(owner)];
-        let reply = base
-            .node
-            .run(&scripts::REDISSON_RELEASE, &keys, &arguments)
-            .await;
+        let script = &scripts::REDISSON_RELEASE;
+        let reply = base.node.run(script, &keys, &arguments, freed).await;
         base.end_renewal(owner);
-        freed(&reply?)
+        reply?.ok_or_else(not_the_owner)
     }
 
     /// See [`Base::extend`].

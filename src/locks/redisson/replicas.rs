@@ -15,17 +15,15 @@ pub(in crate::locks) const SYNC_TIMEOUT_MS: u64 = 1_000;
 ///
 /// # Errors
 /// If it does not answer.
-pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<i64, Error> {
-    let reply = node.once().call(&[b"INFO", b"replication"]).await?;
-    let text = match &reply {
-        Reply::Bulk(text) => String::from_utf8_lossy(text),
-        _ => return Ok(0),
+pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<u32, Error> {
+    let read = |reply: &Reply| {
+        let text = reply.value()??;
+        text.lines().find_map(|line| {
+            let count = line.strip_prefix("connected_slaves:")?;
+            count.trim().parse().ok()
+        })
     };
-    let count = text.lines().find_map(|line| {
-        let count = line.strip_prefix("connected_slaves:")?;
-        count.trim().parse().ok()
-    });
-    Ok(count.unwrap_or(0))
+    node.once().ask(&[b"INFO", b"replication"], read).await
 }
 
 /// Waits until so many have confirmed what this client wrote last; whether one has, if
@@ -35,10 +33,10 @@ pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<i
 /// If the master does not answer.
 pub(in crate::locks) async fn confirm<E: Env>(
     node: &Resending<E>,
-    connected: i64,
+    connected: u32,
 ) -> Result<bool, Error> {
     let (wanted, timeout_ms) = (connected.to_string(), SYNC_TIMEOUT_MS.to_string());
     let command = [b"WAIT", wanted.as_bytes(), timeout_ms.as_bytes()];
-    let confirmed = node.once().call(&command).await?.integer().unwrap_or(0);
+    let confirmed = node.once().ask(&command, Reply::count).await?;
     Ok(confirmed > 0 || connected == 0)
 }

@@ -50,19 +50,21 @@ impl<E: Env> Resending<E> {
         &self.client
     }
 
-    /// Runs a script, sending it again where no reply comes.
+    /// Runs a script, sending it again where no reply comes, and takes its reply for what
+    /// `read` makes of it.
     ///
     /// # Errors
     /// The last; or [`Error::Unanswered`] if any sending was not answered, since what is
     /// not known of one is not known of all.
-    pub(in crate::locks) async fn run(
+    pub(in crate::locks) async fn run<T>(
         &self,
         script: &Script,
         keys: &[&str],
         arguments: &[&str],
-    ) -> Result<Reply, Error> {
+        read: fn(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
         let (keys, arguments) = (bytes(keys), bytes(arguments));
-        self.again(async || script.call(&self.client, &keys, &arguments).await)
+        self.again(async || script.ask(&self.client, &keys, &arguments, read).await)
             .await
     }
 
@@ -82,8 +84,8 @@ impl<E: Env> Resending<E> {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let is_final = left == 0 || matches!(error, Error::Refused { .. });
-            if is_final {
+            let is_answer = matches!(error, Error::Refused { .. } | Error::Unexpected { .. });
+            if left == 0 || is_answer {
                 return Err(in_doubt.unwrap_or(error));
             }
             if error.may_have_happened() {
@@ -174,7 +176,7 @@ mod tests {
             Ok(()) => "done",
             Err(Error::Refused { .. }) => "refused",
             Err(Error::NotSent { .. }) => "not sent",
-            Err(Error::Unanswered { .. }) => "unknown",
+            Err(Error::Unanswered { .. } | Error::Unexpected { .. }) => "unknown",
         };
         assert_eq!(outcome, expected, "{answers:?}");
         assert_eq!(sent.get(), answers.len(), "{answers:?}");
