@@ -135,9 +135,9 @@ impl<E: Env> Lock for Redlock<E> {
         {
             return Ok(Grant {
                 owner: request.owner,
+                fencing_token: self.params.fencing_token.of(&token),
                 token,
                 deadline: Some(deadline),
-                fencing_token: None,
             });
         }
         // A node that cannot be reached now lets the key expire.
@@ -273,6 +273,9 @@ pub struct Params {
     /// What to release after an attempt that failed (step 5).
     #[serde(default)]
     pub release_on_failure: ReleaseOnFailure,
+    /// What a grant carries for a resource to compare.
+    #[serde(default, skip_serializing_if = "FencingToken::is_none")]
+    pub fencing_token: FencingToken,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
@@ -294,6 +297,7 @@ impl Params {
             drift_extra_ms: default_drift_extra_ms(),
             order: Order::default(),
             release_on_failure: ReleaseOnFailure::default(),
+            fencing_token: FencingToken::default(),
             retry_delay_ms: super::default_retry_delay_ms(),
             retry_jitter_ms: super::default_retry_jitter_ms(),
         }
@@ -347,6 +351,10 @@ impl Algorithm for Params {
             ),
         )
     }
+
+    fn gives_tokens(&self) -> bool {
+        !self.fencing_token.is_none()
+    }
 }
 
 /// In which order the nodes are asked.
@@ -371,6 +379,35 @@ pub enum ReleaseOnFailure {
     Acquired,
     /// Nothing.
     None,
+}
+
+/// What a grant carries for a resource to compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FencingToken {
+    /// Nothing: the specification has no fencing token.
+    #[default]
+    None,
+    /// The first 63 bits of the grant's random value, as a number. Claim K6 is about what
+    /// comes of that.
+    RandomValue,
+}
+
+impl FencingToken {
+    fn is_none(&self) -> bool {
+        *self == FencingToken::None
+    }
+
+    /// That of a grant with this random value, in hexadecimal digits.
+    fn of(self, value: &str) -> Option<u64> {
+        match self {
+            FencingToken::None => None,
+            FencingToken::RandomValue => {
+                let first = u64::from_str_radix(value.get(..16)?, 16).ok()?;
+                Some(first >> 1)
+            }
+        }
+    }
 }
 
 pub(super) fn default_node_timeout_ms() -> u64 {
@@ -433,6 +470,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "release_on_failure",
             "all",
             "all | acquired | none: what a failed attempt gives back",
+        ),
+        (
+            "fencing_token",
+            "none",
+            "none | random-value: what a grant carries for a resource to compare",
         ),
         parameter::RETRY_DELAY,
         parameter::RETRY_JITTER,

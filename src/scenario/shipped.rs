@@ -43,6 +43,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k2-uniform",
     "kleppmann/k4",
     "kleppmann/k5",
+    "kleppmann/k6",
     "kleppmann/k7",
     "kleppmann/k7-failover",
     "kleppmann/k8",

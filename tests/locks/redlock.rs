@@ -3,10 +3,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab::check::{Property, Verdict};
 use locklab::env::Env;
 use locklab::env::world::Simulated;
-use locklab::history::{ClockKind, Name};
+use locklab::history::{ClockKind, Event, Name};
 use locklab::locks::DynLock;
+use locklab::runner::judged::{self, JudgedRun};
+use locklab::runner::simulate::Keep;
+use locklab::scenario::load;
 
 use crate::stage::{attempt, call, lock, on_nodes};
 
@@ -114,4 +118,53 @@ fn redlocks_random_values_are_no_order() {
         // sqrt(201 / 12) = 4.1; this allows four.
         assert!((83..=116).contains(&inverted), "{inverted} of 199");
     });
+}
+
+/// Runs `kleppmann/k6`; in how many of them `is_so`, which has this probability.
+#[track_caller]
+fn check_k6(sets: &[&str], probability: f64, is_so: impl Fn(&JudgedRun) -> bool) {
+    const RUNS: u64 = 1000;
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let scenario = load("kleppmann/k6", &sets).expect("a sound scenario");
+    let run = |seed| judged::run(&scenario, seed, Keep::default());
+    let share = (0..RUNS).filter(|seed| is_so(&run(*seed))).count() as f64 / RUNS as f64;
+    // 3.29 standard errors are exceeded by chance once in a thousand; the seeds are fixed.
+    let standard_error = (probability * (1.0 - probability) / RUNS as f64).sqrt();
+    assert!(
+        (share - probability).abs() <= 3.29 * standard_error,
+        "{sets:?}: {share}, and not {probability}"
+    );
+}
+
+fn goes_backwards(run: &JudgedRun) -> bool {
+    matches!(
+        run.verdicts[&Property::TokenRegression],
+        Verdict::Violated(_)
+    )
+}
+
+/// K6: of n grants the tokens go backwards unless they were drawn in ascending order.
+#[test]
+fn random_values_as_tokens_go_backwards_as_often_as_paper_says() {
+    check_k6(&[], 1.0 / 2.0, goes_backwards);
+    check_k6(&["topology.clients=3"], 1.0 - 1.0 / 6.0, goes_backwards);
+}
+
+/// K6: a resource that compares them refuses half of those who come second, though nobody
+/// else holds the lock.
+#[test]
+fn a_resource_that_compares_random_values_refuses_half_of_the_rightful_holders() {
+    let is_refused = |run: &JudgedRun| {
+        let refused = |event: &Event| matches!(event, Event::Access { client, accepted: false, .. } if &**client == "c2");
+        assert!(!goes_backwards(run));
+        run.history
+            .records
+            .iter()
+            .any(|record| refused(&record.event))
+    };
+    check_k6(
+        &["resource.fencing=reads-and-writes"],
+        1.0 / 2.0,
+        is_refused,
+    );
 }
