@@ -46,7 +46,8 @@ fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
     );
     // The world says the same of the same scenario.
     let scenario = parse(K1);
-    let simulated = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let simulated =
+        simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");
     assert_eq!(writes(&simulated.history), writes(&run.history));
     // The pause struck at its place, and nothing of c1 happened while it lasted.
     let [begins_ns, ends_ns] = [Phase::Begins, Phase::Ends].map(|phase| at_ns(&run, "gc", phase));

@@ -104,7 +104,7 @@ fn with_an_expiry_that_those_who_wait_push_on_it_does_too() {
 fn whoever_extends_without_limit_is_never_followed() {
     let granted = |limit: &[String], client: &str| {
         let scenario = load("redis-docs/r14", limit).expect("it ships");
-        let run = judged::run(&scenario, 1, Keep::default());
+        let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
         let begins = |event: &Event| matches!(event, Event::BeliefBegins { .. });
         let records = run.history.records.iter();
         records

@@ -38,7 +38,9 @@ fn history(fault: &str) -> History {
     );
     let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
     let schedule = expand(&scenario.fault, 1);
-    simulate(&scenario, 1, &schedule, Keep::default()).history
+    simulate(&scenario, 1, &schedule, Keep::default())
+        .expect("it ends")
+        .history
 }
 
 /// When these points were reached, in seconds.
@@ -147,7 +149,8 @@ fn a_failover_that_a_sentinel_refuses_is_missed() {
         fault.asked = { kind = "failover", on = "s1", at_ms = 8000 }
     "#;
     let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
-    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let run =
+        simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");
     let asked = run
         .history
         .records
@@ -175,7 +178,8 @@ fn a_failover_survives_the_restart_of_everybody() {
         fault.power = { kind = "crash", on = ["n1r1", "s1", "s2", "s3"], at_ms = 12_000, duration_ms = 500 }
     "#;
     let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
-    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let run =
+        simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");
     let switched = times(&run.history, "+switch-master");
     assert_eq!(switched.len(), 3, "{switched:?}");
     assert!(switched.iter().all(|at_s| *at_s < 12.0), "{switched:?}");
@@ -210,7 +214,8 @@ fn what_an_old_master_acknowledged_alone_is_lost_when_it_comes_back() {
         at_ms = 60_000
     "#;
     let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
-    let run = simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default());
+    let run =
+        simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");
     let history = &run.history;
     let switched = times(history, "+switch-master");
     assert_eq!(switched.len(), 6, "there and back: {switched:?}");

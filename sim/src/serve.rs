@@ -23,8 +23,7 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
-use crate::redis::{Addresses, ConnId, Effect, Node, NodeConfig};
-use crate::world::clock::EPOCH_NS;
+use crate::redis::{Addresses, ConnId, Effect, Node, NodeConfig, Parameters};
 use crate::world::{Host, HostId};
 
 /// A client for which more than this is kept is cut off: the hard limit of
@@ -43,9 +42,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 pub struct Setup {
     /// What distinguishes it.
     pub config: NodeConfig,
-    /// Parameters, as a configuration file has them at first; see [`Node::configure`].
-    /// One that Redis would refuse is left out.
-    pub parameters: Vec<(String, String)>,
+    /// What its configuration file says at first.
+    pub parameters: Parameters,
     /// The hosts that the node may name, to connect to them.
     pub hosts: Rc<BTreeMap<String, HostId>>,
     /// The node's disk, which outlives its process.
@@ -72,7 +70,7 @@ impl Clock {
     fn us(self, host: &Host) -> u64 {
         let ns = match self {
             Clock::Wall => host.wall_ns(),
-            Clock::Monotonic => EPOCH_NS.saturating_add(host.mono_ns()),
+            Clock::Monotonic => host.epoch_ns().saturating_add(host.mono_ns()),
         };
         ns / 1_000
     }
@@ -97,9 +95,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
     let mut node = Node::new(setup.config);
     // A node that has written its configuration file starts with that.
     let written = setup.disk.borrow().files().config.clone();
-    for (name, value) in &written.unwrap_or(setup.parameters) {
-        let _ = node.configure(name, value);
-    }
+    node.configure_all(&written.unwrap_or(setup.parameters));
     node.load(setup.disk.borrow().files(), setup.clock.us(&host));
     let Ok(listener) = host.listen(port).await else {
         return;

@@ -1,14 +1,14 @@
 //! What a node finds on its disk after a restart, a kill, a loss of power.
 
 use locklab_sim::disk::Disk;
-use locklab_sim::redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_sim::redis::{ConnId, Effect, Node, NodeConfig, Parameters};
 
 /// A node with a disk.
 struct Machine {
     node: Node,
     client: ConnId,
     disk: Disk,
-    parameters: Vec<(&'static str, &'static str)>,
+    parameters: Parameters,
 }
 
 impl Machine {
@@ -17,7 +17,7 @@ impl Machine {
             node: Node::new(NodeConfig::default()),
             client: Node::new(NodeConfig::default()).accept(),
             disk: Disk::default(),
-            parameters: parameters.to_vec(),
+            parameters: Parameters::new(parameters.iter().copied()).expect("sound parameters"),
         };
         machine.restart(now_ms);
         machine
@@ -26,13 +26,8 @@ impl Machine {
     /// The process ends, whatever the reason, and another one starts.
     fn restart(&mut self, now_ms: u64) {
         self.node = Node::new(NodeConfig::default());
-        let first = self.parameters.iter();
-        let first = first.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let written = self.disk.files().config.clone();
-        for (parameter, value) in written.unwrap_or_else(|| first.collect()) {
-            let done = self.node.configure(&parameter, &value);
-            done.expect("the parameter exists");
-        }
+        let written = self.disk.files().config.as_ref();
+        self.node.configure_all(written.unwrap_or(&self.parameters));
         self.node.load(self.disk.files(), now_ms * 1000);
         self.client = self.node.accept();
     }

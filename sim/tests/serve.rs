@@ -6,7 +6,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::NodeConfig;
+use locklab_sim::redis::{NodeConfig, Parameters};
 use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::{
     Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World,
@@ -246,9 +246,8 @@ fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
     };
     for (id, parameters) in [(master, None), (replica, Some(("replicaof", "n1 6379")))] {
         let parameters = [Some(("repl-diskless-sync-delay", "0")), parameters];
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let setup = Setup {
-            parameters: parameters.into_iter().flatten().map(owned).collect(),
+            parameters: Parameters::new(parameters.into_iter().flatten()).expect("they are sound"),
             hosts: Rc::new([("n1".to_owned(), master)].into()),
             ..Setup::default()
         };

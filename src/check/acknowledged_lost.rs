@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::Timeline;
 use crate::history::{Event, History, Name, Op, Outcome, Record};
 
 /// How much of a set was lost.

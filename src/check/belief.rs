@@ -4,8 +4,8 @@
 //! client: a process that was killed, or whose machine crashed, believes nothing.
 //! Two grants of one client may overlap; that is no second holder.
 
-use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, overlap};
+use crate::history::timeline::Timeline;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let overlap = overlap::first(timeline, |grant| grant.ends_ns);

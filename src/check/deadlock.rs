@@ -24,8 +24,8 @@
 //! that keep each other from the lock for ever (live-lock) violate this as much as a key
 //! that nobody deletes.
 
-use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::Timeline;
 use crate::history::{Event, Name, Op, Outcome, Phase, Record};
 
 /// Whose faults excuse that a client does not get a free lock.

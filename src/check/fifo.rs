@@ -13,8 +13,8 @@
 //! because no node could be reached counts as a refusal; a history does not tell these
 //! apart. A run in which no client asked while another waited shows nothing.
 
-use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::Timeline;
 use crate::history::{Event, Name, Op, Outcome};
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {

@@ -21,8 +21,8 @@
 //! right; and a history has the number of deleted keys summed over the servers. So
 //! with more than one server the check says nothing.
 
-use crate::history::timeline::{Grant, Timeline};
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::{Grant, Timeline};
 use crate::history::{Event, Op};
 
 pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {

@@ -8,8 +8,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
 use super::story::{MS, Story};
-use crate::history::timeline::{Grant, Timeline};
 use super::{Bounds, Property, Verdict, Violation, judge};
+use crate::history::timeline::{Grant, Timeline};
 use crate::history::{ClockKind, History, Outcome};
 
 pub(crate) const BOUNDS: Bounds = Bounds {

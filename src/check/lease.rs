@@ -5,8 +5,8 @@
 //! clocks run straight; see [`Timeline`]. A grant without deadline
 //! is believed in as under B∞: its user can only believe on.
 
-use crate::history::timeline::Timeline;
 use super::{Ms, Verdict, overlap};
+use crate::history::timeline::Timeline;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let overlap = overlap::first(timeline, |grant| grant.lapses_ns);

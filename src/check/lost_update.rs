@@ -4,8 +4,8 @@
 //! that the lock is there to protect. An accepted write that is based on anything but
 //! the version current before it discards what somebody wrote in between.
 
-use crate::history::timeline::{Holder, Timeline};
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::{Holder, Timeline};
 use crate::history::{Access, Event, Record};
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {

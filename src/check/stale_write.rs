@@ -15,8 +15,8 @@
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
-use crate::history::timeline::{Holder, Timeline};
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::{Holder, Timeline};
 use crate::history::{Access, Event};
 
 /// A grant under which the resource accepted a write.

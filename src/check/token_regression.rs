@@ -3,8 +3,8 @@
 //! Reads count as well as writes. Accesses that were refused, or that showed no
 //! token, say nothing.
 
-use crate::history::timeline::{Holder, Timeline};
 use super::{Ms, Verdict, Violation};
+use crate::history::timeline::{Holder, Timeline};
 use crate::history::{Access, Event};
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {

@@ -1,6 +1,8 @@
-//! What to say of a run that panicked.
+//! What to say of a run that has no result.
 
-use crate::runner::pool::Panicked;
+use anyhow::anyhow;
+
+use crate::runner::pool::{Broken, Why};
 
 /// A run that panicked: a bug in Locklab, and how to see it again.
 #[derive(Debug, thiserror::Error)]
@@ -13,13 +15,20 @@ pub(super) struct Bug {
 }
 
 impl Bug {
-    /// A run of `what`, as people call it; the line `reproduce` does it again.
-    pub(super) fn new(panicked: Panicked, what: &str, reproduce: String) -> Self {
-        Bug {
-            what: what.into(),
-            seed: panicked.seed,
-            message: panicked.message,
-            reproduce,
+    /// What to say of a run of `what`, as people call it; the line `reproduce` does it again.
+    /// Only a panic is a bug.
+    pub(super) fn or_usage(broken: Broken, what: &str, reproduce: String) -> anyhow::Error {
+        let seed = broken.seed;
+        match broken.why {
+            Why::Panicked(message) => anyhow!(Bug {
+                what: what.into(),
+                seed,
+                message,
+                reproduce,
+            }),
+            Why::Failed(error) => {
+                anyhow!("{what} with seed {seed}: {error}\n  reproduce  {reproduce}")
+            }
         }
     }
 }

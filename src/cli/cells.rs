@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::progress::Progress;
 use crate::runner::batch::{self, Conduct, Job};
-use crate::runner::pool::Panicked;
+use crate::runner::pool::Broken;
 use crate::runner::results::Cell;
 use crate::scenario::Scenario;
 
@@ -14,7 +14,7 @@ pub(super) fn run(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
     threads: usize,
-) -> Result<Vec<Cell>, Panicked> {
+) -> Result<Vec<Cell>, Broken> {
     let job = |(scenario, seeds): (&Scenario, &Range<u64>)| Job {
         scenario: scenario.clone(),
         parameters: vec![],

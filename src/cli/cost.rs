@@ -23,7 +23,7 @@ use crate::matrix::gauge::{Measure, Sample};
 use crate::matrix::plan::About;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Gauge, Plan, Row, put_in};
-use crate::runner::pool::{self, Panicked, lock};
+use crate::runner::pool::{self, Broken, lock};
 use crate::runner::simulate::{Keep, simulate};
 use crate::scenario::Scenario;
 
@@ -118,8 +118,9 @@ fn measure(
     let run = |place: usize, seed, part: &mut BTreeMap<u64, Sample>| {
         let scenario = &scenarios[place];
         let schedule = fault::expand(&scenario.fault, seed);
-        let run = simulate(scenario, seed, &schedule, Keep::MESSAGES);
+        let run = simulate(scenario, seed, &schedule, Keep::MESSAGES)?;
         part.insert(seed, Sample::of(&run.history));
+        Ok(())
     };
     let done = |place: usize, seeds: std::ops::Range<u64>, part| {
         lock(&samples[place]).extend(part);
@@ -129,7 +130,7 @@ fn measure(
     let stop = AtomicBool::new(false);
     let dealt = pool::deal(&ranges, options.jobs.threads(), &stop, run, done);
     progress.clear();
-    dealt.map_err(|panicked| bug(panicked, &places))?;
+    dealt.map_err(|broken| bug(broken, &places))?;
     let by_seed = |samples: Mutex<BTreeMap<u64, Sample>>| {
         mem::take(&mut *lock(&samples)).into_values().collect()
     };
@@ -139,12 +140,12 @@ fn measure(
         .collect())
 }
 
-/// A run of these that panicked.
-fn bug(panicked: Panicked, places: &[Place]) -> Bug {
-    let (row, scenario, ..) = &places[panicked.job];
-    let seeds = (panicked.seed + 1).to_string();
+/// A run of these that has no result.
+fn bug(broken: Broken, places: &[Place]) -> anyhow::Error {
+    let (row, scenario, ..) = &places[broken.job];
+    let seeds = (broken.seed + 1).to_string();
     let reproduce = say::line(&["cost", "--lock", row, "--seeds", &seeds]);
-    Bug::new(panicked, &format!("{row} in {scenario}"), reproduce)
+    Bug::or_usage(broken, &format!("{row} in {scenario}"), reproduce)
 }
 
 /// A measured number, and where the true one lies.

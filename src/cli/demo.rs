@@ -8,7 +8,7 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, pictures, report};
 use crate::runner::judged;
-use crate::runner::pool::Panicked;
+use crate::runner::pool::Broken;
 use crate::runner::prediction::compare;
 use crate::runner::results::Cell;
 use crate::scenario::{self, Scenario};
@@ -57,10 +57,10 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
          network of real lock clients and in-process Redis nodes.\n\n\
          {LEGEND}\n"
     );
-    let bug = |panicked: Panicked| {
-        let name = SCENARIOS[panicked.job];
-        let reproduce = say::run_line(name, &[], panicked.seed);
-        Bug::new(panicked, name, reproduce)
+    let bug = |broken: Broken| {
+        let name = SCENARIOS[broken.job];
+        let reproduce = say::run_line(name, &[], broken.seed);
+        Bug::or_usage(broken, name, reproduce)
     };
     let seeds = vec![0..SEEDS; scenarios.len()];
     let cells = cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?;
@@ -99,7 +99,7 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
     let headline = scenario.headline();
     let shortest = cell.shortest.get(&headline);
     let seed = shortest.map_or(0, |shortest| shortest.seed);
-    let recording = judged::record(scenario, seed);
+    let recording = judged::record(scenario, seed)?;
     let store = store.of_scenario(&scenario.name)?;
     let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
     match shortest {

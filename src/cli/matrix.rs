@@ -17,7 +17,7 @@ use crate::locks::CATALOGUE;
 use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
 use crate::runner::judged;
-use crate::runner::pool::Panicked;
+use crate::runner::pool::Broken;
 use crate::runner::prediction::Comparison;
 use crate::runner::results::{Cell, Shortest};
 use crate::scenario::Scenario;
@@ -142,7 +142,7 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
     let played = |place| Some((place, Place::scenario(place)?.clone()));
     let (playing, scenarios): (Vec<&Place<'_>>, Vec<Scenario>) =
         places.iter().filter_map(played).unzip();
-    let bug = |panicked: Panicked| bug(playing[panicked.job], panicked);
+    let bug = |broken: Broken| bug(playing[broken.job], broken);
     let seeds = vec![0..options.seeds; scenarios.len()];
     let cells = cells::run(&scenarios, &seeds, options.jobs.threads());
     let mut cells = cells.map_err(bug)?.into_iter();
@@ -150,10 +150,10 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
     Ok(places.iter().map(cell).collect())
 }
 
-/// A run of this place that panicked.
-fn bug(place: &Place<'_>, panicked: Panicked) -> Bug {
+/// A run of this place that has no result.
+fn bug(place: &Place<'_>, broken: Broken) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
-    let seeds = (panicked.seed + 1).to_string();
+    let seeds = (broken.seed + 1).to_string();
     let reproduce = say::line(&[
         "matrix",
         "--lock",
@@ -163,7 +163,7 @@ fn bug(place: &Place<'_>, panicked: Panicked) -> Bug {
         "--seeds",
         &seeds,
     ]);
-    Bug::new(panicked, &format!("{row} in {problem}"), reproduce)
+    Bug::or_usage(broken, &format!("{row} in {problem}"), reproduce)
 }
 
 /// What came of a row in a problem.
@@ -402,7 +402,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
         tell!("    {rate}");
     }
     let seed = shortest.map_or(0, |shortest| shortest.seed);
-    let recording = judged::record(scenario, seed);
+    let recording = judged::record(scenario, seed)?;
     let store = store.of_scenario(&format!("{row} {problem}"))?;
     let stem = format!("seed-{seed}");
     let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;
@@ -426,6 +426,7 @@ fn exit(results: &[CellResult]) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::pool::Why;
 
     #[test]
     fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
@@ -433,10 +434,10 @@ mod tests {
         let mut problems = Plan::shipped().problems;
         problems.retain(|problem| problem.name == "outlives");
         let places = places(&rows, &problems).expect("they fit together");
-        let panicked = Panicked {
+        let panicked = Broken {
             job: 0,
             seed: 41,
-            message: "oh".into(),
+            why: Why::Panicked("oh".into()),
         };
         let told = bug(&places[0], panicked).to_string();
         let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";

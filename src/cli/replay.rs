@@ -13,7 +13,7 @@ use super::{Exit, Out, pictures, report};
 use crate::check::{Property, judge};
 use crate::history::file::{self, Environment, Recording};
 use crate::runner::simulate::Keep;
-use crate::runner::{judged, recorded};
+use crate::runner::{RunError, judged, recorded};
 use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\
@@ -43,7 +43,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let recorded = file::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
-    let again = again(&recorded, &scenario);
+    let again = again(&recorded, &scenario)?;
     let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
     tell!("{}", report::heading(&scenario));
     let verdicts = &again.footer.verdicts;
@@ -77,18 +77,23 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
 }
 
 /// The run once more; of a run on real Redis its judgement once more.
-fn again(recorded: &Recording, scenario: &Scenario) -> Recording {
+fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunError> {
     let header = &recorded.header;
     match header.environment {
         Environment::World => {
             let schedule = header.schedule.clone();
-            let run = judged::run_schedule(scenario, header.seed, schedule, Keep::MESSAGES);
-            judged::recording(scenario, header.seed, run, Environment::World)
+            let run = judged::run_schedule(scenario, header.seed, schedule, Keep::MESSAGES)?;
+            Ok(judged::recording(
+                scenario,
+                header.seed,
+                run,
+                Environment::World,
+            ))
         }
         Environment::Redis => {
             let mut again = recorded.clone();
             again.footer.verdicts = judge(&recorded.history, &judged::bounds(scenario));
-            again
+            Ok(again)
         }
     }
 }

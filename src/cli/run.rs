@@ -1,6 +1,7 @@
 //! `locklab run`: scenarios with some seeds, judged.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -19,7 +20,7 @@ use crate::evidence::Judgement;
 use crate::fault;
 use crate::history::file::{Environment, Recording};
 use crate::runner::judged::{self, JudgedRun};
-use crate::runner::pool::Panicked;
+use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::results::Cell;
 use crate::scenario::{self, SHIPPED, Scenario};
@@ -97,10 +98,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let names = names(options);
     let scenarios = load(&names, &options.sets)?;
     let seeds: Vec<Range<u64>> = scenarios.iter().map(|s| seeds(options, s)).collect();
-    let bug = |panicked: Panicked| {
-        let name = &names[panicked.job];
-        let reproduce = say::run_line(name, &options.sets, panicked.seed);
-        Bug::new(panicked, name, reproduce)
+    let bug = |broken: Broken| {
+        let name = &names[broken.job];
+        let reproduce = say::run_line(name, &options.sets, broken.seed);
+        Bug::or_usage(broken, name, reproduce)
     };
     if options.twice {
         ensure!(
@@ -252,9 +253,10 @@ fn gather(
     shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
     let mut evidence = Vec::new();
     for (seed, properties) in shown {
-        let recording = recordings
-            .entry(seed)
-            .or_insert_with(|| judged::record(scenario, seed));
+        let recording = match recordings.entry(seed) {
+            Entry::Occupied(recorded) => recorded.into_mut(),
+            Entry::Vacant(missing) => missing.insert(judged::record(scenario, seed)?),
+        };
         let drawn = *properties
             .iter()
             .find(|p| **p == headline)

@@ -219,10 +219,10 @@ fn run(
     let mut cells: Vec<Option<Cell>> = (0..jobs.len())
         .map(|place| done.get(&place).cloned())
         .collect();
-    let new = new.map_err(|panicked| {
-        let sets = sets(options, &rest[panicked.job].parameters);
-        let reproduce = say::run_line(&options.scenario, &sets, panicked.seed);
-        Bug::new(panicked, &options.scenario, reproduce)
+    let new = new.map_err(|broken| {
+        let sets = sets(options, &rest[broken.job].parameters);
+        let reproduce = say::run_line(&options.scenario, &sets, broken.seed);
+        Bug::or_usage(broken, &options.scenario, reproduce)
     })?;
     for (place, cell) in open.into_iter().zip(new) {
         cells[place] = cell;

@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 use locklab_sim::world::first_difference;
 use serde_json::{Value, json};
 
-use super::bug::Bug;
 use super::progress::Progress;
 use super::say::tell;
 use super::{Exit, cells};
 use crate::evidence::thousands;
+use crate::runner::RunError;
 use crate::runner::judged::{self, JudgedRun};
-use crate::runner::pool::{self, Panicked};
+use crate::runner::pool::{self, Broken};
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
@@ -23,14 +23,15 @@ pub(super) fn compare(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
     threads: usize,
-    bug: impl Fn(Panicked) -> Bug,
+    bug: impl Fn(Broken) -> anyhow::Error,
 ) -> anyhow::Result<(Exit, Value)> {
     let all = cells::runs(seeds);
     let progress = Progress::new("running twice", all);
     let differences = Mutex::new(Vec::new());
     let run = |place: usize, seed, found: &mut Vec<(usize, u64, String)>| {
-        let difference = difference(&scenarios[place], seed);
+        let difference = difference(&scenarios[place], seed)?;
         found.extend(difference.map(|difference| (place, seed, difference)));
+        Ok(())
     };
     let add = |_, seeds: Range<u64>, found| {
         pool::lock(&differences).extend(found);
@@ -64,9 +65,9 @@ fn counted(number: u64, what: &str) -> String {
 }
 
 /// Where two runs of one seed part, if they do.
-fn difference(scenario: &Scenario, seed: u64) -> Option<String> {
+fn difference(scenario: &Scenario, seed: u64) -> Result<Option<String>, RunError> {
     let run = || judged::run(scenario, seed, Keep::EVERYTHING);
-    describe(&run(), &run())
+    Ok(describe(&run()?, &run()?))
 }
 
 /// Where two runs part, if they do: at which event of the world, or else in what.
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn two_runs_of_one_seed_are_alike_and_of_two_seeds_part_at_an_event() {
         let scenario = load("kleppmann/k1", &[]).expect("it ships");
-        let run = |seed| judged::run(&scenario, seed, Keep::EVERYTHING);
+        let run = |seed| judged::run(&scenario, seed, Keep::EVERYTHING).expect("it ends");
         assert_eq!(describe(&run(1), &run(1)), None);
         let difference = describe(&run(1), &run(2)).expect("other latencies");
         assert!(

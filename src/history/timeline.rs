@@ -104,7 +104,9 @@ impl<'h> Timeline<'h> {
 
     /// The grant that the record at this place gives; none if it prolongs one, or gives none.
     pub(crate) fn granted(&self, index: usize) -> Option<&Grant<'h>> {
-        let place = self.grants.binary_search_by_key(&index, |grant| grant.began);
+        let place = self
+            .grants
+            .binary_search_by_key(&index, |grant| grant.began);
         let place = place.ok()?;
         let grant = &self.grants[place];
         (self.grant(grant.host, grant.number) == Some(place)).then_some(grant)
@@ -180,8 +182,7 @@ impl<'h> Pass<'h> {
         state.last = Some(index);
         match &record.event {
             Event::Invoke {
-                op: Op::Acquire,
-                ..
+                op: Op::Acquire, ..
             } => state.asked = Some(index),
             Event::BeliefBegins {
                 grant,

@@ -95,7 +95,8 @@ impl Sample {
                     }
                     let asked = clients.iter().filter_map(|other| other.asked_ns);
                     sample.overtaking += u64::from(asked.min().is_some_and(|ns| ns < asked_ns));
-                    let mut held = (0..timeline.hosts).flat_map(|other| timeline.believed(other, index));
+                    let mut held =
+                        (0..timeline.hosts).flat_map(|other| timeline.believed(other, index));
                     sample.doubled += u64::from(held.any(|held| held.excludes(grant)));
                     let orphaned_ns = orphaned_ns.take();
                     sample

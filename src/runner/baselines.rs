@@ -24,13 +24,16 @@ pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {
 pub(super) fn start_member(name: &Name, nodes: &[Name], lab: &Rc<Lab>, world: &mut World) {
     let member = |name: &Name| (name.to_string(), lab.id(name));
     let members: Rc<[(String, HostId)]> = nodes.iter().map(member).collect();
-    let setup = consensus::Setup {
-        name: name.to_string(),
-        members,
-        timing: Timing::default(),
-        disk: Rc::default(),
-    };
-    world.start(lab.id(name), move |host| {
-        consensus::consensus(host, setup.clone(), PORT)
+    let disk: Rc<RefCell<Disk>> = Rc::default();
+    let (name, lab) = (name.clone(), lab.clone());
+    world.start(lab.id(&name), move |host| {
+        let setup = consensus::Setup {
+            name: name.to_string(),
+            members: members.clone(),
+            timing: Timing::default(),
+            disk: disk.clone(),
+            random: lab.starts(&name, &host),
+        };
+        consensus::consensus(host, setup, PORT)
     });
 }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use super::judged::{self, JudgedRun};
-use super::pool::{self, Panicked, lock};
+use super::pool::{self, Broken, lock};
 use super::results::{Cell, Shortest};
 use super::simulate::Keep;
 use crate::check::{self, Property, Verdict};
@@ -54,14 +54,15 @@ impl<'a> Conduct<'a> {
 ///
 /// # Errors
 ///
-/// When a run panics.
-pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Panicked> {
+/// When a run fails or panics.
+pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Broken> {
     let seeds: Vec<Range<u64>> = jobs.iter().map(|job| job.seeds.clone()).collect();
     let open: Vec<Mutex<Open>> = jobs.iter().map(Open::new).collect();
     let announce = Mutex::new(());
     let run_one = |place: usize, seed, part: &mut Cell| {
-        let run = judged::run(&jobs[place].scenario, seed, Keep::default());
+        let run = judged::run(&jobs[place].scenario, seed, Keep::default())?;
         part.add(seed, &run);
+        Ok(())
     };
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;

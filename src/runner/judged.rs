@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use locklab_sim::world::TraceEvent;
 
+use super::RunError;
 use super::simulate::{Keep, simulate};
 use crate::check::{Bounds, Property, Verdict, judge};
 use crate::fault::{Schedule, expand};
@@ -27,27 +28,44 @@ pub struct JudgedRun {
 }
 
 /// Runs `scenario` with `seed` in the world, and judges it.
-pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> JudgedRun {
+///
+/// # Errors
+///
+/// As of [`simulate`].
+pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunError> {
     run_schedule(scenario, seed, expand(&scenario.fault, seed), keep)
 }
 
 /// Runs `scenario` with `seed` and the faults of `schedule` in the world.
-pub fn run_schedule(scenario: &Scenario, seed: u64, schedule: Schedule, keep: Keep) -> JudgedRun {
-    let run = simulate(scenario, seed, &schedule, keep);
-    JudgedRun {
+///
+/// # Errors
+///
+/// As of [`simulate`].
+pub fn run_schedule(
+    scenario: &Scenario,
+    seed: u64,
+    schedule: Schedule,
+    keep: Keep,
+) -> Result<JudgedRun, RunError> {
+    let run = simulate(scenario, seed, &schedule, keep)?;
+    Ok(JudgedRun {
         verdicts: judge(&run.history, &bounds(scenario)),
         schedule,
         history: run.history,
         trace_hash: run.trace_hash,
         trace: run.trace,
-    }
+    })
 }
 
 /// Runs `scenario` with `seed` in the world and writes everything down that a picture
 /// needs.
-pub fn record(scenario: &Scenario, seed: u64) -> Recording {
-    let run = run(scenario, seed, Keep::MESSAGES);
-    recording(scenario, seed, run, Environment::World)
+///
+/// # Errors
+///
+/// As of [`simulate`].
+pub fn record(scenario: &Scenario, seed: u64) -> Result<Recording, RunError> {
+    let run = run(scenario, seed, Keep::MESSAGES)?;
+    Ok(recording(scenario, seed, run, Environment::World))
 }
 
 /// The run as a recording.

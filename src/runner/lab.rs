@@ -1,9 +1,10 @@
 //! The recording side of a simulated run: who is where, and what happened.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Host, HostId};
 
 use super::nemesis::Nemesis;
@@ -11,6 +12,10 @@ use crate::env::world::Directory;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, Name, Record};
 use crate::observe::Observer;
+use crate::scenario::{Role, Topology};
+
+/// How many records a run may have: some hundred megabytes.
+pub(super) const MOST_RECORDS: usize = 1_000_000;
 
 /// What the hosts of one simulated run share with whoever records it.
 pub(super) struct Lab {
@@ -18,6 +23,10 @@ pub(super) struct Lab {
     pub(super) records: RefCell<Vec<Record>>,
     pub(super) triggers: RefCell<Triggers>,
     clients: BTreeSet<Name>,
+    /// The servers, and what they are.
+    roles: BTreeMap<Name, Role>,
+    /// How often a process of each server has started.
+    starts: RefCell<BTreeMap<Name, u32>>,
     /// Whether processes are being killed: what they drop, they have not forgotten.
     killing: Cell<bool>,
     /// Clients that have not finished their rounds, and may still.
@@ -25,12 +34,22 @@ pub(super) struct Lab {
 }
 
 impl Lab {
-    pub(super) fn new(directory: Directory, triggers: Triggers, clients: &[Name]) -> Rc<Self> {
+    pub(super) fn new(
+        directory: Directory,
+        triggers: Triggers,
+        topology: &Topology,
+        clients: &[Name],
+    ) -> Rc<Self> {
+        let servers = topology.servers().into_iter();
         Rc::new(Self {
             directory,
             records: RefCell::default(),
             triggers: RefCell::new(triggers),
             clients: clients.iter().cloned().collect(),
+            roles: servers
+                .map(|server| (server.name.into(), server.role))
+                .collect(),
+            starts: RefCell::default(),
             killing: Cell::new(false),
             working: RefCell::new(clients.iter().cloned().collect()),
         })
@@ -41,14 +60,39 @@ impl Lab {
         self.directory[name]
     }
 
+    /// What the server of this name is, if it is one.
+    pub(super) fn role(&self, name: &Name) -> Option<&Role> {
+        self.roles.get(name)
+    }
+
+    /// A process of the server `name` starts: what is random in it comes from a stream of
+    /// its own, so that no two starts of one server are alike, nor of two servers.
+    pub(super) fn starts(&self, name: &Name, host: &Host) -> Stream {
+        let mut starts = self.starts.borrow_mut();
+        let nth = starts.entry(name.clone()).or_default();
+        *nth += 1;
+        host.stream(&format!("nodes/{name}/start-{nth}"))
+    }
+
+    /// Takes an event down. A history that is full ends the run.
     pub(super) fn record(&self, host: &Host, name: &Name, event: Event) {
-        self.records.borrow_mut().push(Record {
+        let mut records = self.records.borrow_mut();
+        if records.len() >= MOST_RECORDS {
+            host.stop_world();
+            return;
+        }
+        records.push(Record {
             at_ns: host.now_ns(),
             host: name.clone(),
             wall_ns: host.wall_ns(),
             mono_ns: host.mono_ns(),
             event,
         });
+    }
+
+    /// Whether there was more to take down than a history takes.
+    pub(super) fn is_full(&self) -> bool {
+        self.records.borrow().len() >= MOST_RECORDS
     }
 
     /// Runs `kill`, which drops what processes have; nothing of that is taken down.

@@ -103,9 +103,10 @@ impl Nemesis {
     fn order_failover(self: &Rc<Self>, index: usize, name: &Name, world: &World) {
         let (nemesis, name) = (self.clone(), name.clone());
         let host = world.host(self.lab.id(&name));
-        let Some(words) = failover::order(&name) else {
+        let Some(role) = self.lab.role(&name) else {
             return;
         };
+        let words = failover::order(role);
         host.clone().spawn(async move {
             if operator::types(&host, words).await {
                 nemesis.began.borrow_mut()[index] = true;
@@ -301,7 +302,7 @@ mod tests {
         "#;
         let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
         let schedule = expand(&scenario.fault, 1);
-        let run = simulate(&scenario, 1, &schedule, Keep::default());
+        let run = simulate(&scenario, 1, &schedule, Keep::default()).expect("it ends");
         let clocks: Vec<_> = run
             .history
             .records

@@ -1,8 +1,8 @@
 //! Seeds dealt to threads.
 //!
 //! Workers take chunks of seeds as they get to them, so that no thread waits for
-//! another and nothing grows with the number of runs. A run that panics ends the work,
-//! and is told apart from all others.
+//! another and nothing grows with the number of runs. A run that fails or panics ends the
+//! work, and is named.
 
 use std::any::Any;
 use std::ops::Range;
@@ -11,22 +11,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::RunError;
+
 /// The most seeds that a worker takes at a time: a few milliseconds of work.
 const CHUNK: u64 = 32;
 
 /// Of less work each worker gets this many chunks, so that they end together.
 const CHUNKS_EACH: u64 = 8;
 
-/// A run that panicked. That is a bug in Locklab, whatever the scenario.
+/// A run that has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("run {seed} of job {job} panicked: {message}")]
-pub struct Panicked {
+#[error("run {seed} of job {job} {why}")]
+pub struct Broken {
     /// The place of its scenario among those that ran.
     pub job: usize,
     /// Its seed.
     pub seed: u64,
-    /// What the panic said.
-    pub message: String,
+    /// What became of it.
+    pub why: Why,
+}
+
+/// Why a run has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// It panicked, and said this. That is a bug in Locklab, whatever the scenario.
+    #[error("panicked: {0}")]
+    Panicked(String),
+    /// Its scenario cannot be run to the end.
+    #[error("failed: {0}")]
+    Failed(#[from] RunError),
 }
 
 /// Calls `run` with the place of every range and each of its seeds, and `done` after
@@ -35,18 +48,18 @@ pub struct Panicked {
 ///
 /// # Errors
 ///
-/// When a run panics; the others end with the chunk that they are at.
+/// When a run fails or panics; the others end with the chunk that they are at.
 pub fn deal<Part: Default>(
     ranges: &[Range<u64>],
     threads: usize,
     stop: &AtomicBool,
-    run: impl Fn(usize, u64, &mut Part) + Sync,
+    run: impl Fn(usize, u64, &mut Part) -> Result<(), RunError> + Sync,
     done: impl Fn(usize, Range<u64>, Part) + Sync,
-) -> Result<(), Panicked> {
+) -> Result<(), Broken> {
     let chunks = Mutex::new(chunks(ranges, chunk_size(ranges, threads)));
-    let panicked = Mutex::new(None);
+    let broken = Mutex::new(None);
     let work = || {
-        while lock(&panicked).is_none() {
+        while lock(&broken).is_none() {
             let Some((job, seeds)) = lock(&chunks).next() else {
                 return;
             };
@@ -56,11 +69,13 @@ pub fn deal<Part: Default>(
                     return;
                 }
                 let caught = catch_unwind(AssertUnwindSafe(|| run(job, seed, &mut part)));
-                if let Err(payload) = caught {
-                    let message = message(&*payload);
-                    lock(&panicked).get_or_insert(Panicked { job, seed, message });
-                    return;
-                }
+                let why = match caught {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(error)) => Why::Failed(error),
+                    Err(payload) => Why::Panicked(message(&*payload)),
+                };
+                lock(&broken).get_or_insert(Broken { job, seed, why });
+                return;
             }
             done(job, seeds, part);
         }
@@ -72,8 +87,8 @@ pub fn deal<Part: Default>(
         }
         work();
     });
-    let panicked = panicked.into_inner();
-    panicked
+    let broken = broken.into_inner();
+    broken
         .unwrap_or_else(PoisonError::into_inner)
         .map_or(Ok(()), Err)
 }
@@ -118,7 +133,10 @@ mod tests {
             ranges,
             threads,
             &AtomicBool::new(false),
-            |job, seed, part: &mut Vec<(usize, u64)>| part.push((job, seed)),
+            |job, seed, part: &mut Vec<(usize, u64)>| {
+                part.push((job, seed));
+                Ok(())
+            },
             |_, _, part| lock(&seen).extend(part),
         );
         assert_eq!(result, Ok(()));
@@ -148,13 +166,39 @@ mod tests {
                 &[0..10, 0..u64::MAX],
                 threads,
                 &AtomicBool::new(false),
-                |job, seed, _: &mut ()| assert!((job, seed) != (1, 40), "forty"),
+                |job, seed, _: &mut ()| {
+                    assert!((job, seed) != (1, 40), "forty");
+                    Ok(())
+                },
                 |_, _, ()| {},
             );
-            let expected = Panicked {
+            let expected = Broken {
                 job: 1,
                 seed: 40,
-                message: "forty".into(),
+                why: Why::Panicked("forty".into()),
+            };
+            assert_eq!(result, Err(expected), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_run_that_fails_ends_the_work_too_and_is_no_panic() {
+        let error = RunError::StandsStill { at_ns: 5 };
+        for threads in [1, 3] {
+            let result = deal(
+                &[0..u64::MAX],
+                threads,
+                &AtomicBool::new(false),
+                |_, seed, _: &mut ()| match seed {
+                    40 => Err(error.clone()),
+                    _ => Ok(()),
+                },
+                |_, _, ()| {},
+            );
+            let expected = Broken {
+                job: 0,
+                seed: 40,
+                why: Why::Failed(error.clone()),
             };
             assert_eq!(result, Err(expected), "{threads} threads");
         }
@@ -170,6 +214,7 @@ mod tests {
             &stop,
             |_, seed, _: &mut ()| {
                 stop.fetch_or(seed == 100, Ordering::Relaxed);
+                Ok(())
             },
             |_, seeds, ()| *lock(&done) += seeds.end - seeds.start,
         );

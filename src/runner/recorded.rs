@@ -1,10 +1,10 @@
 //! From a recording back to what is to be run. Recordings are files, and files are
 //! edited: what is impossible in one is told, not run.
 
-use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start, failover};
+use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start};
 use crate::history::Name;
 use crate::history::file::Recording;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, Topology};
 
 /// No clock jumps by more than a year, and no link is slower than that.
 const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
@@ -44,10 +44,8 @@ pub fn scenario(recording: &Recording) -> Result<Scenario, Unplayable> {
 }
 
 fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), Unplayable> {
-    let hosts = scenario.topology.hosts();
-    let clients = &hosts[..scenario.topology.clients as usize];
     schedule.faults.iter().try_for_each(|fault| {
-        problem(fault, &hosts, clients).map_or(Ok(()), |what| {
+        problem(fault, &scenario.topology).map_or(Ok(()), |what| {
             Err(Unplayable::Fault {
                 fault: fault.name.clone(),
                 what,
@@ -56,7 +54,9 @@ fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), Unplayable> {
     })
 }
 
-fn problem(fault: &Fault, hosts: &[String], clients: &[String]) -> Option<String> {
+fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
+    let hosts = topology.hosts();
+    let clients = &hosts[..topology.clients as usize];
     let among = |name: &Name, names: &[String]| names.iter().any(|known| **known == **name);
     if let Start::After { client, point, .. } = &fault.start {
         if !among(client, clients) {
@@ -66,7 +66,7 @@ fn problem(fault: &Fault, hosts: &[String], clients: &[String]) -> Option<String
             return Some(format!("a client has no point \"{point}\""));
         }
     }
-    if let Some(host) = fault.kind.hosts().find(|host| !among(host, hosts)) {
+    if let Some(host) = fault.kind.hosts().find(|host| !among(host, &hosts)) {
         return Some(format!("there is no host \"{host}\""));
     }
     if has_empty_side(&fault.kind) {
@@ -89,7 +89,7 @@ fn problem(fault: &Fault, hosts: &[String], clients: &[String]) -> Option<String
         ),
         FaultKind::Failover { ref hosts } => hosts
             .iter()
-            .find(|host| failover::order(host).is_none())
+            .find(|host| topology.role(host).is_none())
             .map(|host| format!("\"{host}\" cannot be asked for a failover")),
         _ => None,
     }
@@ -123,7 +123,7 @@ mod tests {
     /// replaced.
     fn told(edits: &[(&str, Value)]) -> String {
         let k1 = scenario::load("kleppmann/k1", &[]).expect("it ships");
-        let run = judged::run(&k1, 0, Keep::default());
+        let run = judged::run(&k1, 0, Keep::default()).expect("it ends");
         let mut recording = judged::recording(&k1, 0, run, Environment::World);
         let mut schedule = json!(recording.header.schedule);
         for (place, value) in edits {

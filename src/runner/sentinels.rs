@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::sentinel::{Address, Monitor, SentinelConfig};
+use locklab_sim::sentinel::{Address, Monitor, Past, SentinelConfig};
 use locklab_sim::serve::sentinel::{Surroundings, sentinel};
 use locklab_sim::world::World;
 
@@ -12,19 +12,21 @@ use super::lab::Lab;
 use crate::env::world::PORT;
 use crate::history::{Event, Name};
 use crate::redis::MASTER;
-use crate::scenario::Scenario;
-
-/// The node that they know as the master at first.
-const FIRST_MASTER: &str = "n1";
+use crate::scenario::{Role, Scenario};
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
 /// when it starts they shall be there.
 const START_AFTER: Duration = Duration::from_secs(1);
 
+/// Within what time from then on it starts: it pings once a second, at any time in it.
+const START_WITHIN_NS: u64 = 1_000_000_000;
+
 /// The names of the sentinels.
 pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
-    (1..=scenario.topology.sentinels)
-        .map(|i| format!("s{i}").into())
+    let servers = scenario.topology.servers().into_iter();
+    servers
+        .filter(|server| server.role == Role::Sentinel)
+        .map(|server| server.name.into())
         .collect()
 }
 
@@ -46,9 +48,10 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
             })
         },
     });
-    let name = name.clone();
+    let (name, lab) = (name.clone(), lab.clone());
     world.start(lab.id(&name), move |host| {
-        let mut stream = host.stream(&format!("sentinels/{name}"));
+        let mut stream = lab.starts(&name, &host);
+        let start_after = START_AFTER + Duration::from_nanos(stream.below(START_WITHIN_NS));
         let config = SentinelConfig {
             announce: Address {
                 host: name.to_string(),
@@ -56,11 +59,15 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
             },
             monitor: vec![monitor.clone()],
             file: None,
+            past: match around.file.borrow().is_some() {
+                true => Past::None,
+                false => Past::Long,
+            },
             random: Box::new(move |n| stream.below(n)),
         };
         let around = around.clone();
         async move {
-            host.sleep(START_AFTER).await;
+            host.sleep(start_after).await;
             sentinel(host, config, around).await;
         }
     });
@@ -69,8 +76,11 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
 fn monitor(scenario: &Scenario) -> Monitor {
     let options = &scenario.sentinel;
     let majority = scenario.topology.sentinels / 2 + 1;
+    // A scenario with sentinels has one node.
+    let mut servers = scenario.topology.servers().into_iter();
+    let node = servers.find(|server| server.role == Role::Node);
     let address = Address {
-        host: FIRST_MASTER.into(),
+        host: node.expect("a scenario has a node").name,
         port: PORT,
     };
     Monitor {

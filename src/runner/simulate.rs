@@ -6,15 +6,16 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::NodeConfig;
+use locklab_sim::redis::{NodeConfig, Parameters};
 use locklab_sim::serve::{self, Setup};
-use locklab_sim::world::random::Stream;
-use locklab_sim::world::{Config, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
+use locklab_sim::world::clock::EPOCH_NS;
+use locklab_sim::world::random::{Rng, Stream};
+use locklab_sim::world::{Config, Ending, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
 
-use super::baselines;
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
 use super::sentinels;
+use super::{RunError, baselines, other_writes};
 use crate::env::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
@@ -22,7 +23,7 @@ use crate::history::{Event, History, Message, Name};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Scenario, WorkloadKind};
+use crate::scenario::{NodeClock, Role, Scenario, Server, WorkloadKind};
 use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
@@ -60,8 +61,20 @@ pub struct SimulatedRun {
     pub trace: Vec<TraceEvent>,
 }
 
+/// A run begins anywhere in a second of the clock of day: a second, in nanoseconds.
+const SECOND_NS: u64 = 1_000_000_000;
+
 /// Runs `scenario` with this seed and schedule. A pure function of its arguments.
-pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep) -> SimulatedRun {
+///
+/// # Errors
+///
+/// When the scenario asks for what cannot be run to the end.
+pub fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    schedule: &Schedule,
+    keep: Keep,
+) -> Result<SimulatedRun, RunError> {
     let names: Vec<Name> = scenario
         .topology
         .hosts()
@@ -72,26 +85,25 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
         seed,
         latency: scenario.network.latency_ms,
         loss: scenario.network.loss,
-        order: TaskOrder::FirstInFirstOut,
+        epoch_ns: EPOCH_NS + Stream::new(seed, "epoch").below(SECOND_NS),
+        order: TaskOrder::Shuffled,
         keep_messages: keep.messages,
         keep_trace: keep.trace,
     };
     let mut world = World::new(config, &clocks(scenario, &names));
     let directory = Directory::new(names.iter().cloned().zip(world.hosts()).collect());
-    let (clients, servers) = names.split_at(scenario.topology.clients as usize);
-    let nodes = &servers[..scenario.topology.nodes as usize];
-    let lab = Lab::new(directory, Triggers::new(schedule), clients);
+    let (clients, others) = names.split_at(scenario.topology.clients as usize);
+    let nodes = &others[..scenario.topology.nodes as usize];
+    let triggers = Triggers::new(schedule);
+    let lab = Lab::new(directory, triggers, &scenario.topology, clients);
     let nemesis = Nemesis::new(lab.clone(), schedule.clone());
-    let sentinels = sentinels::names(scenario);
-    for (index, node) in servers.iter().enumerate() {
-        if sentinels.contains(node) {
-            sentinels::start(scenario, node, &lab, &mut world);
-        } else if **node != *resource::HOST {
-            match scenario.lock.servers() {
-                Servers::Redis => start_node(scenario, node, index as u64, &lab, &mut world),
-                Servers::Database => baselines::start_database(node, &lab, &mut world),
-                Servers::Consensus => baselines::start_member(node, nodes, &lab, &mut world),
-            }
+    for server in scenario.topology.servers() {
+        let name: Name = server.name.clone().into();
+        match (&server.role, scenario.lock.servers()) {
+            (Role::Sentinel, _) => sentinels::start(scenario, &name, &lab, &mut world),
+            (_, Servers::Redis) => start_node(scenario, server, &lab, &mut world)?,
+            (_, Servers::Database) => baselines::start_database(&name, &lab, &mut world),
+            (_, Servers::Consensus) => baselines::start_member(&name, nodes, &lab, &mut world),
         }
     }
     start_resource(scenario, &lab, &nemesis, &mut world);
@@ -99,7 +111,14 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
         start_client(scenario, client, nodes, &lab, &nemesis, &mut world);
     }
     nemesis.install(&mut world);
-    world.run(scenario.horizon_ms * 1_000_000);
+    let ending = world.run(scenario.horizon_ms * 1_000_000);
+    let at_ns = world.now_ns();
+    match ending {
+        _ if lab.is_full() => return Err(RunError::TooManyRecords { at_ns }),
+        Ending::StoodStill => return Err(RunError::StandsStill { at_ns }),
+        Ending::MessagesFull => return Err(RunError::TooManyMessages { at_ns }),
+        Ending::Stopped | Ending::Idle | Ending::Horizon => {}
+    }
     nemesis.record_missed(&world);
     for client in clients {
         lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
@@ -114,11 +133,11 @@ pub fn simulate(scenario: &Scenario, seed: u64, schedule: &Schedule, keep: Keep)
             .collect(),
         end_ns: world.now_ns(),
     };
-    SimulatedRun {
+    Ok(SimulatedRun {
         history,
         trace_hash,
         trace: world.take_trace(),
-    }
+    })
 }
 
 fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
@@ -132,25 +151,35 @@ fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
     names.iter().map(clock_of).collect()
 }
 
-fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world: &mut World) {
+fn start_node(
+    scenario: &Scenario,
+    server: Server,
+    lab: &Rc<Lab>,
+    world: &mut World,
+) -> Result<(), RunError> {
+    let Server { name, role } = server;
     let spec = &scenario.node;
     let mut parameters = spec.persistence.parameters().to_vec();
     let min_replicas = spec.min_replicas_to_write.to_string();
     let most_clients = spec.maxclients.map(|most| most.to_string());
     parameters.extend((most_clients.as_deref()).map(|most| ("maxclients", most)));
-    let master = name
-        .split_once('r')
-        .map(|(node, _)| format!("{node} {PORT}"));
+    let master = match &role {
+        Role::Replica { of } => Some(format!("{of} {PORT}")),
+        Role::Node | Role::Sentinel => None,
+    };
     if scenario.topology.replicas > 0 {
         // Else the first five seconds of a run would pass without replication.
         parameters.push(("repl-diskless-sync-delay", "0"));
-        parameters.push(("replica-announce-ip", name));
+        parameters.push(("replica-announce-ip", &name));
         parameters.push(("min-replicas-to-write", &min_replicas));
         parameters.extend(master.as_deref().map(|master| ("replicaof", master)));
     }
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let parameters = Parameters::new(parameters).map_err(|what| RunError::Node {
+        host: name.clone(),
+        what,
+    })?;
     let setup = Setup {
-        parameters: parameters.into_iter().map(owned).collect(),
+        parameters,
         hosts: match scenario.topology.replicas {
             // Nobody looks for anybody.
             0 => Rc::default(),
@@ -167,17 +196,24 @@ fn start_node(scenario: &Scenario, name: &Name, index: u64, lab: &Rc<Lab>, world
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
         ..Setup::default()
     };
-    let starts = Cell::new(0);
-    world.start(lab.id(name), move |host| {
-        // A process that starts again is another one.
-        let run_id_seed = index + starts.get() * 1000;
-        starts.set(starts.get() + 1);
+    let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
+    let (name, lab): (Name, _) = (name.into(), lab.clone());
+    world.start(lab.id(&name), move |host| {
+        let mut random = lab.starts(&name, &host);
+        let config = NodeConfig {
+            run_id_seed: random.next_u64(),
+        };
+        if let Some(every) = others.map(Duration::from_millis) {
+            let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
+            host.spawn(other_writes::write(host.clone(), every, first));
+        }
         let setup = Setup {
-            config: NodeConfig { run_id_seed },
+            config,
             ..setup.clone()
         };
         serve::run(host, setup, PORT)
     });
+    Ok(())
 }
 
 fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, nemesis: &Rc<Nemesis>, world: &mut World) {

@@ -43,6 +43,10 @@ pub struct NodeSpec {
     /// own limit is 10000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxclients: Option<u32>,
+    /// Others write to the node this often, in milliseconds, to keys that are no locks;
+    /// absent: nobody does. No replica is written to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_writes_every_ms: Option<u64>,
     /// The clock that keys expire by.
     pub clock: NodeClock,
 }

@@ -133,13 +133,59 @@ impl Topology {
     /// the resource.
     pub fn hosts(&self) -> Vec<String> {
         let clients = (1..=self.clients).map(|i| format!("c{i}"));
-        let nodes = (1..=self.nodes).map(|i| format!("n{i}"));
-        let replicas =
-            (1..=self.nodes).flat_map(|i| (1..=self.replicas).map(move |j| format!("n{i}r{j}")));
-        let sentinels = (1..=self.sentinels).map(|i| format!("s{i}"));
-        let servers = nodes.chain(replicas).chain(sentinels);
+        let servers = self.servers().into_iter().map(|server| server.name);
         clients.chain(servers).chain(["resource".into()]).collect()
     }
+
+    /// The nodes, their replicas, and the sentinels.
+    pub fn servers(&self) -> Vec<Server> {
+        let node = |i: u32| format!("n{i}");
+        let nodes = (1..=self.nodes).map(|i| Server {
+            name: node(i),
+            role: Role::Node,
+        });
+        let replicas = (1..=self.nodes).flat_map(|i| {
+            (1..=self.replicas).map(move |j| Server {
+                name: format!("n{i}r{j}"),
+                role: Role::Replica { of: node(i) },
+            })
+        });
+        let sentinels = (1..=self.sentinels).map(|i| Server {
+            name: format!("s{i}"),
+            role: Role::Sentinel,
+        });
+        nodes.chain(replicas).chain(sentinels).collect()
+    }
+
+    /// What the server of this name is, if it is one.
+    pub fn role(&self, host: &str) -> Option<Role> {
+        let mut servers = self.servers().into_iter();
+        servers.find_map(|server| (server.name == host).then_some(server.role))
+    }
+}
+
+/// A host that serves the lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// What it is when the run begins.
+    pub role: Role,
+}
+
+/// What a server is when the run begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// A node of its own, the master of its replicas if it has any. Of the locks that are
+    /// none on Redis: the database, or a member of the service.
+    Node,
+    /// Follows a node.
+    Replica {
+        /// The name of that node.
+        of: String,
+    },
+    /// Watches the nodes and their replicas.
+    Sentinel,
 }
 
 /// The default grid of a scenario.

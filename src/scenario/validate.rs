@@ -77,6 +77,11 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
         format!("a node with {replicas} replicas that needs {needed} of them never writes"),
     )?;
     require(
+        scenario.node.other_writes_every_ms != Some(0),
+        &["node", "other_writes_every_ms"],
+        "a write every 0 ms would leave no time for any other",
+    )?;
+    require(
         scenario.horizon_ms > 0,
         &["horizon_ms"],
         "the run would be over before it begins: \"horizon_ms\" is 0",

@@ -11,7 +11,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use locklab_sim::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig};
+use locklab_sim::sentinel::{
+    Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig,
+};
 use locklab_sim::world::random::Stream;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -90,6 +92,7 @@ async fn serve(place: Place, setup: Setup) -> io::Result<()> {
         random: Box::new(move |n| stream.below(n)),
         // What it knows ends with the program.
         file: None,
+        past: Past::None,
     };
     place.listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(place.listener)?;

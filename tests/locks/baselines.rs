@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use locklab::env::Env;
 use locklab::locks::LockError;
-use locklab::matrix::{put_in, rows};
+use locklab::matrix::{Setting, put_in, rows};
 use locklab::runner::judged;
 use locklab::runner::simulate::Keep;
 
@@ -107,13 +107,17 @@ fn consensus_survives_the_loss_of_a_minority_alone() {
         .find(|row| row.label == "consensus")
         .expect("it is in the catalogue");
     for (dead, works) in [(1, true), (2, false)] {
-        let mut scenario = put_in(&row, "problems/node-down", &[], 1000).expect("they fit");
+        let setting = Setting {
+            lease_ms: 1000,
+            parameters: toml::Table::new(),
+        };
+        let mut scenario = put_in(&row, "problems/node-down", &[], &setting).expect("they fit");
         scenario.horizon_ms = 20_000;
         let hosts: Vec<String> = (1..=dead).map(|i| format!("\"n{i}\"")).collect();
         let fault = format!("kind = \"crash\"\nat_ms = 5\non = [{}]", hosts.join(", "));
         let fault = toml::from_str(&fault).expect("a sound fault");
         scenario.fault.insert("down".into(), fault);
-        let run = judged::run(&scenario, 1, Keep::default());
+        let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
         let granted =
             run.history.records.iter().filter(|record| {
                 matches!(record.event, locklab::history::Event::BeliefBegins { .. })

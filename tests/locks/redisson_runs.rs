@@ -12,7 +12,11 @@ fn each_run(name: &str, look: impl Fn(&History)) {
     let scenario = load(name, &[]).expect("a shipped scenario");
     for seed in 0..SEEDS {
         let schedule = expand(&scenario.fault, seed);
-        look(&simulate(&scenario, seed, &schedule, Keep::default()).history);
+        look(
+            &simulate(&scenario, seed, &schedule, Keep::default())
+                .expect("it ends")
+                .history,
+        );
     }
 }
 
@@ -104,7 +108,9 @@ fn a_waiter_listens_to_the_new_master_after_a_failover() {
     let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
     for seed in 0..SEEDS {
         let schedule = expand(&scenario.fault, seed);
-        let history = simulate(&scenario, seed, &schedule, Keep::default()).history;
+        let history = simulate(&scenario, seed, &schedule, Keep::default())
+            .expect("it ends")
+            .history;
         let released = history.records.iter().find(|record| {
             *record.host == *"c1" && matches!(record.event, Event::Released { removed: 1, .. })
         });

@@ -126,7 +126,7 @@ fn check_k6(sets: &[&str], probability: f64, is_so: impl Fn(&JudgedRun) -> bool)
     const RUNS: u64 = 1000;
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = load("kleppmann/k6", &sets).expect("a sound scenario");
-    let run = |seed| judged::run(&scenario, seed, Keep::default());
+    let run = |seed| judged::run(&scenario, seed, Keep::default()).expect("it ends");
     let share = (0..RUNS).filter(|seed| is_so(&run(*seed))).count() as f64 / RUNS as f64;
     // 3.29 standard errors are exceeded by chance once in a thousand; the seeds are fixed.
     let standard_error = (probability * (1.0 - probability) / RUNS as f64).sqrt();

@@ -22,6 +22,7 @@ use locklab::workload::resource::{self, Register};
 use locklab_sim::consensus::Timing;
 use locklab_sim::redis::NodeConfig;
 use locklab_sim::serve;
+use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Config, HostConfig, HostId, World};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
@@ -73,6 +74,7 @@ where
                         members: members.clone(),
                         timing: Timing::default(),
                         disk: Rc::default(),
+                        random: Stream::new(0, name),
                     };
                     world.start(*host, move |host| {
                         serve::consensus::consensus(host, setup.clone(), PORT)

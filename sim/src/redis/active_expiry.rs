@@ -23,14 +23,16 @@ use super::tell::tell;
 pub(super) struct ActiveExpiry {
     /// What DEBUG SET-ACTIVE-EXPIRE switches.
     pub(super) enabled: bool,
-    /// How far the server's ticks are off the wall clock's full tenths of a second.
+    /// A time of the wall clock at which everything was due that the server does
+    /// regularly: as if it had started then, a little after the epoch.
     phase_us: u64,
     /// The last tick that was done, or the first time that was seen.
     last_us: Option<u64>,
 }
 
 impl ActiveExpiry {
-    /// Servers do not tick together: the seed of a start says how far it is off.
+    /// Servers do not tick together: the seed of a start says when this one does. The
+    /// number is far larger than any period, so it falls anywhere in each of them alike.
     pub(super) fn new(seed: u64) -> Self {
         ActiveExpiry {
             enabled: true,
@@ -43,7 +45,12 @@ impl ActiveExpiry {
 impl State {
     /// The first tick of `serverCron` at or after a time, in microseconds.
     pub(super) fn tick_from(&self, us: u64) -> u64 {
-        let period_us = 1_000_000 / self.config.hz();
+        self.due_from(us, 1_000_000 / self.config.hz())
+    }
+
+    /// When something that is done every `period_us` is due at or after a time, both in
+    /// microseconds.
+    pub(super) fn due_from(&self, us: u64, period_us: u64) -> u64 {
         let phase_us = self.active_expiry.phase_us % period_us;
         match us.checked_sub(phase_us) {
             None => phase_us,

@@ -47,6 +47,6 @@ mod tell;
 mod tracking;
 mod value;
 
-pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use node::{ConnId, Effect, Node, NodeConfig, Parameters};
 pub use persist::{DiskWrite, Files};
 pub use session::Addresses;

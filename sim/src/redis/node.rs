@@ -17,10 +17,39 @@ use super::{blocking, busy, config, shutdown, tracking};
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
     /// Determines the 40-digit run id that `INFO` shows, what RANDOMKEY, SPOP and
-    /// SRANDMEMBER draw, and at which fractions of a second the server does its
-    /// regular work. A restarted server has a new run id, so give every start of a
+    /// SRANDMEMBER draw, and when the server does its regular work: `serverCron`,
+    /// `replicationCron`, pings. A restarted server has a new run id, so give every start of a
     /// node its own seed.
     pub run_id_seed: u64,
+}
+
+/// Parameters as a configuration file has them, each of which a node takes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// These parameters, in this order; see [`Node::configure`].
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first that a node would refuse.
+    pub fn new<'a>(
+        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, String> {
+        let mut node = Node::new(NodeConfig::default());
+        let mut taken = Vec::new();
+        for (name, value) in parameters {
+            node.configure(name, value)
+                .map_err(|error| format!("{name} {value}: {error}"))?;
+            taken.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(Parameters(taken))
+    }
+
+    /// What a node itself says that it was told.
+    pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
+        Parameters(parameters)
+    }
 }
 
 /// A client's connection to one [`Node`]; also its client id, as `CLIENT ID`
@@ -110,6 +139,14 @@ impl Node {
         self.state.config.set(found, value);
         self.state.listen();
         Ok(())
+    }
+
+    /// As [`Node::configure`], with parameters that a node takes.
+    pub fn configure_all(&mut self, parameters: &Parameters) {
+        for (name, value) in &parameters.0 {
+            self.configure(name, value)
+                .expect("a node takes what another one took");
+        }
     }
 
     /// Reads what the node's disk has when its process starts, at the node's wall-clock

@@ -9,6 +9,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::db::Overdue;
+use super::node::Parameters;
 use super::propagate::{self, Op};
 use super::rdb;
 use super::request::{Parsed, Parser};
@@ -28,9 +29,8 @@ pub enum DiskWrite {
     Rewrite(Bytes),
     /// Replace the snapshot by this one, durably.
     Snapshot(Bytes),
-    /// Replace the configuration file, durably: names and values of parameters, as
-    /// [`Node::configure`](super::Node::configure) takes them.
-    Config(Vec<(String, String)>),
+    /// Replace the configuration file, durably.
+    Config(Parameters),
 }
 
 /// What the disk has when the node starts; an empty file is none.
@@ -41,7 +41,7 @@ pub struct Files {
     /// The last snapshot.
     pub snapshot: Vec<u8>,
     /// The configuration file, once CONFIG REWRITE has written it.
-    pub config: Option<Vec<(String, String)>>,
+    pub config: Option<Parameters>,
 }
 
 /// What is to be written, and what was.
@@ -103,6 +103,7 @@ pub(super) fn save_config(state: &mut State) {
     if let Some(link) = state.repl.link() {
         lines.push(("replicaof".into(), format!("{} {}", link.host, link.port)));
     }
+    let lines = Parameters::of_node(lines);
     state.persist.writes.push(DiskWrite::Config(lines));
 }
 

@@ -29,9 +29,21 @@ pub struct SentinelConfig {
     pub monitor: Vec<Monitor>,
     /// What it has written to its configuration file before; then `monitor` is history.
     pub file: Option<SentinelFile>,
+    /// For how long it has run.
+    pub past: Past,
     /// Draws a number in 0..n: the sentinel's run id, the delay before an election of
     /// its own, the jitter of its timer.
     pub random: Box<dyn FnMut(u64) -> u64>,
+}
+
+/// For how long a sentinel has run when it is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Past {
+    /// Its process starts.
+    None,
+    /// For long, so that what it does regularly may be due at any time of its period. It says
+    /// hello at once: those that it would know it has to find first.
+    Long,
 }
 
 /// A monitored master: `sentinel monitor` and the options that belong to it.

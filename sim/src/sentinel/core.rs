@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
-use super::config::Address;
+use super::config::{Address, Past};
 use super::file::SentinelFile;
 use super::link::Link;
 use crate::redis::glob;
@@ -83,6 +83,7 @@ pub(super) struct Core {
     pub(super) unsaved: bool,
     pub(super) clients: BTreeMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
+    past: Past,
     next_link: u64,
 }
 
@@ -97,7 +98,7 @@ pub(super) struct Client {
 }
 
 impl Core {
-    pub(super) fn new(me: Address, mut random: Box<dyn FnMut(u64) -> u64>) -> Self {
+    pub(super) fn new(me: Address, past: Past, mut random: Box<dyn FnMut(u64) -> u64>) -> Self {
         let run_id = (0..40)
             .filter_map(|_| char::from_digit(random(16) as u32, 16))
             .collect();
@@ -112,6 +113,7 @@ impl Core {
             unsaved: true,
             clients: BTreeMap::new(),
             random,
+            past,
             next_link: 1,
         }
     }
@@ -160,6 +162,20 @@ impl Core {
     /// How long ago that was, in milliseconds.
     pub(super) fn since(&self, at_ms: i64) -> i64 {
         self.now_ms - at_ms
+    }
+
+    /// When something was last done that is done every `period_ms`, if it is done now;
+    /// `is_first`: for the first time.
+    pub(super) fn done_ms(&mut self, is_first: bool, period_ms: i64) -> i64 {
+        match self.past {
+            Past::Long if is_first => self.now_ms - (self.random)(period_ms as u64) as i64,
+            _ => self.now_ms,
+        }
+    }
+
+    /// Whether it ran before it was created here.
+    pub(super) fn has_run_for_long(&self) -> bool {
+        self.past == Past::Long
     }
 
     /// A delay below `SENTINEL_MAX_DESYNC`, a second, so that sentinels do not all

@@ -30,7 +30,7 @@ impl Master {
         let Some(server) = self.server_mut(who) else {
             return;
         };
-        server.last_info_ms = core.now_ms;
+        server.last_info_ms = core.done_ms(server.last_info_ms == 0, INFO_PERIOD_MS);
         let is_new_process = !server.run_id.is_empty() && server.run_id != info.run_id;
         if !info.run_id.is_empty() {
             server.run_id.clone_from(&info.run_id);

@@ -38,6 +38,7 @@ pub(super) struct Instance {
     pub(super) last_available_ms: i64,
     pub(super) last_pong_ms: i64,
     pub(super) last_publish_ms: i64,
+    has_published: bool,
     last_hello_ms: i64,
     pub(super) last_info_ms: i64,
     /// Subjectively down.
@@ -95,6 +96,7 @@ impl Instance {
             last_available_ms: now_ms,
             last_pong_ms: now_ms,
             last_publish_ms: now_ms,
+            has_published: false,
             last_hello_ms: now_ms,
             last_info_ms: 0,
             is_down: false,
@@ -157,11 +159,12 @@ impl Instance {
         {
             self.ping(core);
         }
-        if core.since(self.last_publish_ms) > PUBLISH_PERIOD_MS
-            && let Some(link) = &mut self.commands
-        {
+        let is_due = core.since(self.last_publish_ms) > PUBLISH_PERIOD_MS
+            || (!self.has_published && core.has_run_for_long());
+        if is_due && let Some(link) = &mut self.commands {
             link.send(core, &["PUBLISH", HELLO_CHANNEL, hello], Expect::Nothing);
-            self.last_publish_ms = core.now_ms;
+            self.last_publish_ms = core.done_ms(!self.has_published, PUBLISH_PERIOD_MS);
+            self.has_published = true;
         }
     }
 

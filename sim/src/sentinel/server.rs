@@ -31,7 +31,7 @@ impl Sentinel {
     /// A sentinel that starts at this wall-clock time, in milliseconds since the Unix
     /// epoch.
     pub fn new(config: SentinelConfig, now_ms: i64) -> Self {
-        let mut core = Core::new(config.announce, config.random);
+        let mut core = Core::new(config.announce, config.past, config.random);
         core.now_ms = now_ms;
         let mut sentinel = Sentinel {
             core,

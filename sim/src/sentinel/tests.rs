@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile};
+use super::{Address, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile};
 
 /// A server that answers what sentinels ask.
 #[derive(Clone)]
@@ -43,6 +43,7 @@ fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
         announce: address(&format!("s{index}")),
         monitor: vec![monitor],
         file,
+        past: Past::None,
         random: Box::new(move |n| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)

@@ -11,6 +11,7 @@ use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 use super::line::{self, Line};
 use crate::consensus::{ConnId, Effect, LinkId, Member, MemberConfig, Timing};
 use crate::disk::Disk;
+use crate::world::random::Stream;
 use crate::world::{Host, HostId};
 
 /// How a member is run.
@@ -24,15 +25,15 @@ pub struct Setup {
     pub timing: Timing,
     /// Its disk, which outlives its process.
     pub disk: Rc<RefCell<Disk>>,
+    /// What this start of it draws its election timeouts from.
+    pub random: Stream,
 }
 
 /// Runs a member on `host` until its process ends. Its time is that host's monotonic
-/// clock; its election timeouts come from the random stream `consensus/NAME`, which each
-/// start continues elsewhere.
+/// clock.
 pub async fn consensus(host: Host, setup: Setup, port: u16) {
     setup.disk.borrow_mut().start(&host);
-    let stream = format!("consensus/{}/{}", setup.name, host.now_ns());
-    let mut stream = host.stream(&stream);
+    let mut stream = setup.random;
     let config = MemberConfig {
         name: setup.name,
         members: setup.members.iter().map(|(name, _)| name.clone()).collect(),

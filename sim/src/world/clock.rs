@@ -5,8 +5,9 @@
 //! since one oscillator drives both, but is never stepped; it stands still while
 //! its machine is suspended.
 
-/// Where wall clocks stand when a run begins: 2016-02-08 00:00 UTC, the day of
-/// Kleppmann's article. Any fixed date would do; a real one makes `TIME` plausible.
+/// Where wall clocks stand when a run begins, unless it is told otherwise: 2016-02-08 00:00
+/// UTC, the day of Kleppmann's article. Any date would do; a real one makes `TIME`
+/// plausible.
 pub const EPOCH_NS: u64 = 1_454_889_600 * 1_000_000_000;
 
 /// The clocks of one host.
@@ -21,13 +22,13 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Clocks that are right but for a constant offset of the wall clock and a rate
-    /// error of both, in parts per million (100 000 runs 10 % fast).
-    pub fn new(offset_ns: i64, drift_ppm: i64) -> Self {
+    /// Clocks of a run that begins at `epoch_ns`, right but for a constant offset of the
+    /// wall clock and a rate error of both, in parts per million (100 000 runs 10 % fast).
+    pub fn new(epoch_ns: u64, offset_ns: i64, drift_ppm: i64) -> Self {
         let drift_ppm = drift_ppm.max(SLOWEST_PPM);
         Self {
             settled_ns: 0,
-            wall_ns: EPOCH_NS.saturating_add_signed(offset_ns),
+            wall_ns: epoch_ns.saturating_add_signed(offset_ns),
             mono_ns: 0,
             drift_ppm,
             suspended: false,
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_step_moves_the_wall_clock_alone() {
-        let mut clocks = Clocks::new(0, 0);
+        let mut clocks = Clocks::new(EPOCH_NS, 0, 0);
         clocks.step_wall(-(SECOND as i64), 5 * SECOND);
         assert_eq!(clocks.wall_ns(6 * SECOND), EPOCH_NS + 5 * SECOND);
         assert_eq!(clocks.mono_ns(6 * SECOND), 6 * SECOND);
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn suspension_stops_the_monotonic_clock_alone() {
-        let mut clocks = Clocks::new(0, 0);
+        let mut clocks = Clocks::new(EPOCH_NS, 0, 0);
         clocks.set_suspended(true, SECOND);
         clocks.set_suspended(false, 10 * SECOND);
         assert_eq!(clocks.mono_ns(11 * SECOND), 2 * SECOND);
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn a_fast_clock_reaches_a_reading_early_and_never_before_when_mono_says() {
         for drift_ppm in [-500_000, -7, 0, 3, 100_000] {
-            let clocks = Clocks::new(0, drift_ppm);
+            let clocks = Clocks::new(EPOCH_NS, 0, drift_ppm);
             let due = clocks.when_mono(10 * SECOND + 1, 0);
             assert!(clocks.mono_ns(due) > 10 * SECOND);
             assert!(clocks.mono_ns(due - 1) <= 10 * SECOND);
@@ -140,18 +141,18 @@ mod tests {
     #[test]
     fn never_is_never_reached_too_early() {
         for drift_ppm in [SLOWEST_PPM, -500_000, 0, i64::MAX] {
-            let mut clocks = Clocks::new(0, drift_ppm);
+            let mut clocks = Clocks::new(EPOCH_NS, 0, drift_ppm);
             clocks.set_suspended(true, SECOND);
             clocks.set_suspended(false, 10 * SECOND);
             assert!(clocks.when_mono(u64::MAX, 11 * SECOND) >= 11 * SECOND);
         }
-        let slow = Clocks::new(0, -500_000);
+        let slow = Clocks::new(EPOCH_NS, 0, -500_000);
         assert_eq!(slow.when_mono(u64::MAX, SECOND), u64::MAX);
     }
 
     #[test]
     fn a_rate_counts_from_its_beginning() {
-        let mut clocks = Clocks::new(0, 0);
+        let mut clocks = Clocks::new(EPOCH_NS, 0, 0);
         clocks.set_drift_ppm(100_000, 10 * SECOND);
         assert_eq!(clocks.mono_ns(20 * SECOND), 21 * SECOND);
     }

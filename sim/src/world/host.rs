@@ -39,6 +39,11 @@ impl Host {
         self.core.now_ns.get()
     }
 
+    /// What a right wall clock read when the run began, nanoseconds since the Unix epoch.
+    pub fn epoch_ns(&self) -> u64 {
+        self.core.epoch_ns
+    }
+
     /// The wall clock, nanoseconds since the Unix epoch.
     pub fn wall_ns(&self) -> u64 {
         let now_ns = self.now_ns();

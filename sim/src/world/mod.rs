@@ -58,7 +58,7 @@ pub use self::trace::{Trace, TraceEvent, first_difference};
 pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
 use self::agenda::Agenda;
-use self::clock::Clocks;
+use self::clock::{Clocks, EPOCH_NS};
 use self::dist::Dist;
 use self::network::{Departure, Network, Transit};
 use self::packet::Route;
@@ -86,6 +86,9 @@ pub struct Config {
     pub latency: Dist,
     /// Probability that one transmission is lost.
     pub loss: f64,
+    /// What a right wall clock reads when the run begins, in nanoseconds since the Unix
+    /// epoch.
+    pub epoch_ns: u64,
     /// In which order tasks run that are ready at the same instant.
     pub order: TaskOrder,
     /// Whether to keep every message, for [`World::take_messages`].
@@ -95,13 +98,15 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Seed 0; a network in one data centre, 1 to 5 ms one way, without loss.
+    /// Seed 0; a network in one data centre, 1 to 5 ms one way, without loss; clocks that
+    /// begin at a whole second.
     fn default() -> Self {
         Self {
             seed: 0,
             latency: Dist::Uniform(1.0, 5.0),
             loss: 0.0,
-            order: TaskOrder::FirstInFirstOut,
+            epoch_ns: EPOCH_NS,
+            order: TaskOrder::Shuffled,
             keep_messages: false,
             keep_trace: false,
         }
@@ -113,7 +118,8 @@ impl Default for Config {
 pub enum TaskOrder {
     /// As they became ready.
     FirstInFirstOut,
-    /// Drawn from a random stream of its own.
+    /// Drawn from the random stream `order`. Nothing says which of two processes is first,
+    /// so every seed has its own answer.
     Shuffled,
 }
 
@@ -140,11 +146,21 @@ pub struct World {
     opening: bool,
     windows: Windows,
     outbound: Vec<Packet>,
+    /// How many events and polls there were at this instant.
+    steps: u32,
 }
+
+/// How many events and polls one instant may have. The busiest runs that ship have a few
+/// hundred; a run with so many more goes round in circles, for no time passes in it.
+pub const MOST_STEPS: u32 = 1_000_000;
+
+/// How many messages may be kept: some hundred megabytes.
+pub const MOST_MESSAGES: usize = 1_000_000;
 
 /// What the programs of a world share with it.
 struct Core {
     seed: u64,
+    epoch_ns: u64,
     now_ns: Cell<u64>,
     stopped: Cell<bool>,
     hosts: RefCell<Vec<HostState>>,
@@ -205,9 +221,15 @@ impl World {
         let ready = Arc::new(ReadyQueue::default());
         let core = Core {
             seed: config.seed,
+            epoch_ns: config.epoch_ns,
             now_ns: Cell::new(0),
             stopped: Cell::new(false),
-            hosts: RefCell::new(hosts.iter().map(HostState::new).collect()),
+            hosts: RefCell::new(
+                hosts
+                    .iter()
+                    .map(|host| HostState::new(config.epoch_ns, host))
+                    .collect(),
+            ),
             tasks: RefCell::new(Slots::new()),
             timers: RefCell::new(Slots::new()),
             agenda: RefCell::new(Agenda::new()),
@@ -230,12 +252,13 @@ impl World {
             ready,
             shuffle: match config.order {
                 TaskOrder::FirstInFirstOut => None,
-                TaskOrder::Shuffled => Some(Stream::new(config.seed, "tasks")),
+                TaskOrder::Shuffled => Some(Stream::new(config.seed, "order")),
             },
             stirred: false,
             opening: false,
             windows: Windows::default(),
             outbound: Vec::new(),
+            steps: 0,
         }
     }
 
@@ -263,21 +286,25 @@ impl World {
     }
 
     /// Runs until a program calls [`Host::stop_world`], nothing is left to happen, or
-    /// virtual time reaches `horizon_ns`.
+    /// virtual time reaches `horizon_ns`; or until it can be told that it would never end.
     pub fn run(&mut self, horizon_ns: u64) -> Ending {
         loop {
             self.run_ready_tasks();
             if self.core.stopped.get() {
                 return Ending::Stopped;
             }
-            let due = self.core.agenda.borrow_mut().pop_due(self.now_ns());
-            if let Some(event) = due {
-                self.handle(event);
+            if self.steps >= MOST_STEPS {
+                return Ending::StoodStill;
+            }
+            if self.handle_due() {
                 continue;
             }
             // The instant is over: what the kernels have to say leaves now, once.
             if self.flush_kernels() {
                 continue;
+            }
+            if self.network.messages() > MOST_MESSAGES {
+                return Ending::MessagesFull;
             }
             let next_ns = self.core.agenda.borrow().next_ns();
             match next_ns {
@@ -286,7 +313,10 @@ impl World {
                     self.core.now_ns.set(horizon_ns.max(self.now_ns()));
                     return Ending::Horizon;
                 }
-                Some(next_ns) => self.core.now_ns.set(next_ns),
+                Some(next_ns) => {
+                    self.core.now_ns.set(next_ns);
+                    self.steps = 0;
+                }
             }
         }
     }
@@ -316,7 +346,10 @@ impl World {
     }
 
     fn run_ready_tasks(&mut self) {
-        while let Some(key) = self.ready.pop(self.shuffle.as_mut()) {
+        while self.steps < MOST_STEPS
+            && let Some(key) = self.ready.pop(self.shuffle.as_mut())
+        {
+            self.steps += 1;
             self.poll(key);
             while !self.core.soon.borrow().is_empty() {
                 let acts = self.core.soon.take();
@@ -362,6 +395,21 @@ impl World {
         Some((task.host, task.future.take()?, task.waker.clone()))
     }
 
+    /// Handles all that is due at this instant; says whether there was anything. Whoever
+    /// that makes ready runs afterwards: what happens at the same time has no order.
+    fn handle_due(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            let due = self.core.agenda.borrow_mut().pop_due(self.now_ns());
+            let Some(event) = due else {
+                return any;
+            };
+            any = true;
+            self.steps += 1;
+            self.handle(event);
+        }
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Timer(key) => {
@@ -402,6 +450,10 @@ pub enum Ending {
     Idle,
     /// The horizon was reached.
     Horizon,
+    /// No time passed in [`MOST_STEPS`] events and polls.
+    StoodStill,
+    /// [`MOST_MESSAGES`] were kept.
+    MessagesFull,
 }
 
 impl Drop for World {
@@ -455,9 +507,9 @@ impl Core {
 }
 
 impl HostState {
-    fn new(config: &HostConfig) -> Self {
+    fn new(epoch_ns: u64, config: &HostConfig) -> Self {
         Self {
-            clocks: Clocks::new(config.offset_ns, config.drift_ppm),
+            clocks: Clocks::new(epoch_ns, config.offset_ns, config.drift_ppm),
             program: None,
             outages: 0,
             crashed_ns: None,

@@ -362,6 +362,11 @@ impl Network {
         }
     }
 
+    /// How many messages were kept.
+    pub(super) fn messages(&self) -> usize {
+        self.messages.as_ref().map_or(0, Vec::len)
+    }
+
     pub(super) fn take_messages(&mut self) -> Vec<SentMessage> {
         self.messages.take().unwrap_or_default()
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use locklab_sim::consensus::Timing;
 use locklab_sim::disk::Disk;
 use locklab_sim::serve::consensus::{Setup, consensus};
+use locklab_sim::world::random::Stream;
 use locklab_sim::world::{Config, Host, HostConfig, HostId, World};
 
 use super::client::Client;
@@ -43,6 +44,7 @@ impl Town {
                 members: members.clone(),
                 timing: Timing::default(),
                 disk,
+                random: Stream::new(seed, name),
             };
             world.start(*host, move |host| consensus(host, setup.clone(), PORT));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::NodeConfig;
+use locklab_sim::redis::{NodeConfig, Parameters};
 use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, World};
 
@@ -86,11 +86,10 @@ fn start_server(world: &mut World, servers: [HostId; 2], index: usize, run_id_se
     if index == 1 {
         parameters.extend([("replicaof", "n1 6379"), ("repl-timeout", "3")]);
     }
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let hosts = NAMES.iter().map(|name| (*name).to_owned()).zip(servers);
     let setup = Setup {
         config: NodeConfig { run_id_seed },
-        parameters: parameters.into_iter().map(owned).collect(),
+        parameters: Parameters::new(parameters).expect("they are sound"),
         hosts: Rc::new(hosts.collect()),
         ..Setup::default()
     };

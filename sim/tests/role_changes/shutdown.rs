@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::NodeConfig;
+use locklab_sim::redis::{NodeConfig, Parameters};
 use locklab_sim::serve::{self, Setup};
 use locklab_sim::world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, World};
 
@@ -67,11 +67,10 @@ fn start_server(
     master: HostId,
 ) {
     let always = [("repl-diskless-sync-delay", "0")];
-    let parameters = always.iter().chain(parameters);
-    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let parameters = always.iter().chain(parameters).copied();
     let setup = Setup {
         config: NodeConfig { run_id_seed },
-        parameters: parameters.map(owned).collect(),
+        parameters: Parameters::new(parameters).expect("they are sound"),
         hosts: Rc::new([("n1".to_owned(), master)].into()),
         ..Setup::default()
     };

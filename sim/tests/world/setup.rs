@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use locklab_sim::world::dist::Dist;
-use locklab_sim::world::{Config, Host, HostConfig, HostId, World};
+use locklab_sim::world::{Config, Host, HostConfig, HostId, TaskOrder, World};
 
 /// The port of every server here.
 pub const PORT: u16 = 7;
@@ -24,10 +24,11 @@ pub const MS: u64 = 1_000_000;
 /// One second of virtual time.
 pub const SECOND: u64 = 1_000 * MS;
 
-/// Links without chance: 3 ms, no loss.
+/// A world without chance: links of 3 ms that lose nothing, tasks as they became ready.
 pub fn config() -> Config {
     Config {
         latency: Dist::Constant(LATENCY_MS as f64),
+        order: TaskOrder::FirstInFirstOut,
         ..Config::default()
     }
 }

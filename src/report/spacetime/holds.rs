@@ -170,7 +170,10 @@ mod tests {
             assert_eq!(holds(&Timeline::of(&history)), expected);
         };
         check(9, &[hold("c1", 0, Some(19), 100)]);
-        check(12, &[hold("c1", 0, Some(10), 12), hold("c1", 12, Some(22), 100)]);
+        check(
+            12,
+            &[hold("c1", 0, Some(10), 12), hold("c1", 12, Some(22), 100)],
+        );
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Impossible faults: on hosts that are not there, at points that nobody reaches.
 
 use super::{Problem, drift, probability, require};
-use crate::fault::{Effect, FaultSpec, Link, Moment, Placement, failover};
+use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
 use crate::history::Name;
 use crate::scenario::{CheckBeforeWrite, Dist, Scenario, WorkloadKind};
 
@@ -58,7 +58,9 @@ fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Pro
         &["fault", name, "kind"],
         "a failover needs a replica to promote, and \"topology.replicas\" is 0",
     )?;
-    let deaf = hosts.iter().find(|host| failover::order(host).is_none());
+    let deaf = hosts
+        .iter()
+        .find(|host| scenario.topology.role(host).is_none());
     deaf.map_or(Ok(()), |host| {
         Err(Problem::at(
             &["fault", name, "on"],

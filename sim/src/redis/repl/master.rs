@@ -86,7 +86,6 @@ pub(in crate::redis) fn psync(state: &mut State, client: u64, id: &str, offset: 
 pub(super) fn begin_backlog(state: &mut State) {
     let capacity = state.config.backlog_bytes();
     state.repl.backlog = Some(Backlog::new(capacity, state.repl.offset));
-    state.repl.pinged_us = state.seen_us.unwrap_or(0);
     state.listen();
 }
 
@@ -186,7 +185,8 @@ pub(in crate::redis) fn get_acks(state: &mut State) {
     say(state, &[b"REPLCONF", b"GETACK", b"*"]);
 }
 
-pub(super) fn cron(state: &mut State, wall_us: u64) {
+/// What is to be done once a second, at `due_us` or a little later.
+pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
     start_due_syncs(state, wall_us);
     let timeout_us = state.config.repl_timeout_s() * 1_000_000;
     let silent = |replica: &Replica| {
@@ -203,11 +203,8 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
     let period_us = state.config.ping_period_s() * 1_000_000;
     let handover = state.repl.handover.as_ref();
     let stands_still = handover.is_some_and(Handover::has_deadline);
-    if wall_us.saturating_sub(state.repl.pinged_us) >= period_us
-        && !state.repl.replicas.is_empty()
-        && !stands_still
-    {
-        state.repl.pinged_us = wall_us;
+    let is_due = state.due_from(due_us, period_us) == due_us;
+    if is_due && !state.repl.replicas.is_empty() && !stands_still {
         say(state, &[b"PING"]);
     }
 }

@@ -25,7 +25,7 @@ pub(super) use handover::Handover;
 pub(super) use master::Replica;
 pub(super) use replica::{Link, LinkState};
 
-/// `replicationCron` runs once a second.
+/// `replicationCron` runs once a second, at a tick of `serverCron`.
 const CRON_US: u64 = 1_000_000;
 
 /// What a server knows of the history that it shares with others.
@@ -51,8 +51,6 @@ pub(super) struct Replication {
     pub(super) acks_wanted: bool,
     /// When `replicationCron` is due, in wall-clock microseconds.
     next_cron_us: u64,
-    /// When the replicas were last pinged.
-    pinged_us: u64,
 }
 
 /// What a server is to others.
@@ -76,7 +74,6 @@ impl Replication {
             handover: None,
             acks_wanted: false,
             next_cron_us: 0,
-            pinged_us: 0,
         }
     }
 
@@ -212,13 +209,13 @@ pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
     if state.repl.next_cron_us > wall_us && state.repl.next_cron_us <= longest_us {
         return;
     }
-    let first = state.repl.next_cron_us == 0;
-    state.repl.next_cron_us = state.tick_from(wall_us + CRON_US);
-    if first {
+    let next_us = state.due_from(wall_us + 1, CRON_US);
+    let due_us = std::mem::replace(&mut state.repl.next_cron_us, next_us);
+    if due_us == 0 {
         return;
     }
     replica::cron(state, wall_us);
-    master::cron(state, wall_us);
+    master::cron(state, wall_us, due_us);
 }
 
 /// A connection ended: it may have been one of these.
