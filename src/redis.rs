@@ -12,6 +12,7 @@ mod subscription;
 
 pub use client::{Client, Error, Exclusive};
 pub use connection::{Connection, Reply};
+pub(crate) use discovery::SENTINEL_LIMIT;
 pub use discovery::{MASTER, Target};
 pub use script::Script;
 pub use subscription::Subscription;

@@ -1,7 +1,7 @@
 //! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock
 //! on one node. And R14, the limit of what that promises.
 
-use locklab::check::Property;
+use locklab::check::{Property, Verdict, judge};
 use locklab::evidence::Finding;
 use locklab::history::Event;
 use locklab::runner::batch::{Conduct, Job, run};
@@ -117,4 +117,49 @@ fn whoever_extends_without_limit_is_never_followed() {
     // Where the work has an end, the other gets the lock.
     let ends = ["workload.client.c1.hold_ms=2000".to_owned()];
     assert_eq!(granted(&ends, "c2"), 1);
+}
+
+/// A bound that follows from the lease finds a lease that is too long: here a fifth.
+#[test]
+fn a_lease_a_fifth_too_long_is_found() {
+    let violated = |ttl_ms: u64| {
+        let told = load("redis-docs/r2", &[]).expect("it ships");
+        let run = load("redis-docs/r2", &[format!("lock.ttl_ms={ttl_ms}")]).expect("it ships");
+        let runs = (0..100).map(|seed| judged::run(&run, seed, Keep::default()).expect("it ends").history);
+        let verdicts = runs.map(|history| judge(&history, &judged::bounds(&told)));
+        verdicts
+            .filter(|verdicts| matches!(verdicts[&Property::Deadlock], Verdict::Violated(_)))
+            .count()
+    };
+    assert_eq!(violated(1000), 0);
+    assert!(violated(1200) > 0);
+}
+
+/// A lock without a lease whose holder died is not excused by a fault that cannot keep
+/// anybody from it: a link of the resource, another client's, one that is slow by a hair.
+#[test]
+fn what_cannot_cause_a_wait_excuses_none() {
+    for fault in [
+        r#"kind = "slow-link", from = "resource", to = "n1", extra_ms = 1"#,
+        r#"kind = "slow-link", from = "c2", to = "n1", extra_ms = 1"#,
+        r#"kind = "partition", from = "c1", to = "n1""#,
+        r#"kind = "crash", on = "resource""#,
+    ] {
+        let mut job = job(r#"name = "setnx""#, "acquired");
+        let fault = format!("fault = {{ f = {{ {fault}, at_ms = 60 }} }}");
+        let crash = &job.scenario.fault["crash"];
+        let text = format!("title = \"t\"\nlock = {{ name = \"setnx\" }}\n{fault}");
+        let other = parse("t.toml", &text, &[]).expect("a sound scenario");
+        let faults = [("crash".to_owned(), crash.clone())].into_iter();
+        job.scenario.fault = faults.chain(other.fault).collect();
+        let stop = AtomicBool::new(false);
+        let cells = run(&[job], &Conduct::quiet(2, &stop)).expect("no panic");
+        let cell = cells
+            .into_iter()
+            .next()
+            .flatten()
+            .expect("nobody stopped it");
+        let tally = cell.tallies[&Property::Deadlock];
+        assert_eq!(tally.violated, 20, "{fault}: {tally:?}");
+    }
 }

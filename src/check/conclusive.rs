@@ -1,88 +1,197 @@
 //! Whether a run could have shown a violation at all.
 //!
 //! Nothing contradicts mutual exclusion in a run whose fault never came, or whose
-//! clients never met. Such a run is evidence of nothing.
+//! clients never met while it could matter. Such a run is evidence of nothing.
+//!
+//! A fault that strikes again and again (`NAME#1`, `NAME#2`, …) came if it did once.
+//!
+//! Clients meet while one wants the lock and another has it or wants it too. A client wants it
+//! from its first attempt until it is granted the lock, gives up or dies, and has it until its
+//! release has returned. Whoever died meanwhile counts on, for what it took or asked for
+//! outlives it.
+//!
+//! In a run with faults they have to meet where one could matter to it: at or after its
+//! beginning and, if it ended, no later than the bound of the lock after that. By then what was
+//! under way at its end is over: a lease, a wait, an attempt. To those whom it found wanting or
+//! having the lock it matters for as long as they do. A kill and a crash matter to the end of
+//! the run, for what the process knew is gone for good.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::timeline::Timeline;
-use crate::history::{Event, Op, Phase};
+use crate::history::{Event, History, Name, Op, Outcome, Phase};
 
 /// Why what holds in this history proves nothing, if so.
-pub(super) fn doubt(timeline: &Timeline) -> Option<String> {
-    let uncontended = || (!is_contended(timeline)).then(|| "the lock was never contended".into());
-    missed(timeline).or_else(uncontended)
+pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
+    missed(timeline).or_else(|| uncontended(timeline, bound_ns))
 }
 
-/// Whether every fault of the run took effect.
-pub fn struck(history: &crate::history::History) -> bool {
-    let missed = |event: &Event| {
-        matches!(
-            event,
-            Event::Fault {
-                phase: Phase::Missed,
-                ..
-            }
-        )
-    };
-    !history.records.iter().any(|record| missed(&record.event))
+/// Whether every fault of the run took effect, each at least once if it repeats.
+pub fn struck(history: &History) -> bool {
+    missed(&Timeline::of(history)).is_none()
 }
 
 /// Says so, if a fault never took effect.
 pub(super) fn missed(timeline: &Timeline) -> Option<String> {
-    let missed = timeline
-        .records()
-        .find_map(|(_, _, record)| match &record.event {
+    let (mut began, mut missed) = (BTreeSet::new(), BTreeSet::new());
+    for record in timeline.all_records() {
+        match &record.event {
+            Event::Fault {
+                fault,
+                phase: Phase::Begins,
+                ..
+            } => began.insert(repeated(fault)),
             Event::Fault {
                 fault,
                 phase: Phase::Missed,
                 ..
-            } => Some(fault),
-            _ => None,
-        });
-    missed.map(|fault| format!("fault {fault} never took effect"))
+            } => missed.insert(repeated(fault)),
+            _ => false,
+        };
+    }
+    let fault = missed.difference(&began).next()?;
+    Some(format!("fault {fault} never took effect"))
 }
 
-/// Whether some client called `acquire` while another believed that it held the lock
-/// or was calling `acquire` itself.
-fn is_contended(timeline: &Timeline) -> bool {
+/// The name that a scenario gives to a fault, without the number of its instance.
+fn repeated(fault: &str) -> &str {
+    match fault.rsplit_once('#') {
+        Some((name, number)) if number.parse::<u32>().is_ok() => name,
+        _ => fault,
+    }
+}
+
+/// Says so, if the clients never met where a fault could matter.
+fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
+    let has_faults = has_faults(timeline);
+    let asks_again = asks_again(timeline);
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
-    let mut busy = 0_usize;
-    for (_, host, record) in timeline.records() {
+    // Of each fault that began: until when it matters.
+    let mut matters_ns: BTreeMap<&Name, u64> = BTreeMap::new();
+    let mut ever = false;
+    for (index, host, record) in timeline.records() {
         let client = &mut clients[host];
-        let was_busy = client.is_busy();
         match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..
-            } => {
-                if busy > usize::from(was_busy) {
-                    return true;
-                }
-                client.in_call = true;
-            }
+            } => client.wants = true,
             Event::Complete {
                 op: Op::Acquire, ..
-            } => client.in_call = false,
-            Event::BeliefBegins { grant, .. } => client.believes.push(*grant),
-            Event::BeliefEnds { grant } => client.believes.retain(|open| open != grant),
-            event if event.is_death() => *client = Client::default(),
-            _ => {}
+            } => client.wants = asks_again.contains(&index),
+            Event::Reached { point } if &**point == "waiting" => client.wants = true,
+            Event::Reached { point } if &**point == "giving-up" => client.wants = false,
+            Event::Invoke {
+                op: Op::Release, ..
+            } => client.releases = true,
+            Event::Complete {
+                op: Op::Release, ..
+            } => client.releases = false,
+            Event::Fault {
+                fault,
+                phase: Phase::Begins,
+                ..
+            } => {
+                matters_ns.insert(fault, u64::MAX);
+                if record.event.is_death() {
+                    let had = timeline.believed(host, index).next().is_some();
+                    client.left |= client.wants || client.releases || had;
+                    (client.wants, client.releases) = (false, false);
+                }
+            }
+            Event::Fault {
+                fault,
+                kind,
+                phase: Phase::Ends,
+                ..
+            } if !matches!(&**kind, "kill" | "crash") => {
+                matters_ns.insert(fault, record.at_ns.saturating_add(bound_ns));
+            }
+            Event::BeliefBegins { .. } | Event::BeliefEnds { .. } => {}
+            _ => continue,
         }
-        busy = busy + usize::from(client.is_busy()) - usize::from(was_busy);
+        let matters = matters_ns
+            .values()
+            .any(|&until_ns| record.at_ns <= until_ns);
+        for (host, client) in clients.iter_mut().enumerate() {
+            let believes = timeline.believed(host, index + 1).next().is_some();
+            client.has = client.releases || client.left || believes;
+            client.is_struck = (client.is_struck || matters) && (client.wants || client.has);
+        }
+        for (host, one) in clients.iter().enumerate().filter(|(_, one)| one.wants) {
+            let others = clients
+                .iter()
+                .enumerate()
+                .filter(|&(other, _)| other != host);
+            for (_, other) in others.filter(|(_, other)| other.wants || other.has) {
+                ever = true;
+                if !has_faults || matters || one.is_struck || other.is_struck {
+                    return None;
+                }
+            }
+        }
     }
-    false
+    Some(match ever {
+        true => "the lock was never contended where a fault could matter".into(),
+        false => "the lock was never contended".into(),
+    })
+}
+
+/// Whether any fault took effect.
+fn has_faults(timeline: &Timeline) -> bool {
+    let began = |event: &Event| {
+        matches!(
+            event,
+            Event::Fault {
+                phase: Phase::Begins,
+                ..
+            }
+        )
+    };
+    timeline
+        .all_records()
+        .iter()
+        .any(|record| began(&record.event))
 }
 
 #[derive(Default)]
 struct Client {
-    in_call: bool,
-    /// The grants that it believes in.
-    believes: Vec<u32>,
+    /// Whether it has asked for the lock and goes on to.
+    wants: bool,
+    /// Whether it is in a call of `release`.
+    releases: bool,
+    /// Whether it died while it wanted the lock or had it.
+    left: bool,
+    /// Whether it has the lock, or may have left it there.
+    has: bool,
+    /// Whether it has wanted the lock, or had it, since a fault that mattered.
+    is_struck: bool,
 }
 
-impl Client {
-    fn is_busy(&self) -> bool {
-        self.in_call || !self.believes.is_empty()
+/// The places of those failures after which a client asks again, or listens for its turn.
+fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
+    let mut again = BTreeSet::new();
+    let mut will_ask = vec![false; timeline.hosts];
+    let records: Vec<_> = timeline.records().collect();
+    for &(index, host, record) in records.iter().rev() {
+        match &record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => will_ask[host] = true,
+            Event::Reached { point } if &**point == "waiting" => will_ask[host] = true,
+            Event::Reached { point } if &**point == "giving-up" => will_ask[host] = false,
+            Event::Complete {
+                op: Op::Acquire,
+                outcome,
+                ..
+            } if *outcome != Outcome::Ok && will_ask[host] => {
+                again.insert(index);
+            }
+            event if event.is_death() => will_ask[host] = false,
+            _ => {}
+        }
     }
+    again
 }
 
 #[cfg(test)]
@@ -91,6 +200,7 @@ mod tests {
     use crate::check::story::Story;
 
     const UNCONTENDED: &str = "the lock was never contended";
+    const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
     /// Judges the story alone; [`Story::expect_holds`] would add contention. The order of
     /// grants asks for more than contention, and says so itself.
@@ -111,7 +221,8 @@ mod tests {
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
-            .fails(30, "c2");
+            .fails(30, "c2")
+            .reads(30, "c1", 0);
         check(story, None);
     }
 
@@ -121,7 +232,8 @@ mod tests {
             .tries(0, "c1")
             .tries(5, "c2")
             .fails(10, "c1")
-            .fails(10, "c2");
+            .fails(10, "c2")
+            .reads(10, "c1", 0);
         check(story, None);
     }
 
@@ -132,23 +244,123 @@ mod tests {
             .granted(10, "c1")
             .tries(20, "c1")
             .fails(30, "c1")
-            .releases(50, "c1")
+            .releases(40, "c1")
+            .released(50, "c1", 1)
             .tries(50, "c2")
-            .granted(60, "c2");
+            .granted(60, "c2")
+            .reads(60, "c2", 0);
         check(story, Some(UNCONTENDED));
-        check(Story::new(), Some(UNCONTENDED));
+        check(Story::new().reads(0, "c1", 0), Some(UNCONTENDED));
     }
 
     #[test]
-    fn the_dead_do_not_contend() {
-        let story = Story::new()
+    fn what_the_dead_took_is_contended_for() {
+        let then_c2 = |story: Story| {
+            let dead = story.fault_begins(30, "c1", "crash");
+            dead.tries(40, "c2").granted(50, "c2").reads(55, "c2", 0)
+        };
+        check(then_c2(Story::new().tries(0, "c1").granted(10, "c1")), None);
+        check(then_c2(Story::new().tries(20, "c1")), None);
+        let released = Story::new().tries(0, "c1").granted(10, "c1");
+        let released = released.releases(15, "c1").released(20, "c1", 1);
+        check(then_c2(released), Some(UNCONTENDED));
+    }
+
+    #[test]
+    fn meeting_before_the_fault_shows_nothing_of_it() {
+        let met = || {
+            Story::new()
+                .tries(0, "c1")
+                .tries(0, "c2")
+                .fails(5, "c1")
+                .fails(5, "c2")
+        };
+        let paused = |at_ms| met().fault_begins(at_ms, "c1", "pause").reads(100, "c1", 0);
+        check(paused(5), Some(TOO_EARLY));
+        // c2 asks on.
+        let asks_on = met().tries(6, "c1").tries(6, "c2");
+        check(
+            asks_on
+                .fault_begins(10, "c1", "pause")
+                .reads(100, "c1", 0)
+                .fails(110, "c2"),
+            None,
+        );
+    }
+
+    #[test]
+    fn a_release_under_way_and_a_waiter_between_its_attempts_meet() {
+        let releasing = Story::new().tries(0, "c1").granted(5, "c1").tries(6, "c2");
+        let releasing = releasing
+            .fails(8, "c2")
+            .reads(9, "c1", 0)
+            .releases(10, "c1");
+        let paused = releasing.fault_begins(11, "n1", "pause");
+        check(paused.clone(), Some(TOO_EARLY));
+        check(paused.clone().tries(20, "c2"), None);
+        check(paused.gives_up(15, "c2").tries(20, "c2"), None);
+        // Its release has returned, and nobody else is there.
+        let over = Story::new()
             .tries(0, "c1")
-            .granted(10, "c1")
-            .tries(20, "c1")
-            .fault_begins(30, "c1", "crash")
-            .tries(40, "c2")
-            .granted(50, "c2");
-        check(story, Some(UNCONTENDED));
+            .granted(5, "c1")
+            .reads(6, "c1", 0);
+        let over = over.tries(6, "c2").releases(7, "c1").released(8, "c1", 1);
+        check(over.fault_begins(9, "n1", "pause"), Some(TOO_EARLY));
+    }
+
+    #[test]
+    fn a_fault_matters_for_as_long_to_those_whom_it_found() {
+        // c1's wait has lasted since the fault; c2 comes long after that.
+        let found = || {
+            let struck = Story::new().deadlock_after(100).tries(0, "c1");
+            struck
+                .fault_begins(5, "n1", "pause")
+                .fault_ends(10, "n1", "pause")
+        };
+        let then_c2 = |story: Story| story.tries(500, "c2").reads(500, "c2", 0);
+        let asks_again = found().fails(20, "c1").tries(90, "c1");
+        check(then_c2(asks_again.granted(100, "c1")), None);
+        check(then_c2(found().granted(20, "c1")), None);
+        let alone = then_c2(found().fails(20, "c1").gives_up(20, "c1"));
+        check(alone.tries(600, "c1"), Some(TOO_EARLY));
+    }
+
+    #[test]
+    fn a_fault_matters_until_the_bound_after_its_end() {
+        // The bound is 1000 ms.
+        let met = |at_ms, kind| {
+            Story::new()
+                .deadlock_after(1_000)
+                .fault_begins(10, "n1", kind)
+                .fault_ends(20, "n1", kind)
+                .tries(at_ms, "c1")
+                .tries(at_ms, "c2")
+                .reads(at_ms, "c2", 0)
+        };
+        check(met(1_020, "pause"), None);
+        check(met(1_021, "pause"), Some(TOO_EARLY));
+        // A node that lost its memory has lost it for good.
+        check(met(1_021, "crash"), None);
+    }
+
+    #[test]
+    fn a_fault_that_repeats_came_if_it_did_once() {
+        let met = || Story::new().tries(0, "c1").tries(0, "c2").reads(1, "c1", 0);
+        let once = met()
+            .fault_named_begins(5, "n1", "gc#2")
+            .fault_missed(100, "n1", "gc#1");
+        assert!(super::struck(&once.clone().history()));
+        check(once, None);
+        let never = met()
+            .fault_missed(100, "n1", "gc#1")
+            .fault_missed(100, "n1", "gc#2");
+        assert!(!super::struck(&never.clone().history()));
+        check(never, Some("fault gc never took effect"));
+        // The other fault is another one.
+        let other = met()
+            .fault_named_begins(5, "n1", "gd#1")
+            .fault_missed(100, "n1", "gc#1");
+        check(other, Some("fault gc never took effect"));
     }
 
     #[test]
@@ -156,6 +368,7 @@ mod tests {
         let story = Story::new()
             .tries(0, "c1")
             .tries(5, "c2")
+            .reads(10, "c1", 0)
             .fault_missed(100, "c1", "gc");
         check(story, Some("fault gc never took effect"));
     }

@@ -202,7 +202,10 @@ mod tests {
 
     #[test]
     fn whoever_gave_up_or_died_waits_no_more() {
-        let then_c3 = |story: Story| story.releases(55, "c1").tries(60, "c3").granted(70, "c3");
+        let then_c3 = |story: Story| {
+            let asks_on = story.tries(52, "c3").fails(53, "c3");
+            asks_on.releases(55, "c1").tries(60, "c3").granted(70, "c3")
+        };
         then_c3(queued().gives_up(50, "c2")).expect_holds_as_it_is(Fifo);
         then_c3(queued().fault_begins(50, "c2", "kill")).expect_holds_as_it_is(Fifo);
         then_c3(queued().fault_begins(50, "c2", "pause")).expect_violation_at(Fifo, 70);

@@ -16,6 +16,10 @@
 //! A grant that a client gets while it has the lock already does not count as B's: it may
 //! come from a count of the client's own, and shows nothing of the key.
 //!
+//! A may have asked for the lock again when its lease was over, and have it again when it
+//! releases the old grant. Then the key is its own, as far as the history says, unless
+//! somebody has followed this newer grant too.
+//!
 //! With several servers none of this follows. A key of A's own can remain on a
 //! minority that B did not need, or on a deposed master, and deleting it there is
 //! right; and a history has the number of deleted keys summed over the servers. So
@@ -38,6 +42,8 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     let mut begun = timeline.grants.iter().peekable();
     // Per host: when it last called release, the other client's grant asked for last.
     let mut at_release: Vec<Conflicting> = vec![Conflicting::default(); timeline.hosts];
+    // Per host: where in the history that was.
+    let mut released_at = vec![0; timeline.hosts];
     for (index, host, record) in timeline.records() {
         while let Some(grant) = begun.next_if(|grant| grant.began <= index) {
             let believes_until_ns = &mut believes_until_ns[grant.host];
@@ -49,10 +55,14 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
         match record.event {
             Event::Invoke {
                 op: Op::Release, ..
-            } => at_release[host] = granted.other_than(host),
+            } => {
+                at_release[host] = granted.other_than(host);
+                released_at[host] = index;
+            }
             // Some locks look before they delete; this is when they delete.
             Event::Reached { ref point } if point.as_ref() == "deleting" => {
                 at_release[host] = granted.other_than(host);
+                released_at[host] = index;
             }
             Event::Released {
                 grant,
@@ -63,7 +73,7 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                     .map(|place| &timeline.grants[place]);
                 if let Some(own) = own
                     && let Some(newer) = at_release[host].with(own)
-                    && newer.asked > Some(own.began)
+                    && newer.asked > Some(last_of_own(timeline, own, released_at[host]).began)
                 {
                     return Verdict::Violated(Violation {
                         at_ns: record.at_ns,
@@ -85,6 +95,24 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
         }
     }
     Verdict::Holds
+}
+
+/// Of the grants that a client had when it released one of them, the last that the key may
+/// be of: that one, or another for which it asked when the lease of that one was over.
+fn last_of_own<'t, 'h>(
+    timeline: &'t Timeline<'h>,
+    own: &'t Grant<'h>,
+    released_at: usize,
+) -> &'t Grant<'h> {
+    let records = timeline.all_records();
+    let is_new = |grant: &&Grant| {
+        let asked_ns = grant.asked.map(|asked| records[asked].at_ns);
+        grant.host == own.host
+            && grant.number != own.number
+            && grant.began < released_at
+            && asked_ns >= Some(own.lapses_ns)
+    };
+    timeline.grants.iter().rfind(is_new).unwrap_or(own)
 }
 
 /// The grants so far: all of them, and those that nobody shares.
@@ -156,6 +184,7 @@ impl<'t, 'h> LastAsked<'t, 'h> {
 mod tests {
     use crate::check::Property::ForeignRelease;
     use crate::check::story::Story;
+    use crate::history::ClockKind::Wall;
 
     /// c1 outlives its lease and c2 takes over.
     fn taken_over() -> Story {
@@ -306,6 +335,33 @@ mod tests {
             .releases_grant(600, "c1", 1)
             .released_grant(610, "c1", 1, 1)
             .expect_violation_at(ForeignRelease, 610);
+    }
+
+    /// Its lease was over, and it took the lock anew, by the same name.
+    #[test]
+    fn a_lapsed_grant_released_beside_a_newer_one_of_ones_own_deletes_the_newer() {
+        let again = |lease_ms| {
+            Story::new()
+                .tries(0, "c1")
+                .holds_for(10, "c1", Wall, lease_ms)
+                .tries(500, "c2")
+                .granted(510, "c2")
+                .releases(520, "c2")
+                .released(525, "c2", 1)
+                .tries(530, "c1")
+                .holds_for(540, "c1", Wall, 100)
+        };
+        let released = |story: Story| {
+            story
+                .releases_grant(600, "c1", 1)
+                .released_grant(610, "c1", 1, 1)
+        };
+        released(again(100)).expect_holds(ForeignRelease);
+        // The newer one is c3's prey too.
+        let followed = again(100).tries(550, "c3").granted(560, "c3");
+        released(followed).expect_violation_at(ForeignRelease, 610);
+        // Of a grant within another nothing is known.
+        released(again(900)).expect_violation_at(ForeignRelease, 610);
     }
 
     #[test]

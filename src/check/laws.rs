@@ -8,12 +8,16 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
 use super::story::{MS, Story};
-use super::{Bounds, Property, Verdict, Violation, judge};
+use super::{Bounds, Property, ResourceRole, Verdict, Violation, judge};
 use crate::history::timeline::{Grant, Timeline};
-use crate::history::{ClockKind, History, Outcome};
+use crate::history::{Access, ClockKind, Event, History, Name, Outcome, Record};
 
 pub(crate) const BOUNDS: Bounds = Bounds {
     deadlock_ns: 40 * MS,
+    time_outs_ns: 0,
+    round_trips: 4,
+    reply_slack_ns: None,
+    resource: ResourceRole::Apart,
     nodes: 1,
 };
 
@@ -117,6 +121,182 @@ fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u6
     beginnings.filter(|&at_ns| conflict(at_ns)).min()
 }
 
+/// An attempt of a client: for how long it waits before, how long it takes, and what comes of
+/// it.
+type Attempt = (u64, u64, Came);
+
+/// What comes of an attempt.
+#[derive(Debug, Clone, Copy)]
+enum Came {
+    Refused,
+    /// The lock, which is given back after so many milliseconds.
+    Granted(u64),
+}
+
+fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
+    let came = prop_oneof![
+        Just(Came::Refused),
+        Just(Came::Refused),
+        (1..50_u64).prop_map(Came::Granted)
+    ];
+    vec((1..60_u64, 0..30_u64, came), 0..8)
+}
+
+/// The story of clients that make these attempts, each on its own.
+fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
+    let mut steps = Vec::new();
+    for (attempts, client) in clients.iter().zip(CLIENTS) {
+        let mut now_ms = 0;
+        for &(pause_ms, takes_ms, came) in attempts {
+            now_ms += pause_ms;
+            steps.push((now_ms, client, 0));
+            now_ms += takes_ms;
+            match came {
+                Came::Refused => steps.push((now_ms, client, 1)),
+                Came::Granted(held_ms) => {
+                    steps.push((now_ms, client, 2));
+                    now_ms += held_ms;
+                    steps.push((now_ms, client, 3));
+                }
+            }
+        }
+    }
+    steps.sort_by_key(|&(at_ms, ..)| at_ms);
+    let story = steps
+        .into_iter()
+        .fold(Story::new(), |story, (at_ms, client, what)| match what {
+            0 => story.tries(at_ms, client),
+            1 => story.fails(at_ms, client),
+            2 => story.granted(at_ms, client),
+            _ => story.releases(at_ms, client),
+        });
+    story.ends(LAST_MS)
+}
+
+/// No attempt of these is so late.
+const LAST_MS: u64 = 2_000;
+
+/// When the lock had been free, and wanted by one client, for longer than the bound: by the
+/// definition, millisecond for millisecond.
+fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
+    let bound_ms = BOUNDS.deadlock_ns / MS;
+    let mut held = vec![false; LAST_MS as usize];
+    let mut wanted = [held.clone(), held.clone()];
+    for (attempts, wanted) in clients.iter().zip(&mut wanted) {
+        let mut now_ms = 0;
+        // Whether the last attempt was refused, so that it may be the same want still.
+        let mut refused = false;
+        for &(pause_ms, takes_ms, came) in attempts {
+            if refused && pause_ms < bound_ms {
+                wanted[now_ms as usize..(now_ms + pause_ms) as usize].fill(true);
+            }
+            now_ms += pause_ms;
+            wanted[now_ms as usize..(now_ms + takes_ms) as usize].fill(true);
+            now_ms += takes_ms;
+            refused = matches!(came, Came::Refused);
+            if let Came::Granted(held_ms) = came {
+                held[now_ms as usize..(now_ms + held_ms) as usize].fill(true);
+                now_ms += held_ms;
+            }
+        }
+    }
+    let in_vain = |wanted: &Vec<bool>| {
+        let mut lasted_ms = 0;
+        wanted.iter().zip(&held).position(|(wanted, held)| {
+            lasted_ms = if *wanted && !held { lasted_ms + 1 } else { 0 };
+            lasted_ms > bound_ms
+        })
+    };
+    let first = wanted.iter().filter_map(in_vain).min();
+    first.map(|at_ms| at_ms as u64 * MS)
+}
+
+/// The accesses of a history with their places: client, grant, what, whether accepted.
+fn accesses(history: &History) -> Vec<(usize, &Record, (&Name, u32), Access, bool)> {
+    let records = history.records.iter().enumerate();
+    let accesses = records.filter_map(|(index, record)| match &record.event {
+        Event::Access {
+            client,
+            grant,
+            access,
+            accepted,
+            ..
+        } => Some((index, record, (client, *grant), *access, *accepted)),
+        _ => None,
+    });
+    accesses.collect()
+}
+
+/// Every write against every write before it: the first that is an older holder's, and
+/// whether there is one of which that cannot be told.
+fn first_stale_write(history: &History) -> (Option<u64>, bool) {
+    let timeline = Timeline::of(history);
+    let is_write = |access: &Access| matches!(access, Access::Write { .. });
+    let all = accesses(history);
+    let written: Vec<_> = all
+        .iter()
+        .filter(|(.., access, ok)| is_write(access) && *ok)
+        .collect();
+    let mut unknown = false;
+    for (place, &&(_, record, late, ..)) in written.iter().enumerate() {
+        for &&(_, _, early, ..) in &written[..place] {
+            let grants = (timeline.grant_of(late), timeline.grant_of(early));
+            let (Some(late), Some(early)) = grants else {
+                continue;
+            };
+            if early <= late {
+                continue;
+            }
+            let (old, new) = (&timeline.grants[late], &timeline.grants[early]);
+            let overlap = new.asked.is_some_and(|asked| asked < old.began);
+            match (overlap, old.token, new.token) {
+                (true, Some(old), Some(new)) if old > new => {}
+                (true, Some(old), Some(new)) if old == new => unknown = true,
+                (true, None, _) | (true, _, None) => unknown = true,
+                _ => return (Some(record.at_ns), unknown),
+            }
+        }
+    }
+    (None, unknown)
+}
+
+/// The first access that was refused a holder whom nobody had followed, or that is one of
+/// many of which none was accepted.
+fn first_without_progress(history: &History) -> Option<u64> {
+    let grants = Timeline::of(history).grants;
+    let all = accesses(history);
+    let wronged = all
+        .iter()
+        .filter(|(index, record, (client, number), _, accepted)| {
+            let mut held = grants.iter().filter(|held| {
+                held.client == *client
+                    && held.number == *number
+                    && held.began < *index
+                    && record.at_ns < held.lapses_ns
+            });
+            !accepted
+                && held.any(|held| {
+                    grants
+                        .iter()
+                        .filter(|other| other.began < *index)
+                        .all(|other| {
+                            let asked = held.asked.unwrap_or(held.began);
+                            let later = other.began > held.began
+                                || (other.began > asked && other.token > held.token);
+                            let together = other.shared && held.shared;
+                            other.client == held.client || together || !later
+                        })
+                })
+        });
+    let first = wronged.map(|(_, record, ..)| record.at_ns).next();
+    let nothing = !all.iter().any(|(.., accepted)| *accepted);
+    first.or_else(|| {
+        all.first()
+            .filter(|_| nothing)
+            .map(|(_, record, ..)| record.at_ns)
+    })
+}
+
 fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Option<u64> {
     match verdicts.get(&property)? {
         Verdict::Violated(violation) => Some(violation.at_ns),
@@ -169,6 +349,30 @@ proptest! {
         let lease = first_overlap(&history, |grant| grant.lapses_ns);
         prop_assert_eq!(violated_at(&verdicts, Property::Belief), belief);
         prop_assert_eq!(violated_at(&verdicts, Property::Lease), lease);
+    }
+
+    #[test]
+    fn waits_in_vain_are_those_of_the_definition(clients in [attempts(), attempts()]) {
+        let verdicts = judge(&asking(&clients).history(), &BOUNDS);
+        let expected = first_wait_in_vain(&clients);
+        prop_assert_eq!(violated_at(&verdicts, Property::Deadlock), expected);
+        prop_assert_eq!(violated_at(&verdicts, Property::Availability), expected);
+    }
+
+    #[test]
+    fn stale_writes_are_those_of_the_definition(history in histories()) {
+        let verdicts = judge(&history, &BOUNDS);
+        let (stale, unknown) = first_stale_write(&history);
+        prop_assert_eq!(violated_at(&verdicts, Property::StaleWrite), stale);
+        let holds = verdicts[&Property::StaleWrite] == Verdict::Holds;
+        prop_assert!(!(holds && unknown));
+    }
+
+    #[test]
+    fn progress_is_that_of_the_definition(history in histories()) {
+        let verdicts = judge(&history, &BOUNDS);
+        let expected = first_without_progress(&history);
+        prop_assert_eq!(violated_at(&verdicts, Property::Progress), expected);
     }
 
     #[test]

@@ -4,6 +4,13 @@
 //! which the clock gets there is read off the host's records, between which its
 //! clocks run straight; see [`Timeline`]. A grant without deadline
 //! is believed in as under B∞: its user can only believe on.
+//!
+//! Where a clock is stepped back after it has shown the deadline, belief is not revived,
+//! though a holder that asks its clock only then is told that its lease is valid. A lease is
+//! a promise up to an instant, and when the clock had shown that instant, others were free to
+//! take the lock; what the holder does after the step is not covered by any lease. Whether it
+//! does harm, the resource tells. (A step back *before* the deadline prolongs belief: the
+//! clock had not shown it yet, and whoever holds to the rule goes on.)
 
 use super::{Ms, Verdict, overlap};
 use crate::history::timeline::Timeline;

@@ -21,6 +21,7 @@ mod foreign_release;
 mod lease;
 mod lost_update;
 mod overlap;
+mod progress;
 mod property;
 mod resource;
 mod stale_write;
@@ -34,6 +35,7 @@ mod story;
 pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
+pub(crate) use deadlock::retransmission_ns;
 pub use property::{Property, UnknownProperty};
 
 /// Judges a history by every property that it can speak of:
@@ -44,7 +46,7 @@ pub use property::{Property, UnknownProperty};
 /// lock) is inconclusive.
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
     let timeline = Timeline::of(history);
-    let doubt = conclusive::doubt(&timeline);
+    let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
 
     let stale_write = stale_write::check(&timeline);
     let lost_update = lost_update::check(&timeline);
@@ -57,17 +59,18 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
         (Property::StaleWrite, stale_write),
         (Property::LostUpdate, lost_update),
         (Property::TokenRegression, token_regression),
+        (Property::Progress, progress::check(&timeline)),
         (
             Property::ForeignRelease,
             foreign_release::check(&timeline, bounds.nodes),
         ),
         (
             Property::Deadlock,
-            deadlock::check(&timeline, bounds.deadlock_ns, Excuse::Servers),
+            deadlock::check(&timeline, bounds, Excuse::Servers),
         ),
         (
             Property::Availability,
-            deadlock::check(&timeline, bounds.deadlock_ns, Excuse::OwnHost),
+            deadlock::check(&timeline, bounds, Excuse::OwnHost),
         ),
         (Property::Fifo, fifo::check(&timeline)),
     ];
@@ -97,10 +100,31 @@ pub struct Bounds {
     /// A free lock that somebody wants must be taken within this many nanoseconds:
     /// the lease, the longest wait between two attempts, and the time for one.
     pub deadlock_ns: u64,
+    /// What the clients may lose beside on servers that do not answer: their time-outs, and
+    /// their waits before they send again, in nanoseconds.
+    pub time_outs_ns: u64,
+    /// How many round trips to servers are in `deadlock_ns`: so often counts what a slow link
+    /// adds to one.
+    pub round_trips: u32,
+    /// How much later than on a network without faults an answer may come before its client
+    /// gives it up, in nanoseconds; `None`: as late as it likes.
+    pub reply_slack_ns: Option<u64>,
+    /// What the resource has to do with the lock.
+    pub resource: ResourceRole,
     /// On how many servers the lock's key can come to lie: the nodes of a quorum,
     /// and every replica that may be promoted. [`Property::ForeignRelease`] can be
     /// judged on one only.
     pub nodes: u32,
+}
+
+/// What the resource has to do with the lock that protects it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResourceRole {
+    /// Nothing.
+    Apart,
+    /// Whoever takes the lock asks it for a token, and has not the lock before.
+    GivesTokens,
 }
 
 /// The judgement of one property.

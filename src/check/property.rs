@@ -22,6 +22,8 @@ pub enum Property {
     LostUpdate,
     /// The resource accepted no fencing token lower than one it had accepted before.
     TokenRegression,
+    /// The resource refused nobody who held the lock rightly, and accepted something.
+    Progress,
     /// No release deleted another client's lock.
     ForeignRelease,
     /// A free lock is taken again within its bound while somebody wants it and nothing
@@ -37,13 +39,14 @@ pub enum Property {
 
 impl Property {
     /// Every property, in the order in which reports list them.
-    pub const ALL: [Property; 11] = [
+    pub const ALL: [Property; 12] = [
         Property::Belief,
         Property::Lease,
         Property::Resource,
         Property::StaleWrite,
         Property::LostUpdate,
         Property::TokenRegression,
+        Property::Progress,
         Property::ForeignRelease,
         Property::Deadlock,
         Property::Availability,
@@ -67,6 +70,7 @@ impl Property {
             Property::StaleWrite => "stale-write",
             Property::LostUpdate => "lost-update",
             Property::TokenRegression => "token-regression",
+            Property::Progress => "progress",
             Property::ForeignRelease => "foreign-release",
             Property::Deadlock => "deadlock",
             Property::Availability => "availability",
@@ -98,6 +102,9 @@ impl Property {
             }
             Property::TokenRegression => {
                 "The resource accepted no fencing token lower than one it had accepted before."
+            }
+            Property::Progress => {
+                "The resource refused nobody who held the lock rightly, and accepted something."
             }
             Property::ForeignRelease => "No release deleted another client's lock.",
             Property::Deadlock => {
@@ -138,6 +145,10 @@ impl Property {
             Property::TokenRegression => {
                 "Kleppmann, \"How to do distributed locking\" (2016): the storage server \
                  remembers the highest token and rejects a lower one"
+            }
+            Property::Progress => {
+                "antirez, \"Is Redlock safe?\" (2016): the order of tokens need not be the order \
+                 in which the clients work"
             }
             Property::ForeignRelease => {
                 "redis.io, \"Distributed locks with Redis\": a client must not remove a lock \
@@ -205,8 +216,8 @@ mod tests {
         assert_eq!(
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
-             stale-write, lost-update, token-regression, foreign-release, deadlock, \
-             availability, acknowledged-lost, fifo"
+             stale-write, lost-update, token-regression, progress, foreign-release, \
+             deadlock, availability, acknowledged-lost, fifo"
         );
     }
 

@@ -10,14 +10,15 @@
 //! Grants are ordered by the time at which `acquire` returned. That may not be the
 //! order in which the lock was given: a reply can lie in a paused client while the
 //! lease runs out and the lock passes on. Only two calls of `acquire` that overlap in
-//! time can be told in the wrong order; if both grants of such a pair carry fencing
-//! tokens, and the tokens say the opposite, the tokens are believed.
+//! time can be told in the wrong order. If both grants of such a pair carry fencing
+//! tokens, the tokens are believed; if they do not, or the tokens are equal, it cannot be
+//! told whether a write of the one after the other's is stale, and that is inconclusive.
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
 use super::{Ms, Verdict, Violation};
 use crate::history::timeline::{Holder, Timeline};
-use crate::history::{Access, Event};
+use crate::history::{Access, Event, Name, Record};
 
 /// A grant under which the resource accepted a write.
 struct Writer<'h> {
@@ -31,6 +32,7 @@ struct Writer<'h> {
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     // In the order of grants: each writer so far was newer than those before it.
     let mut writers: Vec<Writer> = Vec::new();
+    let mut doubt = None;
     for (_, _, record) in timeline.records() {
         let Event::Access {
             client,
@@ -51,10 +53,17 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             .iter()
             .rev()
             .take_while(|writer| writer.place > place);
-        if let Some(newer) = newer
-            .into_iter()
-            .find(|newer| !told_late(timeline, place, newer.place))
-        {
+        let mut stale_after = None;
+        for newer in newer {
+            match order(timeline, place, newer.place) {
+                Order::AsTold => stale_after = stale_after.or(Some(newer)),
+                Order::Reverse => {}
+                Order::Unknown => {
+                    doubt.get_or_insert_with(|| in_doubt(record, client, newer.holder.0));
+                }
+            }
+        }
+        if let Some(newer) = stale_after {
             let taken_over_ns = timeline.grants[newer.place].begins_ns;
             return Verdict::Violated(Violation {
                 at_ns: record.at_ns,
@@ -79,20 +88,47 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             });
         }
     }
-    Verdict::Holds
+    doubt.map_or(Verdict::Holds, |why| Verdict::Inconclusive { why })
 }
 
-/// Whether of two grants the one that was learned of first was given last.
-fn told_late(timeline: &Timeline, first: usize, second: usize) -> bool {
+fn in_doubt(written: &Record, client: &Name, other: &Name) -> String {
+    format!(
+        "{client} wrote at {} after {other}, and both had asked for the lock at once: nothing \
+         tells which of them was granted it last",
+        Ms(written.at_ns)
+    )
+}
+
+/// In which order two grants were given.
+enum Order {
+    /// That in which their clients were told.
+    AsTold,
+    /// The other.
+    Reverse,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// In which order two grants were given of which `first` was told of first.
+fn order(timeline: &Timeline, first: usize, second: usize) -> Order {
     let (first, second) = (&timeline.grants[first], &timeline.grants[second]);
-    let overlap = second.asked.is_none_or(|asked| asked < first.began);
-    overlap && matches!((first.token, second.token), (Some(a), Some(b)) if a > b)
+    if second.asked.is_none_or(|asked| asked >= first.began) {
+        return Order::AsTold;
+    }
+    match (first.token, second.token) {
+        (Some(one), Some(other)) if one < other => Order::AsTold,
+        (Some(one), Some(other)) if one > other => Order::Reverse,
+        _ => Order::Unknown,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::check::Property::StaleWrite;
     use crate::check::story::Story;
+
+    const IN_DOUBT: &str = "c2 wrote at 40.0 ms after c1, and both had asked for the lock at \
+                            once: nothing tells which of them was granted it last";
 
     #[test]
     fn each_writing_in_its_turn_holds() {
@@ -214,6 +250,35 @@ mod tests {
             .tries(1, "c2")
             .granted_with_token(10, "c2", 33)
             .granted_with_token(20, "c1", 33)
+            .writes(30, "c1", 0)
+            .writes(40, "c2", 1)
+            .expect_inconclusive(StaleWrite, IN_DOUBT);
+    }
+
+    /// c1 is granted the lock first, for all that is known, and learns of it last.
+    #[test]
+    fn of_overlapping_calls_without_tokens_it_cannot_be_told() {
+        let both = || {
+            Story::new()
+                .tries(0, "c1")
+                .tries(1, "c2")
+                .granted(10, "c2")
+                .granted(20, "c1")
+        };
+        both()
+            .writes(30, "c1", 0)
+            .writes(40, "c2", 1)
+            .expect_inconclusive(StaleWrite, IN_DOUBT);
+        both()
+            .writes(30, "c2", 0)
+            .writes(40, "c1", 1)
+            .expect_holds(StaleWrite);
+        // A call that began when the other was told did not overlap it.
+        Story::new()
+            .tries(1, "c2")
+            .granted(10, "c2")
+            .tries(10, "c1")
+            .granted(20, "c1")
             .writes(30, "c1", 0)
             .writes(40, "c2", 1)
             .expect_violation_at(StaleWrite, 40);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bounds, Property, Verdict, judge};
+use super::{Bounds, Property, ResourceRole, Verdict, judge};
 use crate::history::{
-    Access, ClockKind, Deadline, Event, History, Name, Op, Outcome, Phase, Record,
+    Access, ClockKind, Deadline, Event, FaultyLinks, History, Name, Op, Outcome, PacketFault,
+    Phase, Record,
 };
 
 /// Nanoseconds in a millisecond.
@@ -65,6 +66,10 @@ impl Story {
             history: History::default(),
             bounds: Bounds {
                 deadlock_ns: 1_000_000 * MS,
+                time_outs_ns: 0,
+                round_trips: 10,
+                reply_slack_ns: None,
+                resource: ResourceRole::Apart,
                 nodes: 1,
             },
             hosts: BTreeMap::new(),
@@ -74,6 +79,24 @@ impl Story {
 
     pub(super) fn deadlock_after(mut self, bound_ms: u64) -> Story {
         self.bounds.deadlock_ns = bound_ms * MS;
+        self
+    }
+
+    /// Clients lose up to so much on servers that do not answer.
+    pub(super) fn times_out_after(mut self, time_outs_ms: u64) -> Story {
+        self.bounds.time_outs_ns = time_outs_ms * MS;
+        self
+    }
+
+    /// Answers may be so much later than usual before their clients give them up.
+    pub(super) fn patient_for(mut self, slack_ms: u64) -> Story {
+        self.bounds.reply_slack_ns = Some(slack_ms * MS);
+        self
+    }
+
+    /// The lock's tokens come from the resource.
+    pub(super) fn with_tokens_of_the_resource(mut self) -> Story {
+        self.bounds.resource = ResourceRole::GivesTokens;
         self
     }
 
@@ -210,6 +233,16 @@ impl Story {
 
     pub(super) fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
+        self.refused_writing_under(ms, client, grant, based_on)
+    }
+
+    pub(super) fn refused_writing_under(
+        self,
+        ms: u64,
+        client: &'static str,
+        grant: u32,
+        based_on: u64,
+    ) -> Story {
         let version = self.version;
         self.accesses(
             ms,
@@ -240,12 +273,66 @@ impl Story {
         self.fault(ms, host, kind, Phase::Begins)
     }
 
+    /// One of a fault's instances takes effect: a pause of this name.
+    pub(super) fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
+        self.fault_named(ms, host, (name.into(), "pause".into()), Phase::Begins)
+    }
+
     pub(super) fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Ends)
     }
 
     pub(super) fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Missed)
+    }
+
+    /// A fault of this name strikes the links between two hosts.
+    pub(super) fn links_fail(
+        self,
+        ms: u64,
+        name: &str,
+        [from, to]: [&'static str; 2],
+        packets: PacketFault,
+    ) -> Story {
+        self.links_change(ms, name, [from, to], packets, Phase::Begins)
+    }
+
+    /// It is over.
+    pub(super) fn links_recover(
+        self,
+        ms: u64,
+        name: &str,
+        [from, to]: [&'static str; 2],
+        packets: PacketFault,
+    ) -> Story {
+        self.links_change(ms, name, [from, to], packets, Phase::Ends)
+    }
+
+    fn links_change(
+        mut self,
+        ms: u64,
+        name: &str,
+        sides: [&'static str; 2],
+        packets: PacketFault,
+        phase: Phase,
+    ) -> Story {
+        let [from, to] = sides.map(|host| vec![Name::from(host)]);
+        let links = FaultyLinks {
+            from,
+            to,
+            both_ways: true,
+            packets,
+        };
+        for host in sides {
+            let event = Event::Fault {
+                fault: name.into(),
+                kind: "links".into(),
+                phase,
+                links: Some(links.clone()),
+            };
+            self = self.tell(ms, host, event);
+        }
+        self
     }
 
     /// The wall clock jumps.
@@ -297,7 +384,8 @@ impl Story {
         matches!(self.verdict(property), Verdict::Violated(_))
     }
 
-    /// It holds, and the run is not in doubt: two clients contend at its very start.
+    /// It holds, and the run is not in doubt: two clients contend at its very start, and when
+    /// a fault begins.
     #[track_caller]
     pub(super) fn expect_holds(&self, property: Property) {
         self.clone().contended().expect_holds_as_it_is(property);
@@ -335,14 +423,23 @@ impl Story {
         }
     }
 
-    /// Puts two strangers' attempts, which fail at once, before everything else.
+    /// Puts two strangers' attempts, which fail at once, before everything else and after the
+    /// beginning of each fault.
     fn contended(mut self) -> Story {
-        let strangers = Story::new()
-            .tries(0, "c8")
-            .tries(0, "c9")
-            .fails(0, "c8")
-            .fails(0, "c9");
-        self.history.records.splice(0..0, strangers.history.records);
+        let strangers = |at_ns: u64| {
+            let ms = at_ns / MS;
+            let story = Story::new().tries(ms, "c8").tries(ms, "c9");
+            story.fails(ms, "c8").fails(ms, "c9").history.records
+        };
+        let mut records = strangers(0);
+        for record in self.history.records {
+            let (at_ns, begins) = (record.at_ns, is_beginning(&record.event));
+            records.push(record);
+            if begins {
+                records.extend(strangers(at_ns));
+            }
+        }
+        self.history.records = records;
         self
     }
 
@@ -441,7 +538,24 @@ impl Story {
 
     fn fault(self, ms: u64, host: &'static str, kind: &str, phase: Phase) -> Story {
         let (fault, kind): (Name, Name) = (kind.into(), kind.into());
-        self.tell(ms, host, Event::Fault { fault, kind, phase })
+        self.fault_named(ms, host, (fault, kind), phase)
+    }
+
+    fn fault_named(
+        self,
+        ms: u64,
+        host: &'static str,
+        (fault, kind): (Name, Name),
+        phase: Phase,
+    ) -> Story {
+        let links = None;
+        let event = Event::Fault {
+            fault,
+            kind,
+            phase,
+            links,
+        };
+        self.tell(ms, host, event)
     }
 
     /// A change of a clock's course, with a record directly before and after it.
@@ -485,4 +599,14 @@ impl Story {
         self.history.end_ns = at_ns + 1;
         self
     }
+}
+
+fn is_beginning(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Fault {
+            phase: Phase::Begins,
+            ..
+        }
+    )
 }

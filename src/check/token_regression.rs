@@ -71,6 +71,20 @@ mod tests {
             .expect_holds(TokenRegression);
     }
 
+    /// Two counters may hand out the same number; that is no lower one.
+    #[test]
+    fn equal_tokens_of_two_holders_hold() {
+        Story::new()
+            .tries(0, "c1")
+            .granted_with_token(10, "c1", 33)
+            .tries(20, "c2")
+            .granted_with_token(30, "c2", 33)
+            .reads(40, "c1", 0)
+            .writes(41, "c2", 0)
+            .writes(42, "c1", 1)
+            .expect_holds(TokenRegression);
+    }
+
     #[test]
     fn a_lower_token_is_a_regression_in_a_write_and_in_a_read() {
         two_holders()

@@ -195,6 +195,8 @@ impl Conductor<'_> {
             fault: fault.name.clone(),
             kind: fault.kind.name().into(),
             phase,
+            // No fault of links strikes real processes.
+            links: None,
         };
         self.bench.record(host, event);
     }

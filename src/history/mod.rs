@@ -124,6 +124,10 @@ pub enum Event {
         kind: Name,
         /// Beginning or end.
         phase: Phase,
+        /// The links that it concerns and what it does to them; `None`: it strikes the host
+        /// itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        links: Option<FaultyLinks>,
     },
     /// The run is over. Each client's host says so, with what its clocks say.
     RunEnds,
@@ -224,6 +228,38 @@ pub enum Phase {
     Ends,
     /// The run ended before its trigger came.
     Missed,
+}
+
+/// The links from every host of one side to every host of the other while a fault is on them.
+/// Each host of both sides has a record of the fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FaultyLinks {
+    /// One side.
+    pub from: Vec<Name>,
+    /// The other side.
+    pub to: Vec<Name>,
+    /// Whether the reverse direction is concerned too.
+    pub both_ways: bool,
+    /// What becomes of a packet.
+    pub packets: PacketFault,
+}
+
+/// What becomes of the packets on a link with a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketFault {
+    /// None gets through.
+    Cut,
+    /// Each takes longer.
+    Slow {
+        /// By so many nanoseconds.
+        extra_ns: u64,
+    },
+    /// Each transmission may be lost, and is repeated after the retransmission timeout.
+    Lossy {
+        /// The share that is lost, 0 to 1.
+        probability: f64,
+    },
 }
 
 /// A message of the run, for the space-time diagram; checks never read these.

@@ -102,6 +102,14 @@ impl<'h> Timeline<'h> {
         self.grant(*self.numbers.get(&**client)?, number)
     }
 
+    /// The stretches of the grant that the resource names so, in their order.
+    pub(crate) fn stretches(&self, (client, number): Holder) -> impl Iterator<Item = &Grant<'h>> {
+        let host = self.numbers.get(&**client);
+        let grants = host.map_or(&[][..], |&host| &self.grants_of[host]);
+        let stretches = grants.iter().filter(move |(other, _)| *other == number);
+        stretches.map(|&(_, place)| &self.grants[place])
+    }
+
     /// The grant that the record at this place gives; none if it prolongs one, or gives none.
     pub(crate) fn granted(&self, index: usize) -> Option<&Grant<'h>> {
         let place = self

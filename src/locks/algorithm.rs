@@ -14,10 +14,9 @@ pub trait Algorithm {
     /// The lock as one process uses it, on these nodes.
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>;
 
-    /// The time, in milliseconds, within which somebody who keeps asking gets a lock
-    /// whose last holder is gone, with or without releasing it: what is left of the
-    /// lease, the wait between two attempts, and the attempt.
-    fn bound_ms(&self, topology: &Topology) -> u64;
+    /// What somebody who keeps asking waits for until he has a lock whose last holder is
+    /// gone, with or without releasing it.
+    fn bound(&self, topology: &Topology) -> Bound;
 
     /// Whether these parameters are possible, with these hosts.
     ///
@@ -39,7 +38,42 @@ pub trait Algorithm {
     fn gives_tokens(&self) -> bool {
         false
     }
+
+    /// Whether the resource is asked for something before the lock is had: the token.
+    fn asks_resource(&self) -> bool {
+        false
+    }
 }
+
+/// What a client that keeps asking for a free lock may have to wait for, at the most.
+///
+/// The worst case is the same for all locks: the last holder dies just after its command
+/// was executed; an attempt is refused just before the lease is over; the client waits as
+/// long as it ever does, and its next attempt gets the lock. So there are two attempts, a
+/// lease and a wait. How long a round trip takes, the network says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// What somebody's clock measures, in milliseconds: the lease, with what its expiry may
+    /// be late, and the longest wait between two attempts.
+    pub by_clock_ms: u64,
+    /// How many answers of servers are waited for, one after the other.
+    pub round_trips: u32,
+    /// What is lost on servers that do not answer, in milliseconds: the client's time-outs,
+    /// and its waits before it sends again.
+    pub time_outs_ms: u64,
+    /// How long the client waits for one answer, in milliseconds; `None`: for ever.
+    pub reply_ms: Option<u64>,
+}
+
+/// A connection that was lost is made anew, once, with a round trip of its own.
+pub(super) const CONNECTING: u32 = 1;
+
+/// A script that its node does not know yet is sent once more, in full.
+pub(super) const SCRIPT: u32 = 2;
+
+/// A key is gone, at the latest, so many milliseconds after its lease: Redis counts in whole
+/// ones.
+pub(super) const EXPIRY_MS: u64 = 1;
 
 /// What the nodes of a lock are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -19,7 +19,9 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use self::session::{Failure, Session};
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers, require};
+use super::algorithm::{
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers, require,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use crate::env::{Duration, Env};
 use crate::history::Name;
@@ -204,10 +206,21 @@ impl Algorithm for Params {
         })
     }
 
-    /// A session outlives its client by its timeout, counted anew when the members elect
-    /// another leader, which takes them some election timeouts (at most 600 ms each).
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        2 * self.session_ms + 4 * 600 + service::MEMBER_LIMIT_MS
+    /// A session outlives its client by its timeout, and the members elect their first leader
+    /// when the run begins. If they have to elect another, which takes them some election
+    /// timeouts (at most 600 ms each), the session's timeout is counted anew.
+    fn bound(&self, _: &Topology) -> Bound {
+        const ELECTION_MS: u64 = 600;
+        // A session, then a node, then all nodes, and again when the one before is gone, of
+        // which there is word. Each goes through the leader to a majority, and to find the
+        // leader one member may have to be asked in vain.
+        let requests = 5;
+        Bound {
+            by_clock_ms: self.session_ms + ELECTION_MS,
+            round_trips: CONNECTING + 3 * requests,
+            time_outs_ms: self.session_ms + 3 * ELECTION_MS + service::MEMBER_LIMIT_MS,
+            reply_ms: Some(service::MEMBER_LIMIT_MS),
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -14,10 +14,10 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
+use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::{deadline, parameter};
-use super::{KEY, PATIENCE_MS, random_token};
+use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply};
@@ -203,8 +203,14 @@ impl Algorithm for Params {
         })
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + self.retry().longest_ms() + PATIENCE_MS
+    fn bound(&self, _: &Topology) -> Bound {
+        // SELECT and UPDATE; the times in the row are in whole milliseconds.
+        Bound {
+            by_clock_ms: self.ttl_ms + 1 + self.retry().longest_ms(),
+            round_trips: CONNECTING + 2 * 2,
+            time_outs_ms: 0,
+            reply_ms: None,
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

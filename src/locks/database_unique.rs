@@ -12,10 +12,10 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, Servers};
+use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
-use super::{KEY, PATIENCE_MS, random_token};
+use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::Name;
 use crate::redis::{Client, Error, Reply};
@@ -126,8 +126,15 @@ impl Algorithm for Params {
         })
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.retry().longest_ms() + PATIENCE_MS
+    /// After a release: without one nobody gets it, however long he waits.
+    fn bound(&self, _: &Topology) -> Bound {
+        // DELETE, and INSERT for each attempt.
+        Bound {
+            by_clock_ms: self.retry().longest_ms(),
+            round_trips: CONNECTING + 1 + 2,
+            time_outs_ms: 0,
+            reply_ms: None,
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

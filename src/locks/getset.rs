@@ -21,7 +21,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter};
 use crate::env::{Duration, Env};
@@ -195,8 +195,9 @@ impl Algorithm for Params {
     }
 
     /// With clocks that are alike.
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + self.shared().attempt_ms(0)
+    fn bound(&self, _: &Topology) -> Bound {
+        // SETNX, GET, GETSET.
+        self.shared().bound(Some(self.ttl_ms), 3, 0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter};
 use crate::env::Env;
@@ -154,9 +154,10 @@ impl Algorithm for Params {
     }
 
     /// If nobody pushed the expiry on. A time in whole units is past up to two later.
-    fn bound_ms(&self, _: &Topology) -> u64 {
+    fn bound(&self, _: &Topology) -> Bound {
         let lease_ms = self.ttl_ms.unwrap_or(0) + 2 * self.unit_ms();
-        lease_ms + self.shared().attempt_ms(0)
+        // SETNX, GET, GETSET.
+        self.shared().bound(Some(lease_ms), 3, 0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -18,7 +18,7 @@ mod locker;
 mod one_node;
 mod scripts;
 
-pub use algorithm::{Algorithm, CatalogueEntry, Impossible, Servers};
+pub use algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub(crate) use locker::Call;
 pub use locker::{Guard, Locker};
@@ -48,10 +48,17 @@ macro_rules! catalogue {
                 }
             }
 
-            /// See [`Algorithm::bound_ms`].
-            pub fn bound_ms(&self, topology: &Topology) -> u64 {
+            /// See [`Algorithm::bound`].
+            pub fn bound(&self, topology: &Topology) -> Bound {
                 match self {
-                    $(LockSpec::$Variant(params) => params.bound_ms(topology),)*
+                    $(LockSpec::$Variant(params) => params.bound(topology),)*
+                }
+            }
+
+            /// See [`Algorithm::asks_resource`].
+            pub fn asks_resource(&self) -> bool {
+                match self {
+                    $(LockSpec::$Variant(params) => params.asks_resource(),)*
                 }
             }
 
@@ -146,10 +153,6 @@ catalogue! {
 fn random_token(env: &impl Env) -> String {
     format!("{:016x}{:016x}", env.random(), env.random())
 }
-
-/// For a lock that waits for its node without limit: the time, in milliseconds, in which
-/// a node that is there has answered, one retransmission included.
-const PATIENCE_MS: u64 = 1_000;
 
 /// Whether a parameter is at its default of 0, and so not worth writing.
 fn is_zero(number: &u32) -> bool {

@@ -6,9 +6,9 @@ use std::future::Future;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Impossible, require};
+use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, Impossible, require};
 use super::lock::{Grant, LockError, Request, Retry};
-use super::{KEY, PATIENCE_MS, scripts};
+use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
 use crate::redis::{Client, Error, Reply, Script};
@@ -78,11 +78,27 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The longest that a client needs from one attempt to the end of the next, in
-    /// milliseconds, if it sends a command up to `resend` times more.
-    pub(super) fn attempt_ms(&self, resend: u32) -> u64 {
-        let reply_ms = self.timeout_ms.unwrap_or(PATIENCE_MS);
-        self.retry.longest_ms() + reply_ms * u64::from(1 + resend)
+    /// See [`Algorithm::bound`](super::Algorithm::bound), for a lock with this lease (`None`:
+    /// it has to be released) that takes `commands` for an attempt, and sends each up to
+    /// `resend` times more.
+    pub(super) fn bound(&self, lease_ms: Option<u64>, commands: u32, resend: u32) -> Bound {
+        // WAIT, and for the node the answer of a replica.
+        let (waiting, wait_ms) = match self.wait_replicas {
+            0 => (0, 0),
+            _ => (2, self.wait_timeout_ms),
+        };
+        let freeing = match lease_ms {
+            Some(_) => 0,
+            None => 1,
+        };
+        let lease_ms = lease_ms.map_or(0, |ms| ms + EXPIRY_MS);
+        let sendings = u64::from(1 + resend);
+        Bound {
+            by_clock_ms: lease_ms + self.retry.longest_ms(),
+            round_trips: CONNECTING + freeing + 2 * (commands + waiting),
+            time_outs_ms: self.timeout_ms.unwrap_or(0) * sendings + wait_ms,
+            reply_ms: self.timeout_ms,
+        }
     }
 
     /// Whether these are possible for the lock of this name, with these hosts.

@@ -25,13 +25,12 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible, require};
 use super::lock::DynLock;
 use crate::env::{Duration, Env};
 use crate::history::Name;
 use crate::scenario::Topology;
 use hash_lock::{Acquire, HashLock, Release};
-use listening::SUBSCRIBE_LIMIT_MS;
 use waiting::Waiting;
 
 pub(super) mod base;
@@ -93,9 +92,9 @@ impl Algorithm for Params {
         Rc::new(HashLock::new(env, node, self.shared(), scripts, waiting))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().bound_ms(match self.wait {
-            Wait::Publish | Wait::Keyspace => SUBSCRIBE_LIMIT_MS,
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(match self.wait {
+            Wait::Publish | Wait::Keyspace => 0,
             Wait::Spin => self.spin_ms,
         })
     }

@@ -24,10 +24,10 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::redisson::base::{Base, Renewal, freed, left, not_the_owner, taken};
-use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
+use super::redisson::listening::{Listening, UNLOCKED};
 use super::redisson::names;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
@@ -249,8 +249,8 @@ impl Algorithm for Params {
     }
 
     /// The same as for `redisson`: whoever waits behind a client that died may wait longer.
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -8,10 +8,9 @@
 use std::rc::Rc;
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
-use super::redisson::listening::SUBSCRIBE_LIMIT_MS;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use crate::env::Env;
@@ -35,8 +34,8 @@ impl Algorithm for Params {
         Rc::new(HashLock::new(env, node, shared, scripts, waiting))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
 use super::redisson::params;
@@ -23,8 +23,8 @@ impl Algorithm for Params {
         Rc::new(Many::new(env, nodes, self.shared(), Kind::All))
     }
 
-    fn bound_ms(&self, topology: &Topology) -> u64 {
-        many::bound_ms(&self.shared(), topology.nodes)
+    fn bound(&self, topology: &Topology) -> Bound {
+        many::bound(&self.shared(), topology.nodes)
     }
 
     fn check(&self, _: &Topology) -> Result<(), Impossible> {

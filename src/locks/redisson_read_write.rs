@@ -23,10 +23,10 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use super::redisson::base::{Base, Renewal, left, taken};
-use super::redisson::listening::{Listening, SUBSCRIBE_LIMIT_MS, UNLOCKED};
+use super::redisson::listening::{Listening, UNLOCKED};
 use super::redisson::names;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
@@ -176,8 +176,8 @@ impl Algorithm for Params {
         Rc::new(RedissonReadWrite::new(env, &nodes[0], self))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().bound_ms(SUBSCRIBE_LIMIT_MS)
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

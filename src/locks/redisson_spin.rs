@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
 use super::redisson::params;
@@ -29,8 +29,8 @@ impl Algorithm for Params {
         Rc::new(HashLock::new(env, node, shared, scripts, waiting))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().bound_ms(BackOff::LONGEST_MS)
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(BackOff::LONGEST_MS)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

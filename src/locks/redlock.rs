@@ -17,7 +17,9 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible, require};
+use super::algorithm::{
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, Impossible, SCRIPT, require,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
 use super::{KEY, random_token, scripts};
@@ -303,6 +305,14 @@ impl Params {
         }
     }
 
+    /// How many nodes are waited for one after the other where all are asked.
+    pub(super) fn in_turn(&self, topology: &Topology) -> u32 {
+        match self.order {
+            Order::Sequential => topology.nodes,
+            Order::Parallel => 1,
+        }
+    }
+
     fn retry(&self) -> Retry {
         Retry {
             delay_ms: self.retry_delay_ms,
@@ -321,10 +331,15 @@ impl Algorithm for Params {
         5
     }
 
-    fn bound_ms(&self, topology: &Topology) -> u64 {
-        // Asked in turn, and released in turn after a failure.
-        let asking_ms = self.node_timeout_ms * 2 * u64::from(topology.nodes);
-        self.ttl_ms + self.retry().longest_ms() + asking_ms
+    fn bound(&self, topology: &Topology) -> Bound {
+        let in_turn = self.in_turn(topology);
+        // All are asked, and those of an attempt that failed once more, to give it back.
+        Bound {
+            by_clock_ms: self.ttl_ms + EXPIRY_MS + self.retry().longest_ms(),
+            round_trips: in_turn * (CONNECTING + 1 + SCRIPT + 1),
+            time_outs_ms: u64::from(3 * in_turn) * self.node_timeout_ms,
+            reply_ms: Some(self.node_timeout_ms),
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, SCRIPT};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::parameter;
 use super::redlock::{self, Order, Redlock};
@@ -191,10 +191,21 @@ impl Algorithm for Params {
         Rc::new(RedlockFenced::new(env, nodes, self))
     }
 
-    /// Redlock's, and the time to ask the nodes twice for a token.
-    fn bound_ms(&self, topology: &Topology) -> u64 {
-        let drawing_ms = self.node_timeout_ms * 2 * u64::from(topology.nodes);
-        self.redlock().bound_ms(topology) + drawing_ms
+    /// Redlock's, and what it takes to draw a token, and to give the lock back that got none.
+    fn bound(&self, topology: &Topology) -> Bound {
+        let redlock = self.redlock();
+        let (bound, in_turn) = (redlock.bound(topology), redlock.in_turn(topology));
+        let (drawing, time_outs) = match self.counter {
+            Counter::Resource => (1, 0),
+            Counter::Majority => (in_turn, in_turn),
+            Counter::MajorityWrittenBack => (in_turn * (1 + SCRIPT), 2 * in_turn),
+        };
+        Bound {
+            round_trips: bound.round_trips + 2 * drawing + SCRIPT * in_turn,
+            time_outs_ms: bound.time_outs_ms
+                + u64::from(2 * time_outs + in_turn) * self.node_timeout_ms,
+            ..bound
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {
@@ -203,6 +214,10 @@ impl Algorithm for Params {
 
     fn gives_tokens(&self) -> bool {
         true
+    }
+
+    fn asks_resource(&self) -> bool {
+        self.counter == Counter::Resource
     }
 }
 

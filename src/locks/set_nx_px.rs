@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::local_counts::{Left, LocalCounts};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
@@ -179,8 +179,13 @@ impl Algorithm for Params {
         Rc::new(SetNxPx::new(env, &nodes[0], self.clone()))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + self.shared().attempt_ms(self.resend)
+    fn bound(&self, _: &Topology) -> Bound {
+        let commands = match self.fencing_token {
+            true => algorithm::SCRIPT,
+            false => 1,
+        };
+        self.shared()
+            .bound(Some(self.ttl_ms), commands, self.resend)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, lost, parameter};
 use super::random_token;
@@ -96,9 +96,10 @@ impl Algorithm for Params {
         Rc::new(Setnx::new(env, &nodes[0], self.clone()))
     }
 
-    /// After a release; without one there is no such time.
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.shared().attempt_ms(self.resend)
+    /// After a release: without one nobody gets it, however long he waits.
+    fn bound(&self, _: &Topology) -> Bound {
+        // SETNX.
+        self.shared().bound(None, 1, self.resend)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -14,7 +14,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token};
@@ -114,8 +114,9 @@ impl Algorithm for Params {
     }
 
     /// If the lock got its lease.
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + self.shared().attempt_ms(0)
+    fn bound(&self, _: &Topology) -> Bound {
+        // SETNX, EXPIRE.
+        self.shared().bound(Some(self.ttl_ms), 2, 0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token, scripts};
@@ -98,8 +98,8 @@ impl Algorithm for Params {
         Rc::new(SetnxExpireLua::new(env, &nodes[0], self.clone()))
     }
 
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + self.shared().attempt_ms(0)
+    fn bound(&self, _: &Topology) -> Bound {
+        self.shared().bound(Some(self.ttl_ms), algorithm::SCRIPT, 0)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

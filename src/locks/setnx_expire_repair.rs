@@ -17,7 +17,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::setnx_expire::expire;
@@ -118,9 +118,17 @@ impl Algorithm for Params {
         Rc::new(SetnxExpireRepair::new(env, &nodes[0], self.clone()))
     }
 
-    /// The lease counts from the first attempt of another, which repairs.
-    fn bound_ms(&self, _: &Topology) -> u64 {
-        self.ttl_ms + 2 * self.shared().attempt_ms(0)
+    /// The lease counts from the first attempt of another, which repairs, and for which there
+    /// is a wait of its own.
+    fn bound(&self, _: &Topology) -> Bound {
+        // SETNX, TTL, EXPIRE.
+        let commands = 3;
+        let from_the_repair = self.shared().bound(Some(self.ttl_ms), commands, 0);
+        Bound {
+            by_clock_ms: from_the_repair.by_clock_ms + self.shared().retry.longest_ms(),
+            round_trips: from_the_repair.round_trips + commands,
+            ..from_the_repair
+        }
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Impossible> {

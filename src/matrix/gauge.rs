@@ -299,7 +299,11 @@ mod tests {
         let readers = vec![reads(1, "c1"), reads(2, "c2")];
         check(readers.clone(), Measure::DoubledPercent, Some(0.0));
         let and_a_writer = [readers, vec![gets(3, "c3")]].concat();
-        check(and_a_writer, Measure::DoubledPercent, Some(100.0 / 3.0));
+        check(
+            and_a_writer,
+            Measure::DoubledPercent,
+            Some(1.0 / 3.0 * 100.0),
+        );
     }
 
     #[test]
@@ -309,6 +313,7 @@ mod tests {
                 fault: "dies".into(),
                 kind: "kill".into(),
                 phase: Phase::Begins,
+                links: None,
             };
             at(10, host, event)
         };

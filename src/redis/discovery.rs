@@ -17,7 +17,7 @@ use crate::history::Name;
 pub const MASTER: &str = "mymaster";
 
 /// The guidelines ask for a short time, "in the order of a few hundred milliseconds".
-const SENTINEL_LIMIT: Duration = Duration::from_millis(300);
+pub(crate) const SENTINEL_LIMIT: Duration = Duration::from_millis(300);
 
 /// How long a subscriber waits before it tries the next sentinel.
 const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use locklab_sim::world::TraceEvent;
 
-use super::RunError;
+use super::{RunError, sentinels};
 use super::simulate::{Keep, simulate};
-use crate::check::{Bounds, Property, Verdict, judge};
+use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use crate::fault::{Schedule, expand};
 use crate::history::History;
 use crate::history::file::{Environment, Footer, Header, Recording, VERSION};
-use crate::scenario::Scenario;
+use crate::redis::SENTINEL_LIMIT;
+use crate::scenario::{Dist, Network, Scenario};
 
 /// A run and its verdicts.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,11 +108,69 @@ struct Named<'a> {
 
 /// What the checks must be told about `scenario`.
 pub fn bounds(scenario: &Scenario) -> Bounds {
-    let bound_ms = scenario
-        .bound_ms
-        .unwrap_or_else(|| scenario.lock.bound_ms(&scenario.topology));
-    Bounds {
-        deadlock_ns: bound_ms * 1_000_000,
-        nodes: scenario.topology.nodes * (1 + scenario.topology.replicas),
+    let mut bound = scenario.lock.bound(&scenario.topology);
+    let sentinels = scenario.topology.sentinels;
+    if sentinels > 0 {
+        // To find the master each is connected to and asked, in turn, and the master for its
+        // role; they are not there from the beginning.
+        bound.by_clock_ms += sentinels::START_AFTER.as_millis() as u64;
+        bound.round_trips += 2 * sentinels + 1;
+        bound.time_outs_ms += u64::from(sentinels) * SENTINEL_LIMIT.as_millis() as u64;
     }
+    let round_trip_ns = round_trip_ns(&scenario.network);
+    let (deadlock_ns, time_outs_ns) = match scenario.bound_ms {
+        Some(bound_ms) => (bound_ms * MS, 0),
+        None => {
+            let starting_ms = scenario.node.restart_delay_ms;
+            let by_clock_ns = slowest(scenario, (bound.by_clock_ms + starting_ms) * MS);
+            let round_trips_ns = u64::from(bound.round_trips) * round_trip_ns;
+            (by_clock_ns + round_trips_ns, bound.time_outs_ms * MS)
+        }
+    };
+    let topology = &scenario.topology;
+    Bounds {
+        deadlock_ns,
+        time_outs_ns,
+        round_trips: bound.round_trips,
+        reply_slack_ns: bound
+            .reply_ms
+            .map(|ms| (ms * MS).saturating_sub(round_trip_ns)),
+        resource: match scenario.lock.asks_resource() {
+            true => ResourceRole::GivesTokens,
+            false => ResourceRole::Apart,
+        },
+        nodes: topology.nodes * (1 + topology.replicas),
+    }
+}
+
+/// Nanoseconds in a millisecond.
+const MS: u64 = 1_000_000;
+
+/// How long a time that somebody's clock measures lasts at the most: the slowest clock may be
+/// anybody's.
+fn slowest(scenario: &Scenario, by_clock_ns: u64) -> u64 {
+    let drifts = scenario.clocks.host.values().map(|clock| clock.drift_ppm);
+    let drift_ppm = drifts.min().unwrap_or(0).clamp(-999_999, 0);
+    let rate_ppm = (1_000_000 + drift_ppm).unsigned_abs();
+    let ns = u128::from(by_clock_ns) * 1_000_000 / u128::from(rate_ppm);
+    u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+/// What a request and its answer take at the most, on a network without faults. Where the
+/// latency has no upper end, or packets are lost, it is what one in a million exceeds.
+fn round_trip_ns(network: &Network) -> u64 {
+    // The logarithm of a million, and the standard normal quantile that one in a million
+    // exceeds.
+    const EXPONENTIAL: f64 = 13.815_510_557_964_274;
+    const NORMAL: f64 = 4.753_424_308_822_899;
+    let one_way_ms = match network.latency_ms {
+        Dist::Constant(ms) | Dist::Uniform(_, ms) => ms,
+        Dist::Exponential(mean) => mean * EXPONENTIAL,
+        Dist::LogNormal { median, sigma } => median * (sigma * NORMAL).exp(),
+    };
+    // The cast saturates.
+    let one_way_ns = (one_way_ms * MS as f64).ceil() as u64;
+    one_way_ns
+        .saturating_mul(2)
+        .saturating_add(retransmission_ns(network.loss))
 }

@@ -11,7 +11,7 @@ use super::lab::Lab;
 use super::operator;
 use crate::fault::trigger::Due;
 use crate::fault::{Fault, FaultKind, Schedule, Start, failover};
-use crate::history::{Event, Name, Phase};
+use crate::history::{Event, FaultyLinks, Name, PacketFault, Phase};
 
 /// The schedule of one run under execution.
 pub(super) struct Nemesis {
@@ -270,7 +270,44 @@ fn event(fault: &Fault, phase: Phase) -> Event {
         fault: fault.name.clone(),
         kind: fault.kind.name().into(),
         phase,
+        links: links(&fault.kind),
     }
+}
+
+/// The links that a fault of this kind is on; `None` if it strikes hosts.
+fn links(kind: &FaultKind) -> Option<FaultyLinks> {
+    let (from, to, both_ways, packets) = match kind {
+        FaultKind::Partition {
+            from,
+            to,
+            both_ways,
+        } => (from, to, both_ways, PacketFault::Cut),
+        FaultKind::SlowLink {
+            from,
+            to,
+            both_ways,
+            extra_ns,
+        } => {
+            let extra_ns = *extra_ns;
+            (from, to, both_ways, PacketFault::Slow { extra_ns })
+        }
+        FaultKind::Loss {
+            from,
+            to,
+            both_ways,
+            probability,
+        } => {
+            let probability = *probability;
+            (from, to, both_ways, PacketFault::Lossy { probability })
+        }
+        _ => return None,
+    };
+    Some(FaultyLinks {
+        from: from.clone(),
+        to: to.clone(),
+        both_ways: *both_ways,
+        packets,
+    })
 }
 
 #[cfg(test)]

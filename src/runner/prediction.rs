@@ -78,6 +78,7 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
             .iter()
             .any(|part| scenario.predicts(*part, Expected::Violated)),
         Property::Lease
+        | Property::Progress
         | Property::ForeignRelease
         | Property::Deadlock
         | Property::AcknowledgedLost => false,

@@ -16,7 +16,7 @@ use crate::scenario::{Role, Scenario};
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
 /// when it starts they shall be there.
-const START_AFTER: Duration = Duration::from_secs(1);
+pub(super) const START_AFTER: Duration = Duration::from_secs(1);
 
 /// Within what time from then on it starts: it pings once a second, at any time in it.
 const START_WITHIN_NS: u64 = 1_000_000_000;

@@ -164,6 +164,7 @@ fn nonsense(seed: u64) -> (History, Violation) {
             fault: "fault".into(),
             kind: kind.into(),
             phase,
+            links: None,
         };
         let op = Op::Acquire;
         let event = match draws.below(9) {

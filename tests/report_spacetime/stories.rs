@@ -100,6 +100,7 @@ impl Story {
             fault: name.into(),
             kind: kind.into(),
             phase,
+            links: None,
         };
         self.record(at_ms, host, event);
     }

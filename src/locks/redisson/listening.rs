@@ -18,7 +18,7 @@ use crate::redis::{Error, Subscription};
 pub(in crate::locks) const UNLOCKED: &str = "0";
 
 /// How long Redisson waits for a subscription (`subscriptionTimeout`), in milliseconds.
-pub(in crate::locks) const SUBSCRIBE_LIMIT_MS: u64 = 7_500;
+const SUBSCRIBE_LIMIT_MS: u64 = 7_500;
 
 /// Where a process listens for its turn.
 pub(in crate::locks) struct Listening<E: Env> {

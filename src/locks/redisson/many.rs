@@ -25,8 +25,9 @@ use super::member::{Member, since, wall_ns};
 use super::params::{Lease, Shared, now_ns};
 use crate::env::{Duration, Env};
 use crate::history::Name;
+use crate::locks::algorithm::{Bound, EXPIRY_MS};
 use crate::locks::lock::Lock;
-use crate::locks::{Grant, KEY, LockError, PATIENCE_MS, Request};
+use crate::locks::{Grant, KEY, LockError, Request};
 
 /// What `lock` waits for each of its locks, in milliseconds.
 const WAIT_FOR_EACH_MS: u64 = 1_500;
@@ -218,13 +219,19 @@ async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
     join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
 }
 
-/// See [`Algorithm::bound_ms`](crate::locks::Algorithm::bound_ms): a lock that is being
-/// taken has a lease of twice the patience; then one more round may be under way.
-pub(in crate::locks) fn bound_ms(shared: &Shared, nodes: u32) -> u64 {
+/// See [`Algorithm::bound`](crate::locks::Algorithm::bound): a lock that is being taken has a
+/// lease of twice the patience; then one more round may be under way, and one follows. The
+/// locks are taken in turn, and each lease that is set with them.
+pub(in crate::locks) fn bound(shared: &Shared, nodes: u32) -> Bound {
     let base_ms = WAIT_FOR_EACH_MS * u64::from(nodes);
     let (lease_ms, wait_ms) = match shared.lease {
         Lease::Renewed { ms } => (ms, base_ms),
         Lease::Given { ms } => (ms * 2, ms),
     };
-    lease_ms + 2 * wait_ms + shared.resend.round_ms() + PATIENCE_MS
+    let of_one = shared.bound(0);
+    Bound {
+        by_clock_ms: lease_ms + EXPIRY_MS + 2 * wait_ms,
+        round_trips: nodes * of_one.round_trips,
+        ..of_one
+    }
 }

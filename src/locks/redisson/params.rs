@@ -5,8 +5,7 @@ use super::resend::Resend;
 use super::watchdog::OnError;
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline};
-use crate::locks::PATIENCE_MS;
-use crate::locks::algorithm::{Impossible, require};
+use crate::locks::algorithm::{Bound, CONNECTING, EXPIRY_MS, Impossible, SCRIPT, require};
 
 /// Makes a lock's `Params`: the family's, then its own. Each field is documented as in a
 /// struct; `shared()` gives the family's part.
@@ -119,11 +118,24 @@ pub(in crate::locks) struct Shared {
 }
 
 impl Shared {
-    /// See [`Algorithm::bound_ms`](crate::locks::Algorithm::bound_ms), for a lock whose
-    /// waiters are ready to ask again `wait_ms` after the lease is over: one command may
-    /// be under way that is not answered, and the next one is.
-    pub(in crate::locks) fn bound_ms(&self, wait_ms: u64) -> u64 {
-        self.lease.ms() + wait_ms + self.resend.round_ms() + PATIENCE_MS
+    /// See [`Algorithm::bound`](crate::locks::Algorithm::bound), for a lock whose waiters ask
+    /// again `wait_ms` after the lease is over. Of the commands one may not be answered, and
+    /// the next one is.
+    pub(in crate::locks) fn bound(&self, wait_ms: u64) -> Bound {
+        // INFO before and WAIT after the script, for which the node waits for a replica.
+        let (syncing, sync_ms) = match self.check_replicas {
+            true => (3, SYNC_TIMEOUT_MS),
+            false => (0, 0),
+        };
+        // Refused, it subscribes, on a connection of its own, and asks once more before it
+        // listens; then it is granted the lock.
+        let subscribing = CONNECTING + 1;
+        Bound {
+            by_clock_ms: self.lease.ms() + EXPIRY_MS + wait_ms,
+            round_trips: CONNECTING + subscribing + 3 * (SCRIPT + syncing),
+            time_outs_ms: self.resend.round_ms() + sync_ms,
+            reply_ms: Some(self.resend.reply_timeout_ms),
+        }
     }
 
     /// Whether these are possible.

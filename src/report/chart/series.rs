@@ -279,6 +279,7 @@ fn name(property: Property) -> &'static str {
         Property::StaleWrite => "no stale write",
         Property::LostUpdate => "no lost update",
         Property::TokenRegression => "no token regression",
+        Property::Progress => "progress",
         Property::ForeignRelease => "no foreign release",
         Property::Deadlock => "no deadlock",
         Property::Availability => "available",

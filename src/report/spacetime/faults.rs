@@ -31,6 +31,7 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
             fault,
             kind,
             phase: Phase::Begins,
+            ..
         } => {
             let family = family(kind);
             let ends = history.records[index..].iter().find(|end| {

@@ -47,7 +47,9 @@ pub(super) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
             client: grant.client,
             from_ns: grant.begins_ns,
             deadline_ns: (grant.lapses_ns < grant.ends_ns).then_some(grant.lapses_ns),
-            until_ns: renewed.map_or(grant.ends_ns, |renewed| renewed.begins_ns),
+            until_ns: renewed.map_or(grant.ends_ns, |renewed| {
+                grant.ends_ns.min(renewed.begins_ns)
+            }),
             token: grant.token,
             shared: grant.shared,
         }

@@ -8,7 +8,8 @@ use crate::check::{Property, Verdict, Violation};
 use crate::fault::{Fault, FaultKind, Schedule, Start};
 use crate::history::file::{Environment, Footer, Header, Recording, VERSION};
 use crate::history::{
-    Access, ClockKind, Deadline, Event, History, Message, Name, Op, Outcome, Phase, Record,
+    Access, ClockKind, Deadline, Event, FaultyLinks, History, Message, Name, Op, Outcome,
+    PacketFault, Phase, Record,
 };
 
 pub(super) fn recordings() -> impl Strategy<Value = Recording> {
@@ -168,12 +169,32 @@ fn events() -> impl Strategy<Value = Event> {
                 token,
                 accepted
             }),
-        (names(), names(), phases).prop_map(|(fault, kind, phase)| Event::Fault {
-            fault,
-            kind,
-            phase
-        }),
+        (names(), names(), phases, option::of(faulty_links())).prop_map(
+            |(fault, kind, phase, links)| Event::Fault {
+                fault,
+                kind,
+                phase,
+                links
+            }
+        ),
     ]
+}
+
+fn faulty_links() -> impl Strategy<Value = FaultyLinks> {
+    let packets = prop_oneof![
+        Just(PacketFault::Cut),
+        any::<u64>().prop_map(|extra_ns| PacketFault::Slow { extra_ns }),
+        (0.0..=1.0).prop_map(|probability| PacketFault::Lossy { probability }),
+    ];
+    let side = || vec(names(), 0..3);
+    (side(), side(), any::<bool>(), packets).prop_map(|(from, to, both_ways, packets)| {
+        FaultyLinks {
+            from,
+            to,
+            both_ways,
+            packets,
+        }
+    })
 }
 
 fn messages() -> impl Strategy<Value = Message> {
