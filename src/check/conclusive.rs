@@ -322,7 +322,7 @@ mod tests {
         check(then_c2(asks_again.granted(100, "c1")), None);
         check(then_c2(found().granted(20, "c1")), None);
         let alone = then_c2(found().fails(20, "c1").gives_up(20, "c1"));
-        check(alone.tries(600, "c1"), Some(TOO_EARLY));
+        check(alone.tries(550, "c1"), Some(TOO_EARLY));
     }
 
     #[test]
