@@ -1,6 +1,6 @@
 //! The baselines: locks on a database and on a coordination service, in the world.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use locklab::matrix::{Setting, put_in, rows};
 use locklab::runner::judged;
 use locklab::runner::simulate::Keep;
 
-use crate::stage::{attempt, attempt_of, lock, on_servers};
+use crate::stage::{attempt, attempt_of, lock, on_answers, on_servers};
 use locklab::locks::Owner;
 
 const UNIQUE: &str = "name = \"database-unique\"";
@@ -73,9 +73,10 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
         let lock = lock(&env, &names, CONSENSUS);
         let held = attempt_of(&lock, Owner(0)).await.expect("the lock is free");
         let served = Rc::new(RefCell::new(Vec::new()));
+        let attempts = Rc::new(Cell::new(0));
         for owner in [3, 1, 2].map(Owner) {
             assert!(attempt_of(&lock, owner).await.is_err(), "it is held");
-            let (lock, served) = (lock.clone(), served.clone());
+            let (lock, served, attempts) = (lock.clone(), served.clone(), attempts.clone());
             env.spawn(async move {
                 let request = locklab::locks::Request {
                     owner,
@@ -83,6 +84,7 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
                     mode: locklab::locks::Mode::Exclusive,
                 };
                 let grant = loop {
+                    attempts.set(attempts.get() + 1);
                     match lock.attempt(request).await {
                         Ok(grant) => break grant,
                         Err(failed) => lock.wait(request, &failed).await,
@@ -96,6 +98,26 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
         lock.release(&held).await.expect("it is ours");
         env.sleep(Duration::from_secs(5)).await;
         assert_eq!(*served.borrow(), [3, 1, 2].map(Owner));
+        // One in vain each, and the one for which it was woken: nobody is woken for another.
+        assert_eq!(attempts.get(), 6);
+    });
+}
+
+/// Its session ended while it waited, and its node with it: nobody is before it, and it is not
+/// in the queue.
+#[test]
+fn who_is_not_in_the_queue_does_not_get_the_lock() {
+    const ANSWERS: &[(&str, &str)] = &[
+        ("SESSION", ":1\r\n"),
+        ("CREATE", "*2\r\n$7\r\n/lock/c\r\n:5\r\n"),
+        ("CHILDREN", "*0\r\n"),
+    ];
+    on_answers(ANSWERS, "+PONG\r\n", async |env, names| {
+        let failed = attempt(&lock(&env, &names, CONSENSUS)).await;
+        assert!(
+            matches!(failed, Err(LockError::NotAcquired { .. })),
+            "{failed:?}"
+        );
     });
 }
 

@@ -74,6 +74,16 @@ fn a_multi_lock_is_all_or_none() {
     on_both!(3, all_or_none);
 }
 
+/// A node that refuses connections does not take long to fail.
+#[test]
+fn a_multi_lock_needs_the_node_that_is_down() {
+    on_nodes(3, 1, async |env, nodes| {
+        let multi = many(&env, &nodes, "redisson-multi");
+        assert!(try_lock(&multi, 300).await.is_err());
+        assert_eq!(held(&env, &nodes[..2], (0, 20_000)).await, 0);
+    });
+}
+
 async fn a_majority(env: impl Env, nodes: Vec<Name>) {
     let redlock = many(&env, &nodes, "redisson-redlock");
     occupy(&env, &nodes[..2]).await;

@@ -70,6 +70,10 @@ async fn without_a_token(env: impl Env, nodes: Vec<Name>) {
         let left = call(&env, node, &["EXISTS", "lock"]).await;
         assert_eq!(left, Reply::Integer(0));
     }
+    // One of three that counts is no majority.
+    call(&env, &nodes[0], &["SET", "lock:token", "7"]).await;
+    let refused = attempt(&lock).await;
+    assert!(matches!(refused, Err(LockError::NotAcquired { .. })));
     env.sleep(Duration::from_millis(1)).await;
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab::env::Env;
-use locklab::history::Name;
+use locklab::history::{ClockKind, Name};
 use locklab::locks::set_nx_px::Release;
 use locklab::locks::{DynLock, LockError, Owner};
 use locklab::redis::Reply;
@@ -37,8 +37,11 @@ fn the_lease_ends_by_itself_and_not_before_the_holder_knows() {
     on_nodes(1, 0, async |env, names| {
         let one = set_nx_px(&env, &names, "");
         let other = set_nx_px(&env, &names, "");
+        let before_ns = env.now_ns(ClockKind::Monotonic);
         let grant = attempt(&one).await.expect("the lock is free");
         let deadline = grant.deadline.expect("it has a lease");
+        // It counts from before the request, whatever time the reply took.
+        assert_eq!(deadline.at_ns, before_ns + 1_000_000_000);
         while attempt(&other).await.is_err() {
             env.sleep(Duration::from_millis(1)).await;
         }
@@ -105,7 +108,33 @@ fn a_lease_is_prolonged_for_its_holder_alone() {
             lock.extend(&second).await,
             Err(LockError::Lost(_))
         ));
+        // And another's is not.
+        call(&env, &names[0], &["SET", "lock", "another's"]).await;
+        assert!(matches!(
+            lock.extend(&second).await,
+            Err(LockError::Lost(_))
+        ));
     });
+}
+
+/// Whenever another takes the lock over, before, during or after the release, its lock stays:
+/// what is watched between the look and the deletion may not change.
+#[test]
+fn a_transaction_that_watches_never_deletes_anothers_lock() {
+    for after_ms in (0..60).step_by(3) {
+        on_nodes(1, 0, move |env, names| async move {
+            let lock = set_nx_px(&env, &names, "release = \"watch-del\"");
+            let grant = attempt(&lock).await.expect("the lock is free");
+            let take_over = async {
+                env.sleep(Duration::from_millis(after_ms)).await;
+                call(&env, &names[0], &["SET", "lock", "another's"]).await;
+            };
+            // What came of the release depends on who was first.
+            let _ = tokio::join!(lock.release(&grant), take_over);
+            let kept = call(&env, &names[0], &["EXISTS", "lock"]).await;
+            assert_eq!(kept, Reply::Integer(1), "after {after_ms} ms");
+        });
+    }
 }
 
 #[test]

@@ -158,11 +158,16 @@ fn both(hosts: [HostId; 2]) -> LinkRule {
     }
 }
 
+/// The same, as seen from the other end.
+fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule {
+    both([client, server])
+}
+
 /// The first number is tried at 100 ms, then after 200, 400 and 800 ms more; the others
 /// wait behind it.
 #[test]
 fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
-    for rule in [forth, both] {
+    for rule in [forth, both, both_from_the_server] {
         let arrives = ["1503 0", "1503 1", "1503 2"];
         check_link(LinkEffect::Cut, rule, (50, 1_499), &arrives);
     }
