@@ -9,8 +9,11 @@
 pub mod consensus;
 pub mod database;
 pub mod disk;
+mod plant;
 pub mod redis;
 mod resp;
 pub mod sentinel;
 pub mod serve;
 pub mod world;
+
+pub use plant::plant;

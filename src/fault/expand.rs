@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use locklab_sim::plant;
 use locklab_sim::world::random::Stream;
 
 use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
@@ -86,7 +87,12 @@ fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fa
     Fault {
         name,
         start,
-        duration_ns: spec.duration_ms.map(|duration| duration.sample_ns(stream)),
+        duration_ns: spec
+            .duration_ms
+            .map(|duration| match duration.sample_ns(stream) {
+                whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
+                whole_ns => whole_ns,
+            }),
         kind: settle_kind(&spec.effect, stream),
     }
 }
@@ -117,7 +123,10 @@ fn settle_kind(effect: &Effect, stream: &mut Stream) -> FaultKind {
         },
         Effect::ClockStep { on, step_ms } => FaultKind::ClockStep {
             hosts: on,
-            step_ns: (step_ms * 1e6).round() as i64,
+            step_ns: match plant("clock-step-in-whole-seconds") {
+                false => (step_ms * 1e6).round() as i64,
+                true => (step_ms / 1e3).round() as i64 * 1_000_000_000,
+            },
         },
         Effect::ClockRate { on, drift_ppm } => FaultKind::ClockRate {
             hosts: on,

@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use self::session::{Failure, Session};
@@ -106,23 +107,31 @@ impl<E: Env> Lock for Consensus<E> {
         // Step 2.
         let nodes = session.children(PATH).await?;
         let lower = nodes.iter().filter(|(_, number)| *number < place.number);
-        place.behind = lower
-            .max_by_key(|(_, number)| *number)
-            .map(|(path, _)| path.clone());
-        if place.behind.is_some() {
+        let behind = match plant("consensus-watches-the-holder") {
+            false => lower.max_by_key(|(_, number)| *number),
+            true => lower.min_by_key(|(_, number)| *number),
+        };
+        place.behind = behind.map(|(path, _)| path.clone());
+        if place.behind.is_some() && !plant("consensus-need-not-be-lowest") {
             let number = place.number;
             self.queue.borrow_mut().insert(request.owner, place);
             return Err(LockError::taken(format!("node {number} is not the lowest")));
         }
         self.queue.borrow_mut().remove(&request.owner);
-        if !nodes.iter().any(|(_, number)| *number == place.number) {
+        let is_listed = nodes.iter().any(|(_, number)| *number == place.number);
+        if !is_listed && !plant("consensus-session-unchecked") {
             return Err(LockError::taken("the session ended while we waited"));
         }
         Ok(Grant {
             owner: request.owner,
             token: place.path,
             deadline: None,
-            fencing_token: self.params.fencing_token.then_some(place.number),
+            fencing_token: self.params.fencing_token.then_some(
+                match plant("consensus-token-constant") {
+                    false => place.number,
+                    true => 1,
+                },
+            ),
         })
     }
 

@@ -18,6 +18,7 @@
 
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
@@ -75,7 +76,7 @@ impl<E: Env> Getset<E> {
                 self.node.set_if_absent(&value).await?
             }
         };
-        match has_won {
+        match has_won || plant("getset-believes-the-loser") {
             true => Ok(expiry_ms),
             false => Err(LockError::taken("another was faster to take it over")),
         }
@@ -94,7 +95,7 @@ impl<E: Env> Getset<E> {
                 return Err(LockError::taken("it was given back this moment"));
             };
             let (seen_ms, now_ms) = (expiry_of(&seen)?, self.now_ms());
-            if seen_ms >= now_ms {
+            if seen_ms >= now_ms && !plant("getset-ignores-the-time") {
                 return Err(LockError::NotAcquired {
                     why: "somebody holds it".into(),
                     free_in: Some(Duration::from_millis(seen_ms - now_ms)),
@@ -136,7 +137,7 @@ impl<E: Env> Lock for Getset<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         let deleted = match self.params.release {
-            Release::CheckTime if self.is_over(grant)? => 0,
+            Release::CheckTime if !plant("getset-release-unchecked") && self.is_over(grant)? => 0,
             Release::CheckTime => self.node.delete().await?,
             Release::Del => return self.node.delete().await,
             Release::CompareDel => {

@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use locklab_sim::plant;
 use thiserror::Error;
 
 use crate::env::{Duration, Env};
@@ -76,7 +77,11 @@ impl Request {
 
     /// Lets so much time pass, but not more than the patience that is left.
     pub async fn pass(&self, env: &impl Env, time: Duration) {
-        env.sleep(self.within(time)).await;
+        let time = match plant("request-without-patience") {
+            false => self.within(time),
+            true => time,
+        };
+        env.sleep(time).await;
     }
 }
 
@@ -173,6 +178,10 @@ impl Retry {
     /// Draws a wait and sleeps, but not beyond the caller's patience.
     pub async fn wait(&self, env: &impl Env, request: Request) {
         let jitter_ns = self.jitter_ms * 1_000_000;
+        let jitter_ns = match plant("retry-no-jitter") {
+            false => jitter_ns,
+            true => 0,
+        };
         let drawn_ns = ((u128::from(env.random()) * u128::from(jitter_ns)) >> 64) as u64;
         let wait = Duration::from_millis(self.delay_ms) + Duration::from_nanos(drawn_ns);
         request.pass(env, wait).await;
@@ -227,5 +236,89 @@ impl<L: Lock> DynLock for L {
 
     fn is_held<'a>(&'a self, grant: &'a Grant) -> Boxed<'a, Result<bool, LockError>> {
         Box::pin(Lock::is_held(self, grant))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::{pending, ready};
+    use std::io;
+    use std::rc::Rc;
+
+    use futures_util::FutureExt;
+    use tokio::io::DuplexStream;
+
+    use super::*;
+    use crate::history::{ClockKind, Name};
+
+    /// A world in which nothing happens but sleep, and in which one number is drawn.
+    #[derive(Clone, Default)]
+    struct Sleeper {
+        slept: Rc<Cell<Duration>>,
+        drawn: u64,
+    }
+
+    impl Env for Sleeper {
+        type Stream = DuplexStream;
+
+        fn now_ns(&self, _: ClockKind) -> u64 {
+            0
+        }
+
+        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+            self.slept.set(self.slept.get() + duration);
+            ready(())
+        }
+
+        fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
+            pending()
+        }
+
+        fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
+
+        fn random(&self) -> u64 {
+            self.drawn
+        }
+
+        fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
+            ready(())
+        }
+    }
+
+    /// For how many microseconds one waits who has drawn this, and has so much patience in
+    /// milliseconds: 200 ms and up to 50 ms more.
+    #[track_caller]
+    fn check(drawn: u64, patience_ms: Option<u64>, expected_us: u128) {
+        let env = Sleeper {
+            drawn,
+            ..Sleeper::default()
+        };
+        let retry = Retry {
+            delay_ms: 200,
+            jitter_ms: 50,
+        };
+        let request = Request {
+            owner: Owner::ONLY,
+            wait: patience_ms.map(Duration::from_millis),
+            mode: Mode::Exclusive,
+        };
+        let waiting = retry.wait(&env, request).now_or_never();
+        waiting.expect("sleep takes no time here");
+        assert_eq!(env.slept.get().as_micros(), expected_us);
+    }
+
+    #[test]
+    fn a_retry_waits_for_the_delay_and_a_drawn_part_of_the_jitter() {
+        check(0, None, 200_000);
+        check(1 << 63, None, 225_000);
+        check(u64::MAX, None, 249_999);
+    }
+
+    #[test]
+    fn nobody_waits_beyond_its_patience() {
+        check(1 << 63, Some(300), 225_000);
+        check(1 << 63, Some(210), 210_000);
+        check(0, Some(0), 0);
     }
 }

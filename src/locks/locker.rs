@@ -11,6 +11,8 @@
 
 use std::rc::Rc;
 
+use locklab_sim::plant;
+
 use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Event, Op, Outcome};
@@ -161,6 +163,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
         self.grant
             .deadline
             .is_none_or(|deadline| self.env.now_ns(deadline.clock) < deadline.at_ns)
+            || plant("guard-always-valid")
     }
 
     /// Asks the nodes whether the lock is still this guard's. What they say is past when

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, Impossible, require};
@@ -216,7 +217,7 @@ impl<E: Env> OneNode<E> {
         let deleted = match release {
             // It never asks whose lock it is, so it never learns that it was lost.
             Release::Del => return self.delete().await,
-            Release::GetDel => match self.holds(value).await? {
+            Release::GetDel => match self.holds(value).await? || plant("get-del-ignores-value") {
                 true => self.delete().await?,
                 false => 0,
             },
@@ -235,7 +236,11 @@ impl<E: Env> OneNode<E> {
     /// Deletes the key, whatever it holds.
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        Ok(self.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await?)
+        let key = match plant("del-deletes-nothing") {
+            false => KEY,
+            true => "nothing",
+        };
+        Ok(self.ask(&[b"DEL", key.as_bytes()], Reply::count).await?)
     }
 
     /// Deletes the key if it holds `value`, in one script.
@@ -252,7 +257,9 @@ impl<E: Env> OneNode<E> {
         let mut node = self.node.exclusively().await;
         let ok = |reply: &Reply| reply.is_ok().then_some(());
         let queued = |reply: &Reply| reply.is_status("QUEUED").then_some(());
-        node.ask(&[b"WATCH", key], ok).await?;
+        if !plant("watch-del-without-watch") {
+            node.ask(&[b"WATCH", key], ok).await?;
+        }
         if node.ask(&[b"GET", key], Reply::value).await?.as_deref() != Some(value) {
             node.ask(&[b"UNWATCH"], ok).await?;
             return Ok(0);
@@ -278,7 +285,10 @@ impl<E: Env> OneNode<E> {
     /// # Errors
     /// [`LockError::NotAcquired`] if they are too few within the time.
     pub(super) async fn counted(&self, grant: Grant) -> Result<Grant, LockError> {
-        let wanted = self.shared.wait_replicas;
+        let wanted = match plant("wait-for-no-replica") {
+            false => self.shared.wait_replicas,
+            true => 0,
+        };
         if wanted == 0 {
             return Ok(grant);
         }
@@ -306,7 +316,7 @@ impl<E: Env> OneNode<E> {
         let mut left = self.resend;
         loop {
             match send().await {
-                Err(Error::Unanswered { .. }) if left > 0 => left -= 1,
+                Err(Error::Unanswered { .. }) if left > 0 && !plant("never-resent") => left -= 1,
                 reply => return reply,
             }
         }
@@ -339,9 +349,13 @@ pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
 
 /// The end of a lease that was asked for at `started_ns`, or later, by that clock.
 pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option<Deadline> {
+    let late_ns = match plant("deadline-too-late") {
+        false => 0,
+        true => 50_000_000,
+    };
     Some(Deadline {
         clock,
-        at_ns: started_ns + ttl_ms * 1_000_000,
+        at_ns: started_ns + ttl_ms * 1_000_000 + late_ns,
     })
 }
 

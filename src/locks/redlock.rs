@@ -15,6 +15,7 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
@@ -38,7 +39,8 @@ pub struct Redlock<E: Env> {
 impl<E: Env> Redlock<E> {
     /// A client of the lock on `nodes`.
     pub fn new(env: E, nodes: &[Name], params: Params) -> Self {
-        let limit = Some(Duration::from_millis(params.node_timeout_ms));
+        let limit = Some(Duration::from_millis(params.node_timeout_ms))
+            .filter(|_| !plant("redlock-no-node-timeout"));
         let client = |node: &Name| Client::new(env.clone(), node.clone(), limit);
         Self {
             nodes: nodes.iter().map(client).collect(),
@@ -49,9 +51,9 @@ impl<E: Env> Redlock<E> {
 
     /// How many nodes must grant.
     pub(super) fn quorum(&self) -> usize {
-        self.params
-            .quorum
-            .map_or(self.nodes.len() / 2 + 1, |quorum| quorum as usize)
+        let quorum = self.params.quorum.map(|quorum| quorum as usize);
+        let quorum = quorum.unwrap_or(self.nodes.len() / 2 + 1);
+        quorum - usize::from(plant("redlock-quorum-too-small"))
     }
 
     /// Steps 3 and 4: the deadline of a lease asked for at `started_ns`, if it was
@@ -59,15 +61,20 @@ impl<E: Env> Redlock<E> {
     fn validity(&self, started_ns: u64) -> Option<Deadline> {
         let now_ns = self.env.now_ns(self.params.clock);
         let ttl_ns = self.params.ttl_ms * 1_000_000;
-        let drift_ns = (ttl_ns as f64 * self.params.drift_factor) as u64
-            + self.params.drift_extra_ms * 1_000_000;
-        let counted_from_ns = if self.params.elapsed_check {
+        let drift_ns = match plant("redlock-no-drift-allowance") {
+            false => {
+                (ttl_ns as f64 * self.params.drift_factor) as u64
+                    + self.params.drift_extra_ms * 1_000_000
+            }
+            true => 0,
+        };
+        let counted_from_ns = if self.params.elapsed_check && !plant("redlock-from-the-reply") {
             started_ns
         } else {
             now_ns
         };
         let at_ns = (counted_from_ns + ttl_ns).saturating_sub(drift_ns);
-        (at_ns > now_ns).then_some(Deadline {
+        (at_ns > now_ns || plant("redlock-no-elapsed-check")).then_some(Deadline {
             clock: self.params.clock,
             at_ns,
         })
@@ -84,7 +91,8 @@ impl<E: Env> Redlock<E> {
             b"PX",
             ttl_ms.as_bytes(),
         ];
-        let ask = async |node: &Client<E>| node.ask(&command, Reply::set).await;
+        let granted = |reply: &Reply| reply.set().map(|set| set || plant("redlock-any-reply"));
+        let ask = async |node: &Client<E>| node.ask(&command, granted).await;
         self.ask_each(ask).await
     }
 
@@ -126,7 +134,10 @@ impl<E: Env> Lock for Redlock<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let token = random_token(&self.env);
+        let token = match plant("redlock-same-token") {
+            false => random_token(&self.env),
+            true => "token".into(),
+        };
         let started_ns = self.env.now_ns(self.params.clock);
         let answers = self.ask_all(&token).await;
         let granted: Vec<bool> = answers.iter().map(|a| matches!(a, Ok(true))).collect();
@@ -144,6 +155,10 @@ impl<E: Env> Lock for Redlock<E> {
         }
         // A node that cannot be reached now lets the key expire.
         match self.params.release_on_failure {
+            _ if plant("redlock-no-release-after-failure") => {}
+            ReleaseOnFailure::All if plant("redlock-release-only-where-acquired") => {
+                drop(self.release_on(&token, |index| granted[index]).await);
+            }
             ReleaseOnFailure::All => drop(self.release_on(&token, |_| true).await),
             ReleaseOnFailure::Acquired => {
                 drop(self.release_on(&token, |index| granted[index]).await);
@@ -169,8 +184,13 @@ impl<E: Env> Lock for Redlock<E> {
         let script = &scripts::COMPARE_EXPIRE;
         let asking = self.run_on(&self.nodes, script, &arguments, Reply::flag);
         let extended = count(&asking.await);
+        let started_ns = match plant("redlock-extends-too-late") {
+            false => started_ns,
+            true => self.env.now_ns(self.params.clock),
+        };
+        let is_enough = extended >= self.quorum() || plant("redlock-extends-without-majority");
         match self.validity(started_ns) {
-            Some(deadline) if extended >= self.quorum() => Ok(Grant {
+            Some(deadline) if is_enough => Ok(Grant {
                 deadline: Some(deadline),
                 ..grant.clone()
             }),
@@ -182,7 +202,8 @@ impl<E: Env> Lock for Redlock<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach("deleting").await;
-        let deleted = answered(self.release_on(&grant.token, |_| true).await)?;
+        let wanted = |index| index == 0 || !plant("redlock-releases-first-alone");
+        let deleted = answered(self.release_on(&grant.token, wanted).await)?;
         match deleted.iter().sum() {
             0 => Err(LockError::Lost("no node had it any more".into())),
             deleted => Ok(deleted),
@@ -231,8 +252,13 @@ async fn in_order<'a, E: Env, T>(
     ask: impl AsyncFn(&Client<E>) -> T,
 ) -> Vec<T> {
     match order {
-        Order::Parallel => join_all(nodes.into_iter().map(|node| ask(node))).await,
-        Order::Sequential => {
+        Order::Parallel if plant("redlock-parallel-waits-for-first") => {
+            join_all(nodes.into_iter().take(1).map(|node| ask(node))).await
+        }
+        Order::Parallel if !plant("redlock-parallel-in-turn") => {
+            join_all(nodes.into_iter().map(|node| ask(node))).await
+        }
+        Order::Parallel | Order::Sequential => {
             let mut answers = Vec::new();
             for node in nodes {
                 answers.push(ask(node).await);
@@ -419,7 +445,10 @@ impl FencingToken {
             FencingToken::None => None,
             FencingToken::RandomValue => {
                 let first = u64::from_str_radix(value.get(..16)?, 16).ok()?;
-                Some(first >> 1)
+                Some(match plant("redlock-random-value-constant") {
+                    false => first >> 1,
+                    true => 1,
+                })
             }
         }
     }

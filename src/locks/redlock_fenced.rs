@@ -14,6 +14,7 @@
 
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, SCRIPT};
@@ -54,11 +55,14 @@ impl<E: Env> RedlockFenced<E> {
     /// Step 2.
     async fn draw(&self) -> Result<u64, LockError> {
         match self.counter {
+            Counter::Resource if plant("redlock-fenced-token-from-nowhere") => Ok(1),
             Counter::Resource => Ok(resource::token(&self.resource).await?),
             Counter::Majority => self.highest_of_majority().await,
             Counter::MajorityWrittenBack => {
                 let token = self.highest_of_majority().await?;
-                self.write_back(token).await?;
+                if !plant("redlock-fenced-not-written-back") {
+                    self.write_back(token).await?;
+                }
                 Ok(token)
             }
         }
@@ -89,8 +93,16 @@ impl<E: Env> RedlockFenced<E> {
         let counts = self.redlock.ask_each(ask).await;
         let asked = counts.len();
         let counts: Vec<u64> = counts.into_iter().flatten().collect();
-        match counts.iter().max() {
-            Some(highest) if counts.len() >= self.redlock.quorum() => Ok(*highest),
+        let chosen = match plant("redlock-fenced-lowest-counter") {
+            false => counts.iter().max(),
+            true => counts.iter().min(),
+        };
+        let quorum = match plant("redlock-fenced-without-majority") {
+            false => self.redlock.quorum(),
+            true => 1,
+        };
+        match chosen {
+            Some(highest) if counts.len() >= quorum => Ok(*highest),
             _ => Err(LockError::taken(format!(
                 "{} of {asked} nodes counted",
                 counts.len()
@@ -114,7 +126,7 @@ impl<E: Env> Lock for RedlockFenced<E> {
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
         let grant = Lock::attempt(&self.redlock, request).await?;
         let why = match self.draw().await {
-            Ok(token) if self.is_valid(&grant) => {
+            Ok(token) if self.is_valid(&grant) || plant("redlock-fenced-no-last-look") => {
                 return Ok(Grant {
                     fencing_token: Some(token),
                     ..grant

@@ -20,6 +20,7 @@
 
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
@@ -68,12 +69,22 @@ impl<E: Env> SetNxPx<E> {
                 .await?
                 .map(Some)
         } else {
-            let command = [b"SET", key, value, b"NX", b"PX", ttl];
-            let is_set = self.node.ask(&command, Reply::set).await?;
+            let command: &[&[u8]] = if plant("set-without-nx") {
+                &[b"SET", key, value, b"PX", ttl]
+            } else if plant("set-without-px") {
+                &[b"SET", key, value, b"NX"]
+            } else {
+                &[b"SET", key, value, b"NX", b"PX", ttl]
+            };
+            let is_set = self.node.ask(command, Reply::set).await?;
             is_set.then_some(None)
         };
         let Some(fencing_token) = fencing_token else {
             return Err(LockError::taken("somebody holds it"));
+        };
+        let started_ns = match plant("set-nx-px-from-the-reply") {
+            false => started_ns,
+            true => self.env.now_ns(self.params.clock),
         };
         let grant = Grant {
             owner: request.owner,
@@ -86,6 +97,7 @@ impl<E: Env> SetNxPx<E> {
 
     fn token(&self, request: Request) -> String {
         match self.params.token {
+            Token::Random if plant("set-nx-px-same-token") => "token".into(),
             Token::Random => random_token(&self.env),
             Token::ThreadId => request.owner.0.to_string(),
             Token::Seconds => (self.env.now_ns(ClockKind::Wall) / 1_000_000_000).to_string(),

@@ -14,6 +14,8 @@
 
 use std::rc::Rc;
 
+use locklab_sim::plant;
+
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
@@ -87,6 +89,13 @@ impl<E: Env> Lock for SetnxExpire<E> {
 
 /// Gives the key a lease, whosever it is by now.
 pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(), Error> {
+    if plant("expire-never") {
+        return Ok(());
+    }
+    let ttl_ms = match plant("expire-at-once") {
+        false => ttl_ms,
+        true => 1,
+    };
     let ttl_ms = ttl_ms.to_string();
     let command = [b"PEXPIRE", KEY.as_bytes(), ttl_ms.as_bytes()];
     // Whether there was a key to give it to, nobody looks.

@@ -10,14 +10,14 @@ use crate::env::Env;
 
 /// A script and its SHA1.
 pub struct Script {
-    text: &'static str,
+    text: fn() -> &'static str,
     /// Computed when it is first needed, once for all clients.
     sha1: OnceLock<String>,
 }
 
 impl Script {
     /// The script with this text.
-    pub const fn new(text: &'static str) -> Self {
+    pub const fn new(text: fn() -> &'static str) -> Self {
         Self {
             text,
             sha1: OnceLock::new(),
@@ -33,7 +33,7 @@ impl Script {
     ) -> Result<Reply, Error> {
         let sha1 = self
             .sha1
-            .get_or_init(|| Sha1::from(self.text).digest().to_string());
+            .get_or_init(|| Sha1::from((self.text)()).digest().to_string());
         let count = keys.len().to_string();
         let mut command: Vec<&[u8]> = vec![b"EVALSHA", sha1.as_bytes(), count.as_bytes()];
         command.extend(keys);
@@ -41,7 +41,7 @@ impl Script {
         match client.call(&command).await {
             Err(Error::Refused { text, .. }) if text.starts_with("NOSCRIPT") => {
                 command[0] = b"EVAL";
-                command[1] = self.text.as_bytes();
+                command[1] = (self.text)().as_bytes();
                 client.call(&command).await
             }
             other => other,

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use locklab_sim::world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
 use super::lab::Lab;
@@ -108,7 +109,7 @@ impl Nemesis {
         };
         let words = failover::order(role);
         host.clone().spawn(async move {
-            if operator::types(&host, words).await {
+            if plant("failover-is-not-ordered") || operator::types(&host, words).await {
                 nemesis.began.borrow_mut()[index] = true;
                 let fault = &nemesis.schedule.faults[index];
                 let event = event(fault, Phase::Begins);
@@ -121,6 +122,7 @@ impl Nemesis {
         let fault = &self.schedule.faults[index];
         let ids = self.ids(fault.kind.hosts());
         match &fault.kind {
+            FaultKind::Pause { .. } if plant("pause-does-not-pause") => {}
             FaultKind::Pause { .. } => ids.iter().for_each(|host| world.pause(*host)),
             FaultKind::Suspend { .. } => ids.iter().for_each(|host| world.suspend(*host)),
             FaultKind::Kill { hosts } => {
@@ -205,6 +207,7 @@ impl Nemesis {
         match &fault.kind {
             FaultKind::Pause { .. } => ids.iter().for_each(|host| world.resume(*host)),
             FaultKind::Suspend { .. } => ids.iter().for_each(|host| world.wake(*host)),
+            FaultKind::Kill { .. } | FaultKind::Crash { .. } if plant("nobody-restarts") => {}
             FaultKind::Kill { .. } | FaultKind::Crash { .. } => {
                 ids.iter().for_each(|host| world.restart(*host));
             }
@@ -217,6 +220,9 @@ impl Nemesis {
                 }
             }
             FaultKind::Partition { .. } | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if plant("link-never-heals") {
+                    return;
+                }
                 if let Some(rule) = self.rules.borrow_mut().remove(&index) {
                     world.lift(rule);
                 }

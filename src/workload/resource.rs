@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::BytesMut;
+use locklab_sim::plant;
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use serde::{Deserialize, Serialize};
@@ -65,14 +66,16 @@ impl Register {
 
     /// Reads: the version, unless the token is too low.
     pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
-        self.admit(token, self.fencing == Fencing::ReadsAndWrites)
+        let fenced = self.fencing == Fencing::ReadsAndWrites;
+        self.admit(token, fenced && !plant("resource-compares-no-reads"))
             .then_some(self.version)
     }
 
     /// Writes a new version, whatever the writer had read; returns it, unless the token
     /// is too low.
     pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
-        if !self.admit(token, self.fencing != Fencing::None) {
+        let fenced = self.fencing != Fencing::None;
+        if !self.admit(token, fenced && !plant("resource-compares-no-writes")) {
             return None;
         }
         self.version += 1;
@@ -81,7 +84,7 @@ impl Register {
 
     /// Hands out a token, each higher than the one before.
     pub fn issue(&mut self) -> u64 {
-        self.issued_token += 1;
+        self.issued_token += u64::from(!plant("resource-issues-one-token"));
         self.issued_token
     }
 
@@ -89,9 +92,14 @@ impl Register {
         let Some(token) = token.filter(|_| fenced) else {
             return true;
         };
-        let admitted = token >= self.highest_token;
-        self.highest_token = self.highest_token.max(token);
-        admitted
+        let admitted = match plant("resource-refuses-an-equal-token") {
+            false => token >= self.highest_token,
+            true => token > self.highest_token,
+        };
+        if !plant("resource-forgets-the-highest-token") {
+            self.highest_token = self.highest_token.max(token);
+        }
+        admitted || plant("resource-admits-everybody")
     }
 }
 
@@ -258,5 +266,64 @@ impl AccessRequest {
             Some(version) => format!(":{version}\r\n"),
             None => "-FENCED a higher token was seen\r\n".into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Kind::{Read, Write};
+
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Read,
+        Write,
+    }
+
+    /// Which of these accesses, each with its token, a register admits.
+    #[track_caller]
+    fn check(fencing: Fencing, accesses: &[(Kind, u64)], expected: &[bool]) {
+        let mut register = Register::new(fencing);
+        let admitted = accesses.iter().map(|(kind, token)| match kind {
+            Read => register.read(Some(*token)).is_some(),
+            Write => register.write(Some(*token)).is_some(),
+        });
+        assert_eq!(admitted.collect::<Vec<_>>(), expected);
+    }
+
+    /// Safety alone is cheap: a register that refuses a holder's second access is safe, too.
+    #[test]
+    fn a_holder_is_admitted_as_often_as_it_comes() {
+        for fencing in [Fencing::None, Fencing::Writes, Fencing::ReadsAndWrites] {
+            let accesses = [(Read, 1), (Write, 1), (Write, 1), (Read, 2), (Write, 2)];
+            check(fencing, &accesses, &[true; 5]);
+        }
+    }
+
+    #[test]
+    fn a_lower_token_is_refused_where_tokens_are_compared() {
+        let late = [
+            (Read, 2),
+            (Read, 1),
+            (Write, 1),
+            (Write, 2),
+            (Write, 1),
+            (Read, 1),
+        ];
+        check(Fencing::None, &late, &[true; 6]);
+        let writes = [true, true, true, true, false, true];
+        check(Fencing::Writes, &late, &writes);
+        let both = [true, false, false, true, false, false];
+        check(Fencing::ReadsAndWrites, &late, &both);
+    }
+
+    #[test]
+    fn a_refused_write_changes_nothing_and_tokens_rise() {
+        let mut register = Register::new(Fencing::Writes);
+        assert_eq!(register.write(Some(2)), Some(1));
+        assert_eq!(register.write(Some(1)), None);
+        assert_eq!(register.read(None), Some(1));
+        assert_eq!([register.issue(), register.issue()], [1, 2]);
     }
 }

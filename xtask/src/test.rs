@@ -36,6 +36,15 @@ const STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "planted mistakes",
+        // The packages and features with which the suite builds the other tests.
+        action: Action::Run(
+            &[],
+            "cargo test --package locklab --package locklab-sim \
+             --features locklab/plants,locklab-sim/plants --test plants",
+        ),
+    },
+    Step {
         name: "docs",
         action: Action::Run(
             &[("RUSTDOCFLAGS", "-D warnings")],

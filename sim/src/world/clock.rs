@@ -5,6 +5,8 @@
 //! since one oscillator drives both, but is never stepped; it stands still while
 //! its machine is suspended.
 
+use crate::plant;
+
 /// Where wall clocks stand when a run begins, unless it is told otherwise: 2016-02-08 00:00
 /// UTC, the day of Kleppmann's article. Any date would do; a real one makes `TIME`
 /// plausible.
@@ -64,6 +66,10 @@ impl Clocks {
     /// Moves the wall clock, back if negative.
     pub fn step_wall(&mut self, step_ns: i64, now_ns: u64) {
         self.settle(now_ns);
+        let step_ns = match plant("clock-step-with-the-wrong-sign") {
+            false => step_ns,
+            true => -step_ns,
+        };
         self.wall_ns = self.wall_ns.saturating_add_signed(step_ns);
     }
 
@@ -87,7 +93,7 @@ impl Clocks {
 
     /// How far the oscillator gets in `elapsed_ns` of virtual time.
     fn stretch(&self, elapsed_ns: u64) -> u64 {
-        if self.drift_ppm == 0 {
+        if self.drift_ppm == 0 || plant("clock-rate-is-ignored") {
             return elapsed_ns;
         }
         let stretched_ns = u128::from(elapsed_ns) * self.rate() / MILLION as u128;

@@ -27,6 +27,7 @@ use super::packet::{
     Route, acknowledgement, address_of, flags, payload, reset_for_sender, segment, socket,
 };
 use super::random::Stream;
+use crate::plant;
 
 /// Linux's smallest retransmission timeout (`TCP_RTO_MIN`): what a connection with
 /// a round trip of milliseconds uses.
@@ -379,7 +380,9 @@ impl Network {
         let mut survives = 1.0 - self.loss;
         for (_, rule) in self.rules.iter().filter(|(_, rule)| rule.concerns(route)) {
             match rule.effect {
+                LinkEffect::Cut if plant("cut-lets-through") => {}
                 LinkEffect::Cut => return false,
+                LinkEffect::Lossy { .. } if plant("loss-loses-nothing") => {}
                 LinkEffect::Lossy { probability } => survives *= 1.0 - probability,
                 LinkEffect::Slow { .. } => {}
             }
@@ -393,6 +396,7 @@ impl Network {
             .iter()
             .filter(|(_, rule)| rule.concerns(transit.route))
             .map(|(_, rule)| match rule.effect {
+                LinkEffect::Slow { .. } if plant("slow-link-adds-nothing") => 0,
                 LinkEffect::Slow { extra_ns } => extra_ns,
                 _ => 0,
             })
@@ -427,7 +431,10 @@ impl Network {
 impl LinkRule {
     fn concerns(&self, route: Route) -> bool {
         let forth = self.from.contains(&route.from) && self.to.contains(&route.to);
-        let back = self.both_ways && self.from.contains(&route.to) && self.to.contains(&route.from);
+        let back = self.both_ways
+            && !plant("two-ways-are-one")
+            && self.from.contains(&route.to)
+            && self.to.contains(&route.from);
         forth || back
     }
 }

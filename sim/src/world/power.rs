@@ -4,6 +4,7 @@ use std::future::Future;
 
 use super::network::{LinkRule, RuleId};
 use super::{Host, HostId, World, program};
+use crate::plant;
 
 impl World {
     /// Starts `main` as the process of `host`, in the place of any that ran there, and
@@ -83,7 +84,8 @@ impl World {
         let mut hosts = self.core.hosts.borrow_mut();
         let state = &mut hosts[host.index()];
         state.suspensions += 1;
-        state.clocks.set_suspended(true, now_ns);
+        let stops = !plant("suspend-lets-the-clock-run");
+        state.clocks.set_suspended(stops, now_ns);
     }
 
     /// Ends a [`World::suspend`].
@@ -112,6 +114,9 @@ impl World {
     pub fn kill(&mut self, host: HostId) {
         self.note("kill", (host.0.into(), 0));
         self.core.hosts.borrow_mut()[host.index()].outages += 1;
+        if plant("kill-closes-no-sockets") {
+            self.network.set_silent(host, true);
+        }
         self.drop_tasks(host);
     }
 
@@ -127,7 +132,7 @@ impl World {
             state.outages += 1;
             state.crashed_ns = Some(now_ns);
         }
-        self.network.set_silent(host, true);
+        self.network.set_silent(host, !plant("crash-says-goodbye"));
         self.drop_tasks(host);
         self.drop_connections(host);
         self.network.forget(host);

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use tokio::sync::Mutex;
 
 use crate::env::{Duration, Env, timeout};
@@ -69,7 +70,7 @@ impl<E: Env> Listening<E> {
                 return Err(error);
             }
         };
-        if !is_new {
+        if !is_new || plant("listening-without-asking-again") {
             self.env.reach("waiting").await;
             let limit = [free_in, request.wait].into_iter().flatten().min();
             // Whichever is first.
@@ -92,7 +93,8 @@ impl<E: Env> Listening<E> {
     async fn woken(&self, subscription: &Subscription) {
         loop {
             let message = subscription.next().await;
-            if self.wakers.iter().any(|waker| waker.as_bytes() == message) {
+            let wakes = self.wakers.iter().any(|waker| waker.as_bytes() == message);
+            if wakes && !plant("listening-is-deaf") {
                 return;
             }
         }

@@ -20,6 +20,7 @@
 //! multiplies it by the unit each time round.
 
 use futures_util::future::join_all;
+use locklab_sim::plant;
 
 use super::member::{Member, since, wall_ns};
 use super::params::{Lease, Shared, now_ns};
@@ -45,7 +46,9 @@ impl Kind {
     /// How many of `count` locks may fail.
     fn may_fail(self, count: usize) -> usize {
         match self {
+            Kind::All if plant("multi-takes-one") => count - 1,
             Kind::All => 0,
+            Kind::Majority if plant("redisson-redlock-minority") => count / 2 + 1,
             Kind::Majority => count - (count / 2 + 1),
         }
     }
@@ -158,7 +161,9 @@ impl<E: Env> Lock for Many<E> {
             // Step 4.
             self.env.reach("prolonging").await;
             grant.deadline = self.lease.deadline(now_ns(&self.env));
-            join_all(taken.iter().map(|member| member.expire(ms))).await;
+            if !plant("many-does-not-prolong") {
+                join_all(taken.iter().map(|member| member.expire(ms))).await;
+            }
         }
         Ok(grant)
     }
@@ -216,6 +221,9 @@ impl<E: Env> Many<E> {
 
 /// Gives back what was taken, whatever comes of it.
 async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
+    if plant("many-keeps-what-it-took") {
+        return;
+    }
     join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
 }
 

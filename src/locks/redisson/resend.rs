@@ -5,6 +5,8 @@
 //! reply may take 3 s; 1.5 s after that the command is sent again on another
 //! connection, three times at most. The first may be executed all the same.
 
+use locklab_sim::plant;
+
 use crate::env::{Duration, Env};
 use crate::history::Name;
 use crate::redis::{Client, Error, Reply, Script};
@@ -85,8 +87,11 @@ impl<E: Env> Resending<E> {
                 Err(error) => error,
             };
             let is_answer = matches!(error, Error::Refused { .. } | Error::Unexpected { .. });
-            if left == 0 || is_answer {
-                return Err(in_doubt.unwrap_or(error));
+            if left == 0 || is_answer || plant("resend-never") {
+                return Err(match plant("resend-forgets-doubt") {
+                    false => in_doubt.unwrap_or(error),
+                    true => error,
+                });
             }
             if error.may_have_happened() {
                 in_doubt.get_or_insert(error);

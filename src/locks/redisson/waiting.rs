@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use locklab_sim::plant;
+
 use super::listening::{Listening, UNLOCKED};
 use super::names;
 use crate::env::{Duration, Env};
@@ -93,7 +95,7 @@ impl BackOff {
         let jitter_ms = (u128::from(random) * u128::from(failures.saturating_add(1))) >> 64;
         // 2^7 ms is the longest.
         let wait_ms = (1 << (*failures).min(7)) + jitter_ms as u64;
-        *failures = failures.saturating_add(1);
+        *failures = failures.saturating_add(u32::from(!plant("back-off-does-not-grow")));
         Duration::from_millis(wait_ms.min(Self::LONGEST_MS))
     }
 

@@ -13,6 +13,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use crate::env::{Duration, Env};
@@ -57,7 +58,10 @@ impl<E: Env> Watchdog<E> {
     pub(in crate::locks) fn new(env: E, lease_ms: u64, on_error: OnError, renew: Renew) -> Self {
         Self {
             env,
-            period: Duration::from_millis(lease_ms) / 3,
+            period: match plant("watchdog-too-slow") {
+                false => Duration::from_millis(lease_ms) / 3,
+                true => Duration::from_millis(lease_ms) * 2,
+            },
             on_error,
             renew,
             watched: Rc::default(),
@@ -93,6 +97,9 @@ impl<E: Env> Watchdog<E> {
     /// `owner` has given the lock back once, or tried to. With the last hold of the last
     /// owner the renewals end.
     pub(in crate::locks) fn unwatch(&self, owner: Owner) {
+        if plant("watchdog-never-stops") {
+            return;
+        }
         let mut watched = self.watched.borrow_mut();
         for (known, holds) in &mut watched.holders {
             if *known == owner {
@@ -124,7 +131,12 @@ impl<E: Env> Timer<E> {
             if self.first_holder().is_none() {
                 return;
             }
+            if plant("watchdog-renews-once") {
+                return;
+            }
             match (renewed, self.on_error) {
+                (Ok(false), _) if plant("watchdog-renews-what-is-lost") => {}
+                (Err(_), OnError::Stop) if plant("watchdog-survives-errors") => {}
                 (Ok(true), _) | (Err(_), OnError::Retry) => {}
                 (Ok(false), _) | (Err(_), OnError::Stop) => {
                     self.watched.borrow_mut().holders.clear();

@@ -1,0 +1,163 @@
+//! Mistakes made on purpose, each of which a shipped scenario or a test has to catch.
+//!
+//! `registry` has the list. For each mistake its catcher is run as a process of its own with
+//! the mistake chosen, and has to fail; and once without any, and has to pass. A mistake that
+//! survives is a hole in what the scenarios and the tests see.
+
+mod registry;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{env, fs, thread};
+
+use locklab::runner::batch::{self, Conduct, Job};
+use locklab::runner::prediction::{Judgement, compare, worst};
+use locklab::scenario::{Scenario, load};
+
+use registry::{Binary, Catcher, PLANTS};
+
+/// Names the mistake to make (`sim/src/plant.rs`).
+const PLANT: &str = "LOCKLAB_PLANT";
+
+/// Names the scenario that [`a_scenario_is_as_predicted`] runs.
+const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
+
+/// With how many seeds a scenario is run.
+const SEEDS: u64 = 40;
+
+#[test]
+fn every_mistake_is_caught() {
+    let binaries = binaries();
+    let catchers: BTreeSet<Catcher> = PLANTS.iter().map(|plant| plant.caught_by).collect();
+    let sound = catchers.into_iter().map(|catcher| (None, catcher));
+    let mistaken = PLANTS
+        .iter()
+        .map(|plant| (Some(plant.name), plant.caught_by));
+    let trials: Vec<(Option<&str>, Catcher)> = sound.chain(mistaken).collect();
+    let next = AtomicUsize::new(0);
+    let wrong = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let work = || {
+            while let Some((plant, catcher)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let passes = passes(*catcher, *plant, &binaries);
+                let complaint = match plant {
+                    None if !passes => format!("fails without any mistake: {catcher:?}"),
+                    Some(name) if passes => format!("{name} survives {catcher:?}"),
+                    _ => continue,
+                };
+                wrong.lock().expect("nobody panics here").push(complaint);
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    let wrong = wrong.into_inner().expect("nobody panics here");
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Whether the catcher has nothing to say, with this mistake.
+fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, PathBuf>) -> bool {
+    let mut command = match catcher {
+        Catcher::Scenario(name) => {
+            let mut command = Command::new(env::current_exe().expect("this runs"));
+            command.args(["--exact", "--ignored", "a_scenario_is_as_predicted"]);
+            command.env(SCENARIO, name);
+            command
+        }
+        Catcher::Test(binary, filter) => {
+            let mut command = Command::new(&binaries[&binary]);
+            command.arg(filter).current_dir(binary.folder());
+            command
+        }
+    };
+    command.env_remove(PLANT);
+    if let Some(name) = plant {
+        command.env(PLANT, name);
+    }
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().expect("it starts").success()
+}
+
+/// Run by [`passes`] in a process of its own: a mistake is chosen for a whole process.
+#[test]
+#[ignore = "it runs the scenario that its environment names"]
+fn a_scenario_is_as_predicted() {
+    let name = env::var(SCENARIO).expect("a scenario is named");
+    let scenario = load(&name, &[]).expect("it ships");
+    assert!(!differs(&scenario));
+}
+
+/// Whether what is observed of a scenario differs from what it predicts.
+fn differs(scenario: &Scenario) -> bool {
+    let job = Job {
+        scenario: scenario.clone(),
+        parameters: Vec::new(),
+        seeds: 0..SEEDS,
+    };
+    let stop = AtomicBool::new(false);
+    let cells = batch::run(&[job], &Conduct::quiet(1, &stop)).expect("no run panics");
+    let cell = cells[0].as_ref().expect("it was finished");
+    worst(&compare(scenario, cell)) == Judgement::Differs
+}
+
+/// Builds the binaries with the tests, with mistakes; where each is.
+fn binaries() -> BTreeMap<Binary, PathBuf> {
+    let line = "test --package locklab --package locklab-sim --features \
+                locklab/plants,locklab-sim/plants --lib --test locks --test paper --test world \
+                --no-run --color never";
+    let built = Command::new(env!("CARGO"))
+        .args(line.split_whitespace())
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+    let found = said.lines().filter_map(|line| {
+        let (_, path) = line.strip_suffix(')')?.split_once('(')?;
+        let file = Path::new(path).file_name()?.to_str()?;
+        let (name, _) = file.rsplit_once('-')?;
+        let binary = Binary::ALL
+            .into_iter()
+            .find(|binary| binary.name() == name)?;
+        Some((binary, root().join(path)))
+    });
+    let binaries: BTreeMap<Binary, PathBuf> = found.collect();
+    assert_eq!(binaries.len(), Binary::ALL.len(), "{said}");
+    binaries
+}
+
+/// Each mistake of the list is asked for in one place of the source, and no other is.
+#[test]
+fn the_list_has_the_mistakes_that_are_in_the_source() {
+    let mut text = String::new();
+    for folder in ["src", "sim/src"] {
+        collect(&root().join(folder), &mut text);
+    }
+    let mut asked: Vec<&str> = ["plant(\"", "plant: \""]
+        .iter()
+        .flat_map(|before| text.split(before).skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    asked.sort_unstable();
+    let mut listed: Vec<&str> = PLANTS.iter().map(|plant| plant.name).collect();
+    listed.sort_unstable();
+    assert_eq!(asked, listed);
+}
+
+fn collect(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).expect("the source is there") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            collect(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            *text += &fs::read_to_string(&path).expect("it is text");
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
