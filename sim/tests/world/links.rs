@@ -1,7 +1,9 @@
 //! What links do to messages: delay, order, loss, partitions, and when TCP gives up.
 
 use locklab_sim::world::dist::Dist;
-use locklab_sim::world::{Config, Ending, Host, HostId, LinkEffect, LinkRule, SentMessage, World};
+use locklab_sim::world::{
+    Config, Ending, Host, HostId, LinkEffect, LinkRule, SentMessage, TcpStream, World,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{Diary, MS, PORT, SECOND, config, ms, outcome, world, world_with};
@@ -273,4 +275,58 @@ fn a_run_without_anything_to_do_is_over() {
     let (mut world, _) = world::<2>();
     assert_eq!(world.run(SECOND), Ending::Idle);
     assert_eq!(world.now_ns(), 0);
+}
+
+/// When a number arrives that each of two hosts sends the other at 100 ms, while a fault of
+/// the links from the first to the second is in force.
+#[track_caller]
+fn check_directions(effect: LinkEffect, both_ways: bool, expected: [u64; 2]) {
+    let (mut world, [a, b]) = world();
+    let diary = Diary::default();
+    diary.start(&mut world, b, |host, diary| async move {
+        let listener = host.listen(PORT).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        exchange(host, stream, "there", diary).await;
+    });
+    diary.start(&mut world, a, move |host, diary| async move {
+        let stream = host.connect(b, PORT).await.unwrap();
+        exchange(host, stream, "back", diary).await;
+    });
+    let rule = LinkRule {
+        from: vec![a],
+        to: vec![b],
+        both_ways,
+        effect,
+    };
+    world.at(50 * MS, move |world| {
+        let id = world.install(rule);
+        world.at(250 * MS, move |world| world.lift(id));
+    });
+    world.run(3_600 * SECOND);
+    let mut arrived = diary.lines();
+    arrived.sort_by_key(|line| line.ends_with("back"));
+    let [there, back] = expected;
+    assert_eq!(arrived, [format!("{there} there"), format!("{back} back")]);
+}
+
+/// Sends a number at 100 ms, and notes when the other's comes, which has come that way.
+async fn exchange(host: Host, mut stream: TcpStream, way: &str, diary: Diary) {
+    host.sleep(std::time::Duration::from_nanos(100 * MS - host.now_ns())).await;
+    stream.write_u32(1).await.unwrap();
+    stream.read_u32().await.unwrap();
+    diary.note(&host, way);
+}
+
+/// What is cut or lost is tried again 200 ms later, when the fault is over; what is slow
+/// takes so much longer. Either way takes 3 ms where there is no fault.
+#[test]
+fn a_fault_of_links_is_one_way_or_both_ways_as_its_rule_says() {
+    let slow = || LinkEffect::Slow { extra_ns: 50 * MS };
+    let lossy = || LinkEffect::Lossy { probability: 1.0 };
+    check_directions(LinkEffect::Cut, false, [303, 103]);
+    check_directions(LinkEffect::Cut, true, [303, 303]);
+    check_directions(lossy(), false, [303, 103]);
+    check_directions(lossy(), true, [303, 303]);
+    check_directions(slow(), false, [153, 103]);
+    check_directions(slow(), true, [153, 153]);
 }
