@@ -2,10 +2,8 @@
 //! from runs and on paper.
 
 use locklab::check::Property;
-use locklab::runner::judged;
-use locklab::runner::results::Cell;
-use locklab::runner::simulate::Keep;
-use locklab::scenario::load;
+
+use super::{agrees, printed};
 
 /// Runs of each point: 3.29 standard errors are then at most 3.7 percentage points.
 const RUNS: u64 = 2000;
@@ -20,27 +18,12 @@ fn paper(node_timeout: f64, latency: f64, delay: f64) -> f64 {
     (1.0 - window / 1000.0).max(0.0)
 }
 
-/// Compares the share of all runs in which the lease is violated, and the resource.
 #[track_caller]
 fn check(sets: &[&str], expected: f64) {
-    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let scenario = load("redis-docs/r12-everysec", &sets).expect("a sound scenario");
-    let mut cell = Cell::default();
-    for seed in 0..RUNS {
-        let run = judged::run(&scenario, seed, Keep::default()).expect("it ends");
-        cell.add(seed, run.trace_hash, &run.verdicts);
-    }
-    let standard_error = (expected * (1.0 - expected) / RUNS as f64).sqrt();
     for property in [Property::Lease, Property::Resource] {
-        let violated = cell.tallies[&property].violated;
-        let observed = violated as f64 / RUNS as f64;
-        // 3.29 standard errors are exceeded by chance once in a thousand; the seeds are
-        // fixed.
-        assert!(
-            (observed - expected).abs() <= 3.29 * standard_error,
-            "{property}: observed {observed:.4}, calculated {expected:.4}, standard error \
-             {standard_error:.4}"
-        );
+        let rate = printed("redis-docs/r12-everysec", sets, property, RUNS);
+        let told = rate.describe("runs");
+        assert!(agrees(rate, expected), "{property}: {told}, calculated {expected:.4}");
     }
 }
 
@@ -82,8 +65,7 @@ fn after_a_second_nothing_is_lost() {
 /// That the test can fail: a window that is off by a tenth of a second is told apart.
 #[test]
 fn a_wrong_formula_would_be_noticed() {
-    let wrong = std::panic::catch_unwind(|| {
-        check(&["fault.power.delay_ms=302"], paper(50.0, 2.0, 402.0));
-    });
-    assert!(wrong.is_err());
+    let sets = ["fault.power.delay_ms=302"];
+    let rate = printed("redis-docs/r12-everysec", &sets, Property::Lease, RUNS);
+    assert!(!agrees(rate, paper(50.0, 2.0, 402.0)));
 }

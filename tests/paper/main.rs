@@ -8,6 +8,8 @@ use locklab::evidence::Rate;
 use locklab::runner::batch::{Conduct, Job, run};
 use locklab::scenario::load;
 
+mod everysec;
+
 /// Runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
 const RUNS: u64 = 4000;
 
@@ -187,6 +189,13 @@ fn a_lock_is_lost_if_the_master_dies_before_tcp_tries_again() {
             "{down}: {told}, calculated {expected:.4}"
         );
     }
+}
+
+/// K6: of two rightful holders the second shows the lower random value half of the time; of n
+/// one shows a lower one than before unless they come in ascending order, one of n! orders.
+#[test]
+fn random_values_order_grants_as_chance_does() {
+    check("kleppmann/k6", &[], Property::TokenRegression, 0.5);
 }
 
 /// That the test can fail: a rate that is off by a seventh of itself is told apart.
