@@ -92,6 +92,7 @@ pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::FileFailurePersistence;
 
     use super::*;
     use crate::check::laws::{BOUNDS, histories};
@@ -179,6 +180,14 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 512,
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+                "tests/regressions/report-holds.txt",
+            ))),
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn overlaps_begin_where_the_checks_say(history in histories()) {
             let holds = holds(&Timeline::of(&history));
