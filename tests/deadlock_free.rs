@@ -141,7 +141,7 @@ fn a_lease_a_fifth_too_long_is_found() {
 fn what_cannot_cause_a_wait_excuses_none() {
     for fault in [
         r#"kind = "slow-link", from = "resource", to = "n1", extra_ms = 1"#,
-        r#"kind = "slow-link", from = "c2", to = "n1", extra_ms = 1"#,
+        r#"kind = "slow-link", from = ["c2", "c3"], to = "n1", extra_ms = 1"#,
         r#"kind = "partition", from = "c1", to = "n1""#,
         r#"kind = "crash", on = "resource""#,
     ] {
