@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use locklab_sim::redis::{NodeConfig, Parameters};
 use locklab_sim::serve::{self, Setup};
+use locklab_sim::world::dist::Dist;
 use locklab_sim::world::{
     Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World,
 };
@@ -288,4 +289,66 @@ fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
     assert_eq!(text, "$-1\r\n:1\r\n$1\r\nv\r\n");
     // There and back over the slow link, and four questions of 2 to 10 ms.
     assert!((100..160).contains(took_ms), "{took_ms}");
+}
+
+/// For how long a key with a lease of a second lives on a node that goes by `clock`, to the
+/// nearest 10 ms. `fault` strikes the node half a second after the key was set.
+fn lease_lasts_ms(clock: serve::Clock, fault: impl FnOnce(&mut World, HostId) + 'static) -> u64 {
+    let config = Config {
+        latency: Dist::Constant(1.0),
+        ..Config::default()
+    };
+    let mut world = World::new(config, &[HostConfig::default(); 2]);
+    let node = world.hosts()[0];
+    let setup = Setup {
+        clock,
+        ..Setup::default()
+    };
+    world.start(node, move |host| serve::run(host, setup.clone(), PORT));
+    let lasted = Rc::new(Cell::new(0));
+    let seen = lasted.clone();
+    client(&mut world, 1, move |host, mut client| {
+        let seen = seen.clone();
+        async move {
+            client.ask("SET k v PX 1000").await;
+            let set_ms = host.now_ns() / MS;
+            while client.ask("EXISTS k").await == ":1\r\n" {
+                host.sleep(Duration::from_millis(2)).await;
+            }
+            let lasted_ms = host.now_ns() / MS - set_ms;
+            seen.set((lasted_ms + 5) / 10 * 10);
+            host.stop_world();
+        }
+    });
+    world.at(505 * MS, move |world| fault(world, node));
+    world.run(60_000 * MS);
+    lasted.get()
+}
+
+#[test]
+fn a_lease_ends_by_the_clock_that_the_node_goes_by() {
+    let step =
+        |ms: i64| move |world: &mut World, node: HostId| world.step_wall(node, ms * MS as i64);
+    let twice_as_fast = |world: &mut World, node: HostId| {
+        world.set_drift_ppm(node, 1_000_000);
+    };
+    for (clock, forward, back, faster) in [
+        (serve::Clock::Wall, 500, 3000, 750),
+        (serve::Clock::Monotonic, 1000, 1000, 750),
+    ] {
+        assert_eq!(lease_lasts_ms(clock, |_, _| {}), 1000, "{clock:?}");
+        assert_eq!(lease_lasts_ms(clock, step(2000)), forward, "{clock:?}");
+        assert_eq!(lease_lasts_ms(clock, step(-2000)), back, "{clock:?}");
+        assert_eq!(lease_lasts_ms(clock, twice_as_fast), faster, "{clock:?}");
+    }
+}
+
+#[test]
+fn a_parameter_that_redis_would_refuse_is_no_parameter() {
+    let refused = |name, value| Parameters::new([(name, value)]).is_err();
+    assert!(!refused("appendonly", "yes"));
+    assert!(refused("appendonly", "maybe"));
+    assert!(refused("maxclients", "0"));
+    assert!(refused("no-such-thing", "1"));
+    assert!(refused("replicaof", "n1"));
 }

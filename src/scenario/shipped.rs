@@ -9,9 +9,12 @@ macro_rules! embed {
 
 /// Name and text of each, sorted by name.
 pub const SHIPPED: &[(&str, &str)] = embed! {
+    "antirez/a13-k10",
+    "antirez/a13-k9",
     "antirez/a2",
     "antirez/a2-late",
     "antirez/a6",
+    "antirez/a6-rate",
     "baselines/cas",
     "baselines/cas-unfenced",
     "baselines/unique",
@@ -42,6 +45,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k2",
     "kleppmann/k2-uniform",
     "kleppmann/k4",
+    "kleppmann/k4-loss",
     "kleppmann/k5",
     "kleppmann/k6",
     "kleppmann/k7",

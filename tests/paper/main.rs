@@ -9,6 +9,7 @@ use locklab::runner::batch::{Conduct, Job, run};
 use locklab::scenario::load;
 
 mod everysec;
+mod loss;
 
 /// Runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
 const RUNS: u64 = 4000;
@@ -17,15 +18,16 @@ const RUNS: u64 = 4000;
 /// milliseconds.
 ///
 /// The first client's key is set 5 latencies after the start (two connections, one after
-/// the other, and the request), at a whole millisecond, so it lives to the end of the
-/// millisecond T later. The second client gets it with its first attempt after that, R
-/// later, and its read reaches the resource 2 latencies after its attempt reached the
+/// the other, and the request), anywhere in a millisecond of the node's clock, and lives to
+/// the end of the millisecond T later: for T + 1/2 on average, which is as good as the exact
+/// mean of the exponential where the pauses are of hundreds. The second client gets it with
+/// its first attempt after that, R later, and its read reaches the resource 2 latencies after its attempt reached the
 /// node. The first client's pause begins 3 latencies after its key was set (reply, read,
 /// reply), and its write arrives 1 latency after the pause. It comes too late if
-/// 3 L + X + L > T + 1 + R + 2 L.
+/// 3 L + X + L > T + 1/2 + R + 2 L.
 fn paper(ttl: f64, latency: f64, retry_delay: f64, mean: f64) -> f64 {
     let period = 2.0 * latency + retry_delay;
-    let shortest = ttl + 1.0 - 2.0 * latency;
+    let shortest = ttl + 0.5 - 2.0 * latency;
     (-shortest / mean).exp() * (mean / period) * (1.0 - (-period / mean).exp())
 }
 
@@ -121,8 +123,8 @@ fn of_two_writes_as_many_are_lost_as_the_resources_rule_lets_through() {
     let width = PAUSE[1] - PAUSE[0];
     // From its read to its write: the reply, the work, the request.
     let between = (150.0 + 2.0 * LATENCY) / width;
-    // As in K1 the pause, and the work after it, have to outlast lease, millisecond and R.
-    let earliest = 1000.0 + 1.0 - 2.0 * LATENCY - WORK;
+    // As in K1 the pause, and the work after it, have to outlast lease, half a millisecond and R.
+    let earliest = 1000.0 + 0.5 - 2.0 * LATENCY - WORK;
     let mean_r = (2.0 * LATENCY + RETRY_DELAY) / 2.0;
     let after_the_read = (PAUSE[1] - earliest - mean_r) / width;
     for (fencing, expected) in [

@@ -311,7 +311,8 @@ fn check_directions(effect: LinkEffect, both_ways: bool, expected: [u64; 2]) {
 
 /// Sends a number at 100 ms, and notes when the other's comes, which has come that way.
 async fn exchange(host: Host, mut stream: TcpStream, way: &str, diary: Diary) {
-    host.sleep(std::time::Duration::from_nanos(100 * MS - host.now_ns())).await;
+    host.sleep(std::time::Duration::from_nanos(100 * MS - host.now_ns()))
+        .await;
     stream.write_u32(1).await.unwrap();
     stream.read_u32().await.unwrap();
     diary.note(&host, way);
@@ -329,4 +330,44 @@ fn a_fault_of_links_is_one_way_or_both_ways_as_its_rule_says() {
     check_directions(lossy(), true, [303, 303]);
     check_directions(slow(), false, [153, 103]);
     check_directions(slow(), true, [153, 153]);
+}
+
+/// A ball that flies back and forth in no time.
+#[test]
+fn a_run_in_which_no_time_passes_is_ended() {
+    let (mut world, [server, client]) = world_with(Config {
+        latency: Dist::Constant(0.0),
+        ..config()
+    });
+    let diary = Diary::default();
+    diary.start(&mut world, server, |host, _| async move {
+        let listener = host.listen(PORT).await.unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        while let Ok(number) = stream.read_u8().await {
+            stream.write_u8(number).await.unwrap();
+        }
+    });
+    diary.start(&mut world, client, move |host, _| async move {
+        host.sleep(ms(5)).await;
+        let mut stream = host.connect(server, PORT).await.unwrap();
+        loop {
+            stream.write_u8(1).await.unwrap();
+            stream.read_u8().await.unwrap();
+        }
+    });
+    assert_eq!(world.run(SECOND), Ending::StoodStill);
+    assert_eq!(world.now_ns(), 5 * MS);
+}
+
+/// A task that is always ready, and gives way to nobody but itself.
+#[test]
+fn a_task_that_never_waits_is_ended() {
+    let (mut world, [host]) = world();
+    world.start(host, |_| {
+        std::future::poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            std::task::Poll::Pending
+        })
+    });
+    assert_eq!(world.run(SECOND), Ending::StoodStill);
 }

@@ -1,0 +1,28 @@
+//! The rate at which lost packets delay a write beyond its lease, from runs and on paper.
+
+use locklab::check::Property;
+
+use super::{RUNS, agrees, check, printed};
+
+/// The rate of `kleppmann/k4-loss`, derived in the scenario: the write is late if it is lost
+/// three times (0.2, 0.4 and 0.8 s), and never comes if it is lost 17 times.
+fn paper(probability: f64) -> f64 {
+    probability.powi(3) - probability.powi(17)
+}
+
+#[test]
+fn a_write_comes_too_late_as_often_as_it_is_lost_three_times() {
+    for probability in [0.3, 0.5, 0.7, 0.85] {
+        let set = format!("fault.loss.probability={probability}");
+        let expected = paper(probability);
+        check("kleppmann/k4-loss", &[&set], Property::Resource, expected);
+    }
+}
+
+/// That the test can fail: two losses are not three.
+#[test]
+fn a_wrong_formula_would_be_noticed() {
+    let set = "fault.loss.probability=0.5";
+    let rate = printed("kleppmann/k4-loss", &[set], Property::Resource, RUNS);
+    assert!(!agrees(rate, 0.25));
+}
