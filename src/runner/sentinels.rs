@@ -18,9 +18,6 @@ use crate::scenario::{Role, Scenario};
 /// when it starts they shall be there.
 pub(super) const START_AFTER: Duration = Duration::from_secs(1);
 
-/// Within what time from then on it starts: it pings once a second, at any time in it.
-const START_WITHIN_NS: u64 = 1_000_000_000;
-
 /// The names of the sentinels.
 pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
     let servers = scenario.topology.servers().into_iter();
@@ -51,7 +48,6 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
     let (name, lab) = (name.clone(), lab.clone());
     world.start(lab.id(&name), move |host| {
         let mut stream = lab.starts(&name, &host);
-        let start_after = START_AFTER + Duration::from_nanos(stream.below(START_WITHIN_NS));
         let config = SentinelConfig {
             announce: Address {
                 host: name.to_string(),
@@ -67,7 +63,7 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
         };
         let around = around.clone();
         async move {
-            host.sleep(start_after).await;
+            host.sleep(START_AFTER).await;
             sentinel(host, config, around).await;
         }
     });

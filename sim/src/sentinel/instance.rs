@@ -39,6 +39,7 @@ pub(super) struct Instance {
     pub(super) last_pong_ms: i64,
     pub(super) last_publish_ms: i64,
     has_published: bool,
+    has_ponged: bool,
     last_hello_ms: i64,
     pub(super) last_info_ms: i64,
     /// Subjectively down.
@@ -97,6 +98,7 @@ impl Instance {
             last_pong_ms: now_ms,
             last_publish_ms: now_ms,
             has_published: false,
+            has_ponged: false,
             last_hello_ms: now_ms,
             last_info_ms: 0,
             is_down: false,
@@ -178,7 +180,7 @@ impl Instance {
 
     /// The answer to a PING. One that says that the server is there counts, even if it
     /// cannot serve now.
-    pub(super) fn ponged(&mut self, core: &Core, reply: &BytesFrame) {
+    pub(super) fn ponged(&mut self, core: &mut Core, reply: &BytesFrame) {
         let is_valid = match reply {
             BytesFrame::SimpleString(status) => status.as_ref() == b"PONG",
             BytesFrame::Error(text) => {
@@ -190,7 +192,11 @@ impl Instance {
             self.last_available_ms = core.now_ms;
             self.unanswered_ping_ms = None;
         }
-        self.last_pong_ms = core.now_ms;
+        self.last_pong_ms = core.done_ms(!self.has_ponged, PING_PERIOD_MS);
+        if !self.has_ponged {
+            self.has_ponged = true;
+            self.last_ping_ms = self.last_ping_ms.min(self.last_pong_ms);
+        }
     }
 
     /// Whether it went down or up (`sentinelCheckSubjectivelyDown`). `lies`: it says
