@@ -26,3 +26,5 @@ pub mod runner;
 pub mod scenario;
 pub mod serve;
 pub mod workload;
+
+pub(crate) use locklab_sim::plant;

@@ -5,6 +5,7 @@
 //! only once it was synced, by the node or by the kernel, which writes back what is older
 //! than half a minute. A disk takes no time here, and a sync that returned is true.
 
+use crate::plant;
 use crate::redis::{DiskWrite, Files};
 use crate::world::Host;
 
@@ -38,6 +39,9 @@ impl Disk {
 
     /// Everything that is not synced by virtual time `at_ns` is lost.
     pub fn lose_power(&mut self, at_ns: u64) {
+        if plant("power-loss-loses-nothing") {
+            return;
+        }
         let written_back = |(_, written_ns): &&(usize, u64)| at_ns >= written_ns + WRITE_BACK_NS;
         let kept = self.unsynced.iter().take_while(written_back).last();
         let len = kept.map_or(self.synced, |(end, _)| *end);
@@ -69,6 +73,9 @@ impl Disk {
     }
 
     fn sync(&mut self) {
+        if plant("sync-does-nothing") {
+            return;
+        }
         self.synced = self.files.aof.len();
         self.unsynced.clear();
     }

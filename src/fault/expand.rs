@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use locklab_sim::plant;
 use locklab_sim::world::random::Stream;
 
 use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
 use super::{Fault, FaultKind, Schedule, Start};
 use crate::history::Name;
+use crate::plant;
 use crate::scenario::Dist;
 
 /// No two starts of a repeated fault are closer than a millisecond, so that a

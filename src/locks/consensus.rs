@@ -16,7 +16,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use self::session::{Failure, Session};
@@ -26,6 +25,7 @@ use super::algorithm::{
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use crate::env::{Duration, Env};
 use crate::history::Name;
+use crate::plant;
 use crate::scenario::Topology;
 
 mod service;

@@ -12,7 +12,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
@@ -21,6 +20,7 @@ use super::one_node::{deadline, parameter};
 use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
+use crate::plant;
 use crate::redis::{Client, Error, Reply};
 use crate::scenario::Topology;
 

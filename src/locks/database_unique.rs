@@ -10,7 +10,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
@@ -19,6 +18,7 @@ use super::one_node::parameter;
 use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::Name;
+use crate::plant;
 use crate::redis::{Client, Error, Reply};
 use crate::scenario::Topology;
 

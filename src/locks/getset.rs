@@ -18,7 +18,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
@@ -27,6 +26,7 @@ use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
+use crate::plant;
 use crate::redis::Reply;
 use crate::scenario::Topology;
 

@@ -7,9 +7,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use locklab_sim::plant;
-
 use super::lock::{Grant, Owner};
+use crate::plant;
 
 /// How often each owner of this process has taken the lock.
 #[derive(Default)]

@@ -7,11 +7,11 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use locklab_sim::plant;
 use thiserror::Error;
 
 use crate::env::{Duration, Env};
 use crate::history::Deadline;
+use crate::plant;
 use crate::redis;
 
 /// A lock as one process uses it: connections, parameters, and nothing about grants

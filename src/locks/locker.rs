@@ -11,12 +11,11 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
-
 use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Event, Op, Outcome};
 use crate::observe::Observer;
+use crate::plant;
 
 /// The point at which patience is over.
 const GIVING_UP: &str = "giving-up";

@@ -4,7 +4,6 @@
 
 use std::future::Future;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, Impossible, require};
@@ -12,6 +11,7 @@ use super::lock::{Grant, LockError, Request, Retry};
 use super::{KEY, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
+use crate::plant;
 use crate::redis::{Client, Error, Reply, Script};
 use crate::scenario::Topology;
 

@@ -15,7 +15,6 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
@@ -26,6 +25,7 @@ use super::one_node::parameter;
 use super::{KEY, random_token, scripts};
 use crate::env::{Duration, Env};
 use crate::history::{ClockKind, Deadline, Name};
+use crate::plant;
 use crate::redis::{Client, Error, Reply, Script};
 use crate::scenario::Topology;
 

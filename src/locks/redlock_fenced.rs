@@ -14,7 +14,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, SCRIPT};
@@ -24,6 +23,7 @@ use super::redlock::{self, Order, Redlock};
 use super::scripts;
 use crate::env::{Duration, Env};
 use crate::history::Name;
+use crate::plant;
 use crate::redis::{Client, Error, Reply};
 use crate::scenario::Topology;
 use crate::workload::resource;

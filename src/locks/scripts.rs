@@ -45,7 +45,7 @@ use mistakes::planted;
 mod mistakes {
     use std::sync::OnceLock;
 
-    use locklab_sim::plant;
+    use crate::plant;
 
     /// A script as it is sent: with the mistake that was chosen, if it is in this file.
     pub(super) fn planted(file: &str, text: &'static str) -> &'static str {

@@ -20,7 +20,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
@@ -31,6 +30,7 @@ use super::one_node::{self, OneNode, deadline, parameter};
 use super::{KEY, random_token, scripts};
 use crate::env::Env;
 use crate::history::{ClockKind, Deadline, Name};
+use crate::plant;
 use crate::redis::Reply;
 use crate::scenario::Topology;
 

@@ -14,14 +14,13 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
-
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
+use crate::plant;
 use crate::redis::{Error, Reply};
 use crate::scenario::Topology;
 

@@ -17,8 +17,6 @@
 
 use std::rc::Rc;
 
-use locklab_sim::plant;
-
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
@@ -26,6 +24,7 @@ use super::setnx_expire::expire;
 use super::{KEY, random_token};
 use crate::env::Env;
 use crate::history::{ClockKind, Name};
+use crate::plant;
 use crate::redis::Reply;
 use crate::scenario::Topology;
 

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use locklab_sim::world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
 use super::lab::Lab;
@@ -13,6 +12,7 @@ use super::operator;
 use crate::fault::trigger::Due;
 use crate::fault::{Fault, FaultKind, Schedule, Start, failover};
 use crate::history::{Event, FaultyLinks, Name, PacketFault, Phase};
+use crate::plant;
 
 /// The schedule of one run under execution.
 pub(super) struct Nemesis {

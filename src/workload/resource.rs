@@ -10,7 +10,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::BytesMut;
-use locklab_sim::plant;
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use serde::{Deserialize, Serialize};
@@ -19,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::env::Env;
 use crate::history::{Access, Event, Name};
 use crate::observe::Observer;
+use crate::plant;
 use crate::redis::{Client, Error, Reply};
 use crate::scenario::Fencing;
 

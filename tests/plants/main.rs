@@ -17,7 +17,7 @@ use locklab::runner::batch::{self, Conduct, Job};
 use locklab::runner::prediction::{Judgement, compare, worst};
 use locklab::scenario::{Scenario, load};
 
-use registry::{Binary, Catcher, PLANTS};
+use registry::{Binary, Catcher, Plant, plants};
 
 /// Names the mistake to make (`sim/src/plant.rs`).
 const PLANT: &str = "LOCKLAB_PLANT";
@@ -31,21 +31,21 @@ const SEEDS: u64 = 40;
 #[test]
 fn every_mistake_is_caught() {
     let binaries = binaries();
-    let catchers: BTreeSet<Catcher> = PLANTS.iter().map(|plant| plant.caught_by).collect();
+    let catchers: BTreeSet<Catcher> = plants().map(|plant| plant.caught_by).collect();
     let sound = catchers.into_iter().map(|catcher| (None, catcher));
-    let mistaken = PLANTS
-        .iter()
-        .map(|plant| (Some(plant.name), plant.caught_by));
-    let trials: Vec<(Option<&str>, Catcher)> = sound.chain(mistaken).collect();
+    let mistaken = plants().map(|plant| (Some(plant), plant.caught_by));
+    let trials: Vec<(Option<&Plant>, Catcher)> = sound.chain(mistaken).collect();
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
     thread::scope(|scope| {
         let work = || {
             while let Some((plant, catcher)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let passes = passes(*catcher, *plant, &binaries);
+                let passes = passes(*catcher, plant.map(|plant| plant.name), &binaries);
                 let complaint = match plant {
                     None if !passes => format!("fails without any mistake: {catcher:?}"),
-                    Some(name) if passes => format!("{name} survives {catcher:?}"),
+                    Some(Plant { name, what, .. }) if passes => {
+                        format!("{name} survives {catcher:?}: {what}")
+                    }
                     _ => continue,
                 };
                 wrong.lock().expect("nobody panics here").push(complaint);
@@ -63,7 +63,7 @@ fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, Pat
     let mut command = match catcher {
         Catcher::Scenario(name) => {
             let mut command = Command::new(env::current_exe().expect("this runs"));
-            command.args(["--exact", "--ignored", "a_scenario_is_as_predicted"]);
+            command.args(["--exact", "a_scenario_is_as_predicted"]);
             command.env(SCENARIO, name);
             command
         }
@@ -81,11 +81,13 @@ fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, Pat
     command.status().expect("it starts").success()
 }
 
-/// Run by [`passes`] in a process of its own: a mistake is chosen for a whole process.
+/// Run by [`passes`] in a process of its own, since a mistake is chosen for a whole process;
+/// there the environment names a scenario.
 #[test]
-#[ignore = "it runs the scenario that its environment names"]
 fn a_scenario_is_as_predicted() {
-    let name = env::var(SCENARIO).expect("a scenario is named");
+    let Ok(name) = env::var(SCENARIO) else {
+        return;
+    };
     let scenario = load(&name, &[]).expect("it ships");
     assert!(!differs(&scenario));
 }
@@ -142,7 +144,7 @@ fn the_list_has_the_mistakes_that_are_in_the_source() {
         .filter_map(|rest| rest.split('"').next())
         .collect();
     asked.sort_unstable();
-    let mut listed: Vec<&str> = PLANTS.iter().map(|plant| plant.name).collect();
+    let mut listed: Vec<&str> = plants().map(|plant| plant.name).collect();
     listed.sort_unstable();
     assert_eq!(asked, listed);
 }

@@ -3,12 +3,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use locklab_sim::plant;
-
 use super::service::{MEMBER_LIMIT_MS, Service};
 use crate::env::{Duration, Env, timeout};
 use crate::history::Name;
 use crate::locks::LockError;
+use crate::plant;
 use crate::redis::{Error, Reply};
 
 /// An open session, as far as its client knows.

@@ -7,12 +7,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use tokio::sync::Mutex;
 
 use crate::env::{Duration, Env, timeout};
 use crate::history::Name;
 use crate::locks::{Owner, Request};
+use crate::plant;
 use crate::redis::{Error, Subscription};
 
 /// What the release publishes (`LockPubSub.UNLOCK_MESSAGE`).

@@ -20,7 +20,6 @@
 //! multiplies it by the unit each time round.
 
 use futures_util::future::join_all;
-use locklab_sim::plant;
 
 use super::member::{Member, since, wall_ns};
 use super::params::{Lease, Shared, now_ns};
@@ -29,6 +28,7 @@ use crate::history::Name;
 use crate::locks::algorithm::{Bound, EXPIRY_MS};
 use crate::locks::lock::Lock;
 use crate::locks::{Grant, KEY, LockError, Request};
+use crate::plant;
 
 /// What `lock` waits for each of its locks, in milliseconds.
 const WAIT_FOR_EACH_MS: u64 = 1_500;

@@ -4,10 +4,9 @@
 //! all of them, for a second at most. It is content with one: only if none has confirmed
 //! the write although there are some, the lock is given back and does not count.
 
-use locklab_sim::plant;
-
 use super::resend::Resending;
 use crate::env::Env;
+use crate::plant;
 use crate::redis::{Error, Reply};
 
 /// For how long it waits (`slavesSyncTimeout`), in milliseconds.

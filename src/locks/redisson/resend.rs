@@ -5,10 +5,9 @@
 //! reply may take 3 s; 1.5 s after that the command is sent again on another
 //! connection, three times at most. The first may be executed all the same.
 
-use locklab_sim::plant;
-
 use crate::env::{Duration, Env};
 use crate::history::Name;
+use crate::plant;
 use crate::redis::{Client, Error, Reply, Script};
 
 /// How patiently, and how often.

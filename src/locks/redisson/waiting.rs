@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use locklab_sim::plant;
-
 use super::listening::{Listening, UNLOCKED};
 use super::names;
 use crate::env::{Duration, Env};
 use crate::history::Name;
 use crate::locks::{LockError, Owner, Request};
+use crate::plant;
 
 /// A way to wait.
 pub(in crate::locks) enum Waiting<E: Env> {

@@ -13,12 +13,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use locklab_sim::plant;
 use serde::{Deserialize, Serialize};
 
 use crate::env::{Duration, Env};
 use crate::locks::Owner;
 use crate::locks::lock::Boxed;
+use crate::plant;
 use crate::redis::Error;
 
 /// Renews the hold of an owner; whether there still is one.

@@ -1,0 +1,126 @@
+//! Mistakes in the resource, the faults and the world.
+
+use super::Binary::{Lib, Locks, Paper, World};
+use super::Catcher::{Scenario, Test};
+use super::{Plant, plant};
+
+/// The list.
+pub const PLANTS: &[Plant] = &[
+    // The resource.
+    plant(
+        "resource-refuses-an-equal-token",
+        "The second access of the same holder is refused.",
+        Test(Lib, "workload::resource"),
+    ),
+    plant(
+        "resource-admits-everybody",
+        "A lower token is admitted.",
+        Scenario("kleppmann/k5"),
+    ),
+    plant(
+        "resource-forgets-the-highest-token",
+        "No token is remembered.",
+        Scenario("kleppmann/k5"),
+    ),
+    plant(
+        "resource-compares-no-reads",
+        "Reads are not compared.",
+        Scenario("kleppmann/f1-reads-and-writes"),
+    ),
+    plant(
+        "resource-compares-no-writes",
+        "Writes are not compared.",
+        Scenario("kleppmann/k5"),
+    ),
+    plant(
+        "resource-issues-one-token",
+        "The resource hands out one token again and again.",
+        Test(Locks, "redlock_fenced::"),
+    ),
+    // Faults and the world.
+    plant(
+        "power-loss-loses-nothing",
+        "What was not synced survives a loss of power.",
+        Scenario("kleppmann/k11"),
+    ),
+    plant(
+        "sync-does-nothing",
+        "What was synced is lost with the rest.",
+        Scenario("kleppmann/k11-synced"),
+    ),
+    plant(
+        "pause-does-not-pause",
+        "A pause does nothing.",
+        Scenario("kleppmann/k1"),
+    ),
+    plant(
+        "suspend-lets-the-clock-run",
+        "The monotonic clock of a suspended machine runs.",
+        Scenario("kleppmann/k13-frozen"),
+    ),
+    plant(
+        "kill-closes-no-sockets",
+        "The kernel of a killed process closes nothing.",
+        Test(World, "processes::"),
+    ),
+    plant(
+        "crash-says-goodbye",
+        "A host without power still ends its connections.",
+        Test(World, "processes::"),
+    ),
+    plant(
+        "nobody-restarts",
+        "What has crashed stays down.",
+        Scenario("kleppmann/k11"),
+    ),
+    plant(
+        "failover-is-not-ordered",
+        "The operator does nothing.",
+        Scenario("redis-docs/r4-failover"),
+    ),
+    plant(
+        "two-ways-are-one",
+        "What concerns both directions concerns one.",
+        Test(World, "links::what_a_partition"),
+    ),
+    plant(
+        "cut-lets-through",
+        "A partition lets through.",
+        Scenario("redis-docs/r4"),
+    ),
+    plant(
+        "link-never-heals",
+        "A link's fault never ends.",
+        Scenario("redisson/watchdog-retries"),
+    ),
+    plant(
+        "slow-link-adds-nothing",
+        "A slow link is as fast as the others.",
+        Scenario("kleppmann/k4"),
+    ),
+    plant(
+        "loss-loses-nothing",
+        "A lossy link loses nothing.",
+        Test(World, "links::"),
+    ),
+    plant(
+        "clock-step-with-the-wrong-sign",
+        "A clock is stepped the other way.",
+        Scenario("kleppmann/k9-back"),
+    ),
+    plant(
+        "clock-step-in-whole-seconds",
+        "A step is rounded to seconds.",
+        Test(Lib, "fault::expand"),
+    ),
+    plant(
+        "clock-rate-is-ignored",
+        "Clocks that run wrong run right.",
+        Scenario("antirez/a6"),
+    ),
+    plant(
+        "faults-a-tenth-too-short",
+        "Every fault is over a tenth too soon.",
+        Test(Paper, "k1_with_exponential_pauses"),
+    ),
+];
