@@ -6,9 +6,15 @@
 
 use super::{Ms, Verdict, overlap};
 use crate::history::timeline::Timeline;
+use crate::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    let overlap = overlap::first(timeline, |grant| grant.ends_ns);
+    let overlap = overlap::first(timeline, |grant| {
+        match plant("belief-ends-with-the-lease") {
+            false => grant.ends_ns,
+            true => grant.lapses_ns.min(grant.ends_ns),
+        }
+    });
     let violation = overlap.map(|overlap| {
         overlap.violation(format!(
             "{} was granted the lock at {} while {}, granted it at {}, had not released it",
@@ -25,6 +31,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 mod tests {
     use crate::check::Property::Belief;
     use crate::check::story::Story;
+    use crate::history::ClockKind::Wall;
 
     #[test]
     fn one_after_the_other_holds() {
@@ -100,6 +107,32 @@ mod tests {
             .holds(10, "c1")
             .granted_to_read(20, "c2")
             .expect_violation_at(Belief, 20);
+    }
+
+    /// A holder that outlives its lease believes on: this tells B∞ from Bd.
+    #[test]
+    fn a_lease_ends_no_belief() {
+        Story::new()
+            .holds_for(10, "c1", Wall, 20)
+            .holds(40, "c2")
+            .releases(50, "c1")
+            .expect_violation_at(Belief, 40);
+    }
+
+    #[test]
+    fn of_several_that_are_overlapped_the_one_that_lasts_longest_is_named() {
+        Story::new()
+            .granted_to_read(10, "c1")
+            .granted_to_read(20, "c2")
+            .holds(30, "c3")
+            .releases(40, "c1")
+            .releases(60, "c2")
+            .expect_violated(
+                Belief,
+                (30, 60),
+                "c3 was granted the lock at 30.0 ms while c2, granted it at 20.0 ms, had not \
+                 released it",
+            );
     }
 
     #[test]

@@ -47,6 +47,7 @@
 use super::{Bounds, Ms, ResourceRole, Verdict, Violation};
 use crate::history::timeline::Timeline;
 use crate::history::{Event, FaultyLinks, Name, Op, Outcome, PacketFault, Phase, Record};
+use crate::plant;
 use crate::workload::resource;
 
 /// Whose faults excuse that a client does not get a free lock.
@@ -313,9 +314,13 @@ impl<'h> Watch<'h> {
         let (struck, clients, effect) = match kind {
             Kind::Harmless => return,
             Kind::OfProcess(_) if self.wanting[host].client.is_some() => {
-                (Some(host), vec![host], Effect::Stops)
+                let own = (!plant("deadlock-own-host-excuses-nobody")).then_some(host);
+                (Some(host), Vec::from_iter(own), Effect::Stops)
             }
             Kind::OfProcess(effect) if self.is_server(&record.host) => {
+                (Some(host), self.all_if_excused(), effect)
+            }
+            Kind::OfProcess(effect) if plant("deadlock-anything-excuses-everybody") => {
                 (Some(host), self.all_if_excused(), effect)
             }
             Kind::OfProcess(_) => return,
@@ -383,7 +388,9 @@ impl<'h> Watch<'h> {
     /// All clients, if a fault of the servers is an excuse.
     fn all_if_excused(&self) -> Vec<usize> {
         match self.excuse {
+            Excuse::Servers if plant("deadlock-servers-excuse-nobody") => Vec::new(),
             Excuse::Servers => self.clients().collect(),
+            _ if plant("availability-excused-by-servers") => self.clients().collect(),
             Excuse::OwnHost | Excuse::Nothing => Vec::new(),
         }
     }
@@ -413,7 +420,10 @@ impl<'h> Watch<'h> {
                     let is_client = |name: &Name| self.wanting[host].client == Some(name);
                     between(&is_client, &is_server)
                 };
-                self.clients().filter(is_beside).collect()
+                let everybody = plant("deadlock-links-excuse-everybody");
+                self.clients()
+                    .filter(|host| everybody || is_beside(host))
+                    .collect()
             }
         }
     }
@@ -509,7 +519,11 @@ impl<'h> Watch<'h> {
                     from_ns: free.from_ns.max(from_ns),
                     to_ns: free.to_ns.min(to_ns),
                 };
-                (both.to_ns - both.from_ns > wanted.bound_ns).then(|| Wait {
+                let bound_ns = match plant("deadlock-bound-doubled") {
+                    false => wanted.bound_ns,
+                    true => wanted.bound_ns * 2,
+                };
+                (both.to_ns - both.from_ns > bound_ns).then(|| Wait {
                     client: wanted.client,
                     stretch: both,
                     at_ns: both.from_ns + wanted.bound_ns,

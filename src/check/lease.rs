@@ -14,9 +14,15 @@
 
 use super::{Ms, Verdict, overlap};
 use crate::history::timeline::Timeline;
+use crate::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    let overlap = overlap::first(timeline, |grant| grant.lapses_ns);
+    let overlap = overlap::first(timeline, |grant| {
+        match plant("lease-ignores-the-deadline") {
+            false => grant.lapses_ns,
+            true => grant.ends_ns,
+        }
+    });
     let violation = overlap.map(|overlap| {
         overlap.violation(format!(
             "{} was granted the lock at {} while {}, granted it at {}, could rely on it until {}",

@@ -24,8 +24,12 @@
 use super::{Ms, Verdict, Violation};
 use crate::history::timeline::{Grant, Timeline};
 use crate::history::{Access, Event, Name, Record};
+use crate::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
+    if plant("progress-is-never-violated") {
+        return Verdict::Holds;
+    }
     let mut has_accepted = false;
     let mut refusals: Vec<(&Record, &Name)> = Vec::new();
     for (index, _, record) in timeline.records() {
@@ -48,7 +52,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             .stretches((client, *grant))
             .find(|held| held.began < index && record.at_ns < held.lapses_ns);
         if let Some(held) = held
-            && !is_overtaken(timeline, held, index)
+            && (plant("progress-ignores-who-followed") || !is_overtaken(timeline, held, index))
         {
             let access = match access {
                 Access::Read { .. } => "read",

@@ -48,6 +48,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k4-loss",
     "kleppmann/k5",
     "kleppmann/k6",
+    "kleppmann/k6-fenced",
     "kleppmann/k7",
     "kleppmann/k7-failover",
     "kleppmann/k8",

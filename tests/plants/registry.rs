@@ -7,8 +7,6 @@ mod redisson;
 mod redlock;
 mod world;
 
-use std::path::{Path, PathBuf};
-
 use Binary::{Lib, Locks, Paper, World};
 
 /// A mistake that the feature `plants` builds in.
@@ -54,15 +52,6 @@ impl Binary {
             Locks => "locks",
             Paper => "paper",
             World => "world",
-        }
-    }
-
-    /// Where cargo would run it.
-    pub fn folder(self) -> PathBuf {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        match self {
-            Lib | Locks | Paper => root.into(),
-            World => root.join("sim"),
         }
     }
 }
