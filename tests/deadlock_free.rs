@@ -125,7 +125,11 @@ fn a_lease_a_fifth_too_long_is_found() {
     let violated = |ttl_ms: u64| {
         let told = load("redis-docs/r2", &[]).expect("it ships");
         let run = load("redis-docs/r2", &[format!("lock.ttl_ms={ttl_ms}")]).expect("it ships");
-        let runs = (0..100).map(|seed| judged::run(&run, seed, Keep::default()).expect("it ends").history);
+        let runs = (0..100).map(|seed| {
+            judged::run(&run, seed, Keep::default())
+                .expect("it ends")
+                .history
+        });
         let verdicts = runs.map(|history| judge(&history, &judged::bounds(&told)));
         verdicts
             .filter(|verdicts| matches!(verdicts[&Property::Deadlock], Verdict::Violated(_)))

@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::timeline::Timeline;
-use crate::history::{Event, History, Name, Op, Outcome, Phase};
+use crate::history::{Event, History, Name, Op, Outcome, Phase, Record};
 use crate::plant;
 
 /// Why what holds in this history proves nothing, if so.
@@ -33,13 +33,17 @@ pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
 
 /// Whether every fault of the run took effect, each at least once if it repeats.
 pub fn struck(history: &History) -> bool {
-    missed(&Timeline::of(history)).is_none()
+    missed_in(&history.records).is_none()
 }
 
 /// Says so, if a fault never took effect.
 pub(super) fn missed(timeline: &Timeline) -> Option<String> {
+    missed_in(timeline.all_records())
+}
+
+fn missed_in(records: &[Record]) -> Option<String> {
     let (mut began, mut missed) = (BTreeSet::new(), BTreeSet::new());
-    for record in timeline.all_records() {
+    for record in records {
         match &record.event {
             Event::Fault {
                 fault,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use locklab_sim::world::TraceEvent;
 
-use super::{RunError, sentinels};
 use super::simulate::{Keep, simulate};
+use super::{RunError, sentinels};
 use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use crate::fault::{Schedule, expand};
 use crate::history::History;

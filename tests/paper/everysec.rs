@@ -23,7 +23,10 @@ fn check(sets: &[&str], expected: f64) {
     for property in [Property::Lease, Property::Resource] {
         let rate = printed("redis-docs/r12-everysec", sets, property, RUNS);
         let told = rate.describe("runs");
-        assert!(agrees(rate, expected), "{property}: {told}, calculated {expected:.4}");
+        assert!(
+            agrees(rate, expected),
+            "{property}: {told}, calculated {expected:.4}"
+        );
     }
 }
 

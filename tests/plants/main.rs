@@ -13,8 +13,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
+use locklab::evidence::Judgement;
 use locklab::runner::batch::{self, Conduct, Job};
-use locklab::runner::prediction::{Judgement, compare, worst};
+use locklab::runner::prediction::{compare, worst};
 use locklab::scenario::{Scenario, load};
 
 use registry::{Binary, Catcher, Plant, plants};
@@ -24,9 +25,6 @@ const PLANT: &str = "LOCKLAB_PLANT";
 
 /// Names the scenario that [`a_scenario_is_as_predicted`] runs.
 const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
-
-/// With how many seeds a scenario is run.
-const SEEDS: u64 = 40;
 
 #[test]
 fn every_mistake_is_caught() {
@@ -99,7 +97,7 @@ fn differs(scenario: &Scenario) -> bool {
     let job = Job {
         scenario: scenario.clone(),
         parameters: Vec::new(),
-        seeds: 0..SEEDS,
+        seeds: 0..scenario.usual_seeds(),
     };
     let stop = AtomicBool::new(false);
     let cells = batch::run(&[job], &Conduct::quiet(1, &stop)).expect("no run panics");

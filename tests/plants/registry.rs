@@ -35,7 +35,7 @@ pub enum Binary {
     Lib,
     /// `tests/locks`.
     Locks,
-    /// `tests/paper.rs`.
+    /// `tests/paper`.
     Paper,
     /// `sim/tests/world`.
     World,
