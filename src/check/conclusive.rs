@@ -75,7 +75,8 @@ fn repeated(fault: &str) -> &str {
 
 /// Says so, if the clients never met where a fault could matter.
 fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
-    let has_faults = has_faults(timeline);
+    let mut records = timeline.all_records().iter();
+    let has_faults = records.any(|record| record.event.is_fault_beginning());
     let asks_again = asks_again(timeline);
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
@@ -152,23 +153,6 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
         true => "the lock was never contended where a fault could matter".into(),
         false => "the lock was never contended".into(),
     })
-}
-
-/// Whether any fault took effect.
-fn has_faults(timeline: &Timeline) -> bool {
-    let began = |event: &Event| {
-        matches!(
-            event,
-            Event::Fault {
-                phase: Phase::Begins,
-                ..
-            }
-        )
-    };
-    timeline
-        .all_records()
-        .iter()
-        .any(|record| began(&record.event))
 }
 
 #[derive(Default)]

@@ -211,8 +211,11 @@ fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
     first.map(|at_ms| at_ms as u64 * MS)
 }
 
-/// The accesses of a history with their places: client, grant, what, whether accepted.
-fn accesses(history: &History) -> Vec<(usize, &Record, (&Name, u32), Access, bool)> {
+/// An access: its place and record, client and grant, what it is, whether it was accepted.
+type Tried<'h> = (usize, &'h Record, (&'h Name, u32), Access, bool);
+
+/// The accesses of a history.
+fn accesses(history: &History) -> Vec<Tried<'_>> {
     let records = history.records.iter().enumerate();
     let accesses = records.filter_map(|(index, record)| match &record.event {
         Event::Access {

@@ -14,6 +14,9 @@ pub(super) const MS: u64 = 1_000_000;
 /// Every wall clock shows 2026 when the run begins.
 const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 
+/// Two hosts with a link between them.
+pub(super) type Sides = [&'static str; 2];
+
 /// A history in the making. Events are told in the order in which they happen, and
 /// unless told otherwise the run ends a nanosecond after the last.
 #[derive(Clone)]
@@ -287,32 +290,20 @@ impl Story {
     }
 
     /// A fault of this name strikes the links between two hosts.
-    pub(super) fn links_fail(
-        self,
-        ms: u64,
-        name: &str,
-        [from, to]: [&'static str; 2],
-        packets: PacketFault,
-    ) -> Story {
-        self.links_change(ms, name, [from, to], packets, Phase::Begins)
+    pub(super) fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+        self.links_change(ms, name, on, packets, Phase::Begins)
     }
 
     /// It is over.
-    pub(super) fn links_recover(
-        self,
-        ms: u64,
-        name: &str,
-        [from, to]: [&'static str; 2],
-        packets: PacketFault,
-    ) -> Story {
-        self.links_change(ms, name, [from, to], packets, Phase::Ends)
+    pub(super) fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+        self.links_change(ms, name, on, packets, Phase::Ends)
     }
 
     fn links_change(
         mut self,
         ms: u64,
         name: &str,
-        sides: [&'static str; 2],
+        sides: Sides,
         packets: PacketFault,
         phase: Phase,
     ) -> Story {
@@ -433,7 +424,7 @@ impl Story {
         };
         let mut records = strangers(0);
         for record in self.history.records {
-            let (at_ns, begins) = (record.at_ns, is_beginning(&record.event));
+            let (at_ns, begins) = (record.at_ns, record.event.is_fault_beginning());
             records.push(record);
             if begins {
                 records.extend(strangers(at_ns));
@@ -599,14 +590,4 @@ impl Story {
         self.history.end_ns = at_ns + 1;
         self
     }
-}
-
-fn is_beginning(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Fault {
-            phase: Phase::Begins,
-            ..
-        }
-    )
 }

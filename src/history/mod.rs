@@ -134,6 +134,17 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether a fault takes effect with it.
+    pub fn is_fault_beginning(&self) -> bool {
+        matches!(
+            self,
+            Event::Fault {
+                phase: Phase::Begins,
+                ..
+            }
+        )
+    }
+
     /// Whether it ends the process on its host, and with it what that believes.
     pub fn is_death(&self) -> bool {
         matches!(

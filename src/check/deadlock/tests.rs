@@ -1,0 +1,370 @@
+//! Who waits in vain, whom a fault excuses, and for how long.
+
+use super::retransmission_ns;
+use crate::check::Property::{Availability, Deadlock};
+use crate::check::story::{MS, Story};
+use crate::history::ClockKind::Wall;
+use crate::history::PacketFault::{self, Cut};
+
+/// The bound is 1000 ms.
+fn story() -> Story {
+    Story::new().deadlock_after(1000)
+}
+
+/// Two strangers meet now, so that nothing is in doubt.
+fn contended(story: Story) -> Story {
+    let asked = story.tries(60, "c8").tries(60, "c9");
+    asked.fails(60, "c8").fails(60, "c9")
+}
+
+/// c2 tries every 200 ms from the first time to the last, each attempt 10 ms long.
+fn tries_on(mut story: Story, from_ms: u64, to_ms: u64) -> Story {
+    for at_ms in (from_ms..=to_ms).step_by(200) {
+        story = story.tries(at_ms, "c2").fails(at_ms + 10, "c2");
+    }
+    story
+}
+
+#[test]
+fn a_failover_by_hand_is_no_excuse() {
+    let held = tries_on(story().holds(10, "c1"), 20, 20);
+    let failed_over = held.fault_begins(100, "s1", "failover");
+    let orphaned = failed_over.fault_begins(200, "c1", "kill");
+    tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
+        Deadlock,
+        (1_200, 2_030),
+        "c2 tried in vain to take the lock from 200.0 ms to 2030.0 ms though nobody held it",
+    );
+}
+
+#[test]
+fn trying_while_another_holds_the_lock_holds() {
+    let story = tries_on(story().holds(10, "c1"), 20, 5_020).releases(5_100, "c1");
+    story.expect_holds(Deadlock);
+}
+
+#[test]
+fn trying_for_longer_than_the_bound_with_no_holder_is_violated() {
+    let held = tries_on(story().holds(10, "c1"), 20, 20);
+    let orphaned = held.fault_begins(100, "c1", "kill");
+    tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
+        Deadlock,
+        (1_100, 2_030),
+        "c2 tried in vain to take the lock from 100.0 ms to 2030.0 ms though nobody held it",
+    );
+}
+
+#[test]
+fn the_bound_itself_is_not_exceeded() {
+    // c2 tries from 20 ms on and fails for the last time at 1020 or 1021 ms.
+    let dead = || story().holds(10, "c1").fault_begins(20, "c1", "kill");
+    tries_on(dead(), 20, 820)
+        .tries(1_000, "c2")
+        .fails(1_020, "c2")
+        .expect_holds(Deadlock);
+    tries_on(dead(), 20, 820)
+        .tries(1_000, "c2")
+        .fails(1_021, "c2")
+        .expect_violation_at(Deadlock, 1_020);
+}
+
+#[test]
+fn giving_up_and_coming_back_later_starts_afresh() {
+    let story = tries_on(story(), 0, 800);
+    tries_on(story, 1_810, 2_610).expect_holds(Deadlock);
+}
+
+#[test]
+fn a_call_that_does_not_return_is_still_trying() {
+    story()
+        .holds(10, "c1")
+        .tries(20, "c2")
+        .releases(50, "c1")
+        .ends(1_051)
+        .expect_violated(
+            Deadlock,
+            (1_050, 1_051),
+            "c2 tried in vain to take the lock from 50.0 ms to 1051.0 ms though nobody held it",
+        );
+}
+
+#[test]
+fn nobody_wanting_it_holds() {
+    story()
+        .holds(10, "c1")
+        .tries(20, "c2")
+        .fails(30, "c2")
+        .releases(50, "c1")
+        .ends(90_000)
+        .expect_holds(Deadlock);
+}
+
+#[test]
+fn one_that_had_the_lock_wants_it_again_from_its_next_attempt() {
+    story()
+        .tries(0, "c1")
+        .granted(10, "c1")
+        .releases(20, "c1")
+        .tries(900, "c1")
+        .fails(1_100, "c1")
+        .expect_holds(Deadlock);
+}
+
+#[test]
+fn of_two_holders_the_one_that_lasts_longer_counts() {
+    let both = story().holds(0, "c1").holds(10, "c3").releases(15, "c3");
+    tries_on(both, 20, 1_820)
+        .releases(1_900, "c1")
+        .expect_holds(Deadlock);
+}
+
+#[test]
+fn a_dead_client_wants_nothing() {
+    story()
+        .holds(10, "c1")
+        .tries(20, "c2")
+        .fault_begins(40, "c2", "crash")
+        .releases(50, "c1")
+        .ends(90_000)
+        .expect_holds(Deadlock);
+    // Nor is it in its call when it comes back.
+    story()
+        .holds(10, "c1")
+        .tries(20, "c2")
+        .fault_begins(40, "c2", "kill")
+        .releases(50, "c1")
+        .fault_ends(60, "c2", "kill")
+        .ends(90_000)
+        .expect_holds(Deadlock);
+}
+
+#[test]
+fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
+    let held = tries_on(story().holds_for(10, "c1", Wall, 500), 20, 20);
+    let cut_off = held.fault_begins(100, "c1", "partition");
+    tries_on(cut_off, 220, 1_620).expect_violated(
+        Deadlock,
+        (1_510, 1_630),
+        "c2 tried in vain to take the lock from 510.0 ms to 1630.0 ms though nobody held it",
+    );
+}
+
+/// c2 asks at 20 ms and is not answered; c1 gives the lock back at 50 ms. Then comes the
+/// fault.
+fn unanswered() -> Story {
+    story().holds(10, "c1").tries(20, "c2").releases(50, "c1")
+}
+
+/// What is said of c2 if it waits in vain from 50 ms until the run ends.
+fn cannot_be_told(end_ms: u64) -> String {
+    format!(
+        "c2 tried in vain to take the lock from 50.0 ms to {end_ms}.0 ms though nobody held \
+         it; a fault may have kept it from it"
+    )
+}
+
+const SLOW: PacketFault = PacketFault::Slow { extra_ns: MS };
+
+#[test]
+fn a_client_that_stands_still_wants_nothing_and_starts_afresh() {
+    for kind in ["pause", "suspend"] {
+        for property in [Deadlock, Availability] {
+            let until = |ends_ms| {
+                let stopped = unanswered().fault_begins(60, "c2", kind);
+                stopped.fault_ends(4_000, "c2", kind).ends(ends_ms)
+            };
+            until(5_000).expect_holds(property);
+            until(5_001).expect_violation_at(property, 5_000);
+        }
+    }
+}
+
+#[test]
+fn a_silent_server_excuses_until_it_answers_but_the_lock_is_not_available() {
+    let until = |ends_ms| {
+        let silent = unanswered().fault_begins(60, "n1", "pause");
+        silent.fault_ends(4_000, "n1", "pause").ends(ends_ms)
+    };
+    until(5_001).expect_violation_at(Deadlock, 5_000);
+    until(5_000).expect_violation_at(Availability, 1_050);
+    // It has answered within the bound; or the run ended before it could.
+    let answered = unanswered().fault_begins(60, "n1", "pause");
+    answered
+        .fault_ends(4_000, "n1", "pause")
+        .granted(5_000, "c2")
+        .expect_holds(Deadlock);
+    let told = cannot_be_told(5_000);
+    let silent = contended(unanswered().fault_begins(60, "n1", "pause"));
+    let ended = silent.fault_ends(4_000, "n1", "pause").ends(5_000);
+    ended.expect_inconclusive(Deadlock, &told);
+}
+
+#[test]
+fn a_server_that_stays_away_shows_nothing_but_that_the_lock_is_not_available() {
+    for kind in ["pause", "kill", "crash"] {
+        let away = || contended(unanswered().fault_begins(60, "n1", kind)).ends(9_000);
+        away().expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+        away().expect_violation_at(Availability, 1_050);
+    }
+}
+
+#[test]
+fn the_resource_excuses_only_if_tokens_come_from_it() {
+    let away = |story: Story| contended(story.fault_begins(60, "resource", "crash")).ends(9_000);
+    away(unanswered()).expect_violation_at(Deadlock, 1_050);
+    away(unanswered().with_tokens_of_the_resource())
+        .expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+}
+
+#[test]
+fn a_slow_link_adds_what_it_adds_where_it_is_in_the_way() {
+    // Ten round trips, each 2 ms longer.
+    for (sides, deadlock_ms, availability_ms) in [
+        (["c2", "n1"], 1_070, 1_070),
+        (["n1", "c2"], 1_070, 1_070),
+        (["n1", "n1r1"], 1_070, 1_050),
+        (["c1", "n1"], 1_050, 1_050),
+        (["resource", "n1"], 1_050, 1_050),
+        (["resource", "c2"], 1_050, 1_050),
+    ] {
+        let slow = unanswered().links_fail(60, "slow", sides, SLOW).ends(9_000);
+        slow.expect_violation_at(Deadlock, deadlock_ms);
+        slow.expect_violation_at(Availability, availability_ms);
+    }
+    let lifted = unanswered().links_fail(60, "slow", ["c2", "n1"], SLOW);
+    let lifted = lifted.links_heal(70, "slow", ["c2", "n1"], SLOW);
+    lifted
+        .clone()
+        .ends(9_000)
+        .expect_violation_at(Deadlock, 1_070);
+    // What c2 asks for after that is not late.
+    let asks_anew = lifted.fails(80, "c2").tries(1_080, "c2").ends(9_000);
+    asks_anew.expect_violation_at(Deadlock, 2_080);
+}
+
+#[test]
+fn a_link_too_slow_for_a_client_is_as_good_as_cut() {
+    let slow = |slack_ms| {
+        let patient = unanswered().patient_for(slack_ms);
+        contended(patient.links_fail(60, "slow", ["c2", "n1"], SLOW)).ends(9_000)
+    };
+    slow(2).expect_violation_at(Deadlock, 1_070);
+    slow(1).expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+}
+
+#[test]
+fn a_cut_link_excuses_whom_it_cuts_off() {
+    let cut = |sides| contended(unanswered().links_fail(60, "cut", sides, Cut)).ends(9_000);
+    let told = cannot_be_told(9_000);
+    cut(["c2", "n1"]).expect_inconclusive(Deadlock, &told);
+    cut(["c2", "n1"]).expect_inconclusive(Availability, &told);
+    cut(["n1", "n1r1"]).expect_inconclusive(Deadlock, &told);
+    cut(["n1", "n1r1"]).expect_violation_at(Availability, 1_050);
+    for sides in [
+        ["c1", "n1"],
+        ["c2", "c1"],
+        ["c2", "resource"],
+        ["n1", "resource"],
+    ] {
+        cut(sides).expect_violation_at(Deadlock, 1_050);
+    }
+}
+
+#[test]
+fn a_cut_of_which_nobody_knows_where_it_is_may_be_anywhere() {
+    let cut = |host| contended(unanswered().fault_begins(60, host, "partition")).ends(9_000);
+    cut("c2").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+    cut("n1").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+    cut("c1").expect_violation_at(Deadlock, 1_050);
+}
+
+#[test]
+fn what_was_lost_comes_as_much_later_again_and_a_second() {
+    // Lost from 100 to 600 ms, sent again by 2100 ms.
+    let lost = |end: fn(Story) -> Story| {
+        let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
+        end(story).ends(9_000)
+    };
+    let cut = |story: Story| {
+        let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
+        story.links_heal(600, "cut", ["c2", "n1"], Cut)
+    };
+    lost(cut).expect_violation_at(Deadlock, 3_100);
+    let crash = |story: Story| {
+        let story = story.fault_begins(100, "n1", "crash");
+        story.fault_ends(600, "n1", "crash")
+    };
+    lost(crash).expect_violation_at(Deadlock, 3_100);
+    // A process that was paused or killed has a kernel that answers.
+    let pause = |story: Story| {
+        let story = story.fault_begins(100, "n1", "pause");
+        story.fault_ends(600, "n1", "pause")
+    };
+    lost(pause).expect_violation_at(Deadlock, 1_600);
+}
+
+#[test]
+fn who_waits_for_an_answer_in_vain_does_so_for_its_time_outs() {
+    let silent = unanswered()
+        .times_out_after(300)
+        .fault_begins(60, "n1", "pause");
+    let silent = silent.fault_ends(600, "n1", "pause").ends(9_000);
+    silent.expect_violation_at(Deadlock, 1_900);
+    silent.expect_violation_at(Availability, 1_350);
+}
+
+#[test]
+fn a_lossy_link_adds_what_one_transmission_in_a_million_is_late() {
+    for (probability, expected_s) in [(0.0, 0), (1e-6, 1), (0.001, 3), (0.01, 7), (0.1, 63)] {
+        assert_eq!(
+            retransmission_ns(probability),
+            expected_s * 1_000 * MS,
+            "{probability}"
+        );
+    }
+    assert_eq!(retransmission_ns(1.0), u64::MAX);
+    let lossy = |probability| {
+        let lossy = PacketFault::Lossy { probability };
+        contended(unanswered().links_fail(60, "loss", ["c2", "n1"], lossy)).ends(20_000)
+    };
+    lossy(0.01).expect_violation_at(Deadlock, 8_050);
+    lossy(0.5).expect_inconclusive(Deadlock, &cannot_be_told(20_000));
+}
+
+#[test]
+fn a_fault_of_another_client_or_of_clocks_is_no_excuse() {
+    for (host, kind) in [("c1", "pause"), ("n1", "clock-step"), ("c2", "clock-rate")] {
+        story()
+            .holds(10, "c1")
+            .tries(20, "c2")
+            .releases(50, "c1")
+            .fault_begins(60, host, kind)
+            .ends(1_100)
+            .expect_violation_at(Deadlock, 1_050);
+    }
+}
+
+#[test]
+fn two_that_take_turns_at_failing_are_each_in_vain() {
+    let mut story = story();
+    for at_ms in (0..1_300).step_by(100) {
+        let client = if at_ms % 200 == 0 { "c1" } else { "c2" };
+        story = story.tries(at_ms, client).fails(at_ms + 50, client);
+    }
+    story.expect_violated(
+        Deadlock,
+        (1_000, 1_250),
+        "c1 tried in vain to take the lock from 0.0 ms to 1250.0 ms though nobody held it",
+    );
+}
+
+#[test]
+fn a_stretch_ends_when_the_lock_is_taken() {
+    story()
+        .tries(0, "c1")
+        .tries(0, "c2")
+        .granted(600, "c2")
+        .releases(700, "c2")
+        .granted(1_500, "c1")
+        .expect_holds(Deadlock);
+}
