@@ -152,7 +152,9 @@ fn what_cannot_cause_a_wait_excuses_none() {
         let mut job = job(r#"name = "setnx""#, "acquired");
         let fault = format!("fault = {{ f = {{ {fault}, at_ms = 60 }} }}");
         let crash = &job.scenario.fault["crash"];
-        let text = format!("title = \"t\"\nlock = {{ name = \"setnx\" }}\n{fault}");
+        let text = format!(
+            "title = \"t\"\ntopology = {{ clients = 3 }}\nlock = {{ name = \"setnx\" }}\n{fault}"
+        );
         let other = parse("t.toml", &text, &[]).expect("a sound scenario");
         let faults = [("crash".to_owned(), crash.clone())].into_iter();
         job.scenario.fault = faults.chain(other.fault).collect();
