@@ -76,7 +76,7 @@ fn the_command_line_says_so_and_calls_it_no_bug() {
         "{told}"
     );
     assert!(
-        told.contains("\n  reproduce  ") && !told.contains("bug"),
+        told.contains("\n  reproduce  ") && !told.contains("bug in Locklab"),
         "{told}"
     );
 }
