@@ -186,7 +186,7 @@ mod tests {
         let error = RunError::StandsStill { at_ns: 5 };
         for threads in [1, 3] {
             let result = deal(
-                &[0..u64::MAX],
+                &[0..0, 0..u64::MAX],
                 threads,
                 &AtomicBool::new(false),
                 |_, seed, _: &mut ()| match seed {
@@ -196,7 +196,7 @@ mod tests {
                 |_, _, ()| {},
             );
             let expected = Broken {
-                job: 0,
+                job: 1,
                 seed: 40,
                 why: Why::Failed(error.clone()),
             };
