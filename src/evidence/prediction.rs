@@ -392,7 +392,7 @@ mod tests {
     fn as_many_runs_as_are_needed_decide() {
         assert_eq!(Prediction::HOLDS.runs_needed(), 73);
         assert_eq!(Prediction::VIOLATED.runs_needed(), 1);
-        assert_eq!(at_rate(0.95, 1.0).runs_needed(), 73);
+        assert_eq!(at_rate(0.95, 1.0).runs_needed(), 302);
         let needed = at_rate(0.32, 0.35).runs_needed();
         for share in [0.32, 0.335, 0.35] {
             let violated = (needed as f64 * share) as u64;

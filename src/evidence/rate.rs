@@ -69,7 +69,7 @@ mod tests {
             (0, 10_000_000, "0 of 10,000,000 runs (at most 0.000038 %)"),
             (0, 1, "0 of 1 runs (at most 79.3 %)"),
             (0, 0, "no runs"),
-            (9, 3, "3 of 3 runs (at least 43.8 %)"),
+            (9, 3, "3 of 3 runs (at least 43.9 %)"),
         ] {
             assert_eq!(Rate { violated, runs }.describe("runs"), expected);
         }

@@ -143,7 +143,7 @@ mod tests {
                 }
             } else {
                 Tally {
-                    holds: 1000,
+                    holds: 2000,
                     ..Tally::default()
                 }
             };

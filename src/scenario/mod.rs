@@ -85,7 +85,7 @@ pub struct Scenario {
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
     /// How long, in milliseconds, a lock that nobody holds may be wanted in vain; absent:
-    /// what follows from the lock's parameters.
+    /// what follows from the lock's parameters and the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_ms: Option<u64>,
     /// The property that the scenario is about: its rate and its shortest violation

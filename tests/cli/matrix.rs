@@ -18,7 +18,7 @@ fn a_small_matrix_as_text_and_files() {
         "--problem",
         "crash",
         "--seeds",
-        "100",
+        "200",
     ];
     let matrix = bench.locklab(&arguments);
     assert_eq!(matrix.code, Some(0));
@@ -50,6 +50,21 @@ fn a_single_cell_shows_its_evidence() {
         "10",
     ]);
     assert_snapshot!("matrix_cell", cell.told());
+}
+
+/// Too few runs neither refute what is predicted nor show it.
+#[test]
+fn too_few_runs_give_neither_a_false_red_nor_a_false_green() {
+    let bench = Bench::new("too-few");
+    for (lock, seeds) in [("getset", "20"), ("redlock", "1")] {
+        let matrix = bench.locklab(&["matrix", "--lock", lock, "--seeds", seeds]);
+        assert_eq!(matrix.code, Some(3), "{}", matrix.told());
+        assert!(
+            matrix.err.contains("more runs would decide"),
+            "{}",
+            matrix.err
+        );
+    }
 }
 
 #[test]

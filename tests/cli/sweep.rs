@@ -37,6 +37,28 @@ fn a_small_sweep_as_text_and_files() {
 }
 
 #[test]
+fn cells_share_their_seeds_unless_they_are_to_be_independent() {
+    let bench = Bench::new("independent");
+    let common = bench.locklab(&[&SMALL[..], &["--json"]].concat()).json();
+    assert_eq!(common["common_random_numbers"], true);
+    let independent = [&SMALL[..], &["--independent-seeds", "--json"]].concat();
+    let independent = bench.locklab(&independent).json();
+    assert_eq!(independent["common_random_numbers"], false);
+    let fingerprint = |sweep: &serde_json::Value, cell: usize| {
+        sweep["cells"][cell]["fingerprint"]
+            .as_str()
+            .map(String::from)
+    };
+    assert_eq!(fingerprint(&common, 0), fingerprint(&independent, 0));
+    assert_ne!(fingerprint(&common, 1), fingerprint(&independent, 1));
+    let rate = &common["cells"][0]["properties"]["resource"]["rates"][0];
+    assert_eq!(
+        (&rate["of"], &rate["runs"]),
+        (&"all runs".into(), &5.into())
+    );
+}
+
+#[test]
 fn the_shortest_violation_can_be_pasted() {
     let bench = Bench::new("shortest");
     let sweep = bench.locklab(&SMALL);

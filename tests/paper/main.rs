@@ -80,6 +80,23 @@ fn k1_with_exponential_pauses_has_the_rate_that_paper_says() {
 }
 
 #[test]
+fn it_has_it_for_other_leases_and_retries() {
+    for (ttl, retry_delay, mean) in [(500.0, 96.0, 700.0), (2000.0, 396.0, 1500.0)] {
+        let sets = [
+            format!("lock.ttl_ms={ttl}"),
+            format!("lock.retry_delay_ms={retry_delay}"),
+            format!(
+                "workload.client.c2.start_ms.uniform.1={}",
+                104.0 + retry_delay
+            ),
+            format!("fault.gc.duration_ms.exponential={mean}"),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        check_k1(&sets, paper(ttl, 2.0, retry_delay, mean));
+    }
+}
+
+#[test]
 fn the_formula_holds_for_other_leases_latencies_and_retries_too() {
     check_k1(
         &[
