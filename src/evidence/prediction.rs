@@ -308,15 +308,7 @@ impl<'de> Visitor<'de> for Reader {
 mod tests {
     use super::Judgement::{AsPredicted, Differs, Inconclusive};
     use super::*;
-
-    fn tally([holds, violated, inconclusive]: [u64; 3]) -> Tally {
-        Tally {
-            holds,
-            violated,
-            inconclusive,
-            ..Tally::default()
-        }
-    }
+    use crate::evidence::tally::tests::tally;
 
     fn at_rate(a: f64, b: f64) -> Prediction {
         Prediction::Violated { rate: Some([a, b]) }

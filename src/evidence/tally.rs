@@ -139,10 +139,11 @@ impl Finding {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn tally([holds, violated, inconclusive]: [u64; 3]) -> Tally {
+    /// Of so many runs that hold, violate, and are inconclusive.
+    pub(crate) fn tally([holds, violated, inconclusive]: [u64; 3]) -> Tally {
         Tally {
             holds,
             violated,
