@@ -1,7 +1,7 @@
 //! The properties, and the judgement of a history by each of them.
 //!
 //! One file per property. A check is a plain function from a history to a verdict;
-//! it knows neither locks nor worlds. All of them read one [`Timeline`], which goes
+//! it knows neither locks nor worlds. All of them read one `Timeline`, which goes
 //! once through the records and says who held the lock from when to when.
 
 use std::collections::BTreeMap;

@@ -92,7 +92,7 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "wait-for-no-replica",
         "The lock counts before a replica has it.",
-        Test(Locks, "replicas::"),
+        Scenario("redis-docs/r4-wait"),
     ),
     plant(
         "never-resent",
