@@ -17,6 +17,8 @@ use crate::history::{ClockKind, Name};
 use crate::redis::Target;
 
 pub mod machine;
+#[cfg(test)]
+pub(crate) mod still;
 pub mod world;
 
 /// A length of time; what it is measured by, the [`Env`] decides.

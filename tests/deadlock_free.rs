@@ -2,7 +2,7 @@
 //! on one node. And R14, the limit of what that promises.
 
 use locklab::check::{Property, Verdict, judge};
-use locklab::evidence::Finding;
+use locklab::evidence::{Finding, Prediction};
 use locklab::history::Event;
 use locklab::runner::batch::{Conduct, Job, run};
 use locklab::runner::judged;
@@ -62,7 +62,8 @@ fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
             true => Finding::Violated,
             false => Finding::Holds,
         };
-        assert_eq!(tally.finding(), expected, "{lock} at {step}: {tally:?}");
+        let finding = tally.finding_for(Prediction::HOLDS);
+        assert_eq!(finding, expected, "{lock} at {step}: {tally:?}");
     }
 }
 

@@ -23,6 +23,7 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
+use crate::plant;
 use crate::redis::{Addresses, ConnId, Effect, Node, NodeConfig, Parameters};
 use crate::world::{Host, HostId};
 
@@ -70,6 +71,7 @@ impl Clock {
     fn us(self, host: &Host) -> u64 {
         let ns = match self {
             Clock::Wall => host.wall_ns(),
+            Clock::Monotonic if plant("node-goes-by-the-wall-clock") => host.wall_ns(),
             Clock::Monotonic => host.epoch_ns().saturating_add(host.mono_ns()),
         };
         ns / 1_000

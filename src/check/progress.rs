@@ -23,7 +23,7 @@
 
 use super::{Ms, Verdict, Violation};
 use crate::history::timeline::{Grant, Timeline};
-use crate::history::{Access, Event, Name, Record};
+use crate::history::{Event, Name, Record};
 use crate::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
@@ -54,10 +54,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
         if let Some(held) = held
             && (plant("progress-ignores-who-followed") || !is_overtaken(timeline, held, index))
         {
-            let access = match access {
-                Access::Read { .. } => "read",
-                Access::Write { .. } => "write",
-            };
+            let access = access.name();
             return Verdict::Violated(Violation {
                 at_ns: record.at_ns,
                 until_ns: record.at_ns,

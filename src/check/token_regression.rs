@@ -4,8 +4,8 @@
 //! token, say nothing.
 
 use super::{Ms, Verdict, Violation};
+use crate::history::Event;
 use crate::history::timeline::{Holder, Timeline};
-use crate::history::{Access, Event};
 use crate::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
@@ -27,10 +27,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             Some((high, owner, since_ns))
                 if *token < high || plant("token-regression-counts-equal") && *token == high =>
             {
-                let access = match access {
-                    Access::Read { .. } => "read",
-                    Access::Write { .. } => "write",
-                };
+                let access = access.name();
                 return Verdict::Violated(Violation {
                     at_ns: record.at_ns,
                     until_ns: record.at_ns,

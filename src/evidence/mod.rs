@@ -9,8 +9,8 @@
 //! - A *prediction* is a verdict and how far it has to be shown; see [`Prediction`].
 //! - What too few runs say is *inconclusive*, with the number of runs that would decide.
 //!
-//! Nothing here knows properties, scenarios or histories; nobody else divides one count
-//! by another.
+//! Nothing here knows properties, scenarios or histories; nobody else turns counts of runs
+//! into rates.
 
 mod interval;
 mod prediction;

@@ -57,11 +57,6 @@ impl Tally {
         wilson(0, self.holds).high
     }
 
-    /// What the runs say together, where nothing else was predicted.
-    pub fn finding(&self) -> Finding {
-        self.finding_for(Prediction::HOLDS)
-    }
-
     /// What the runs say together: that it holds only if they show it as far as the
     /// prediction asks for, or, if that is no bound, as far as any does.
     pub fn finding_for(&self, prediction: Prediction) -> Finding {
@@ -197,9 +192,21 @@ pub(super) mod tests {
 
     #[test]
     fn too_few_runs_find_nothing() {
-        assert_eq!(tally([72, 0, 0]).finding(), Finding::Inconclusive);
-        assert_eq!(tally([73, 0, 0]).finding(), Finding::Holds);
-        assert_eq!(tally([72, 0, 900]).finding(), Finding::Inconclusive);
-        assert_eq!(tally([0, 1, 0]).finding(), Finding::Violated);
+        assert_eq!(
+            tally([72, 0, 0]).finding_for(Prediction::HOLDS),
+            Finding::Inconclusive
+        );
+        assert_eq!(
+            tally([73, 0, 0]).finding_for(Prediction::HOLDS),
+            Finding::Holds
+        );
+        assert_eq!(
+            tally([72, 0, 900]).finding_for(Prediction::HOLDS),
+            Finding::Inconclusive
+        );
+        assert_eq!(
+            tally([0, 1, 0]).finding_for(Prediction::HOLDS),
+            Finding::Violated
+        );
     }
 }

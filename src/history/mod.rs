@@ -208,6 +208,16 @@ pub enum Access {
     },
 }
 
+impl Access {
+    /// In a sentence: `read` or `write`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Access::Read { .. } => "read",
+            Access::Write { .. } => "write",
+        }
+    }
+}
+
 /// An instant on a client's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadline {

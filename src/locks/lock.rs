@@ -241,58 +241,18 @@ impl<L: Lock> DynLock for L {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::future::{pending, ready};
-    use std::io;
-    use std::rc::Rc;
-
     use futures_util::FutureExt;
-    use tokio::io::DuplexStream;
 
     use super::*;
-    use crate::history::{ClockKind, Name};
-
-    /// A world in which nothing happens but sleep, and in which one number is drawn.
-    #[derive(Clone, Default)]
-    struct Sleeper {
-        slept: Rc<Cell<Duration>>,
-        drawn: u64,
-    }
-
-    impl Env for Sleeper {
-        type Stream = DuplexStream;
-
-        fn now_ns(&self, _: ClockKind) -> u64 {
-            0
-        }
-
-        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-            self.slept.set(self.slept.get() + duration);
-            ready(())
-        }
-
-        fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
-            pending()
-        }
-
-        fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
-
-        fn random(&self) -> u64 {
-            self.drawn
-        }
-
-        fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
-            ready(())
-        }
-    }
+    use crate::env::still::Still;
 
     /// For how many microseconds one waits who has drawn this, and has so much patience in
     /// milliseconds: 200 ms and up to 50 ms more.
     #[track_caller]
     fn check(drawn: u64, patience_ms: Option<u64>, expected_us: u128) {
-        let env = Sleeper {
+        let env = Still {
             drawn,
-            ..Sleeper::default()
+            ..Still::default()
         };
         let retry = Retry {
             delay_ms: 200,

@@ -23,8 +23,7 @@ pub(super) struct Lab {
     pub(super) records: RefCell<Vec<Record>>,
     pub(super) triggers: RefCell<Triggers>,
     clients: BTreeSet<Name>,
-    /// The servers, and what they are.
-    roles: BTreeMap<Name, Role>,
+    topology: Topology,
     /// How often a process of each server has started.
     starts: RefCell<BTreeMap<Name, u32>>,
     /// Whether processes are being killed: what they drop, they have not forgotten.
@@ -40,15 +39,12 @@ impl Lab {
         topology: &Topology,
         clients: &[Name],
     ) -> Rc<Self> {
-        let servers = topology.servers().into_iter();
         Rc::new(Self {
             directory,
             records: RefCell::default(),
             triggers: RefCell::new(triggers),
             clients: clients.iter().cloned().collect(),
-            roles: servers
-                .map(|server| (server.name.into(), server.role))
-                .collect(),
+            topology: topology.clone(),
             starts: RefCell::default(),
             killing: Cell::new(false),
             working: RefCell::new(clients.iter().cloned().collect()),
@@ -61,8 +57,8 @@ impl Lab {
     }
 
     /// What the server of this name is, if it is one.
-    pub(super) fn role(&self, name: &Name) -> Option<&Role> {
-        self.roles.get(name)
+    pub(super) fn role(&self, name: &Name) -> Option<Role> {
+        self.topology.role(name)
     }
 
     /// A process of the server `name` starts: what is random in it comes from a stream of

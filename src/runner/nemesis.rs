@@ -107,7 +107,7 @@ impl Nemesis {
         let Some(role) = self.lab.role(&name) else {
             return;
         };
-        let words = failover::order(role);
+        let words = failover::order(&role);
         host.clone().spawn(async move {
             if plant("failover-is-not-ordered") || operator::types(&host, words).await {
                 nemesis.began.borrow_mut()[index] = true;
@@ -148,53 +148,27 @@ impl Nemesis {
                     rates.push((Some(index), *drift_ppm));
                 }
             }
-            FaultKind::Partition {
-                from,
-                to,
-                both_ways,
-            } => {
-                self.link(index, [from, to], *both_ways, LinkEffect::Cut, world);
-            }
-            FaultKind::SlowLink {
-                from,
-                to,
-                both_ways,
-                extra_ns,
-            } => {
-                let effect = LinkEffect::Slow {
-                    extra_ns: *extra_ns,
-                };
-                self.link(index, [from, to], *both_ways, effect, world);
-            }
-            FaultKind::Loss {
-                from,
-                to,
-                both_ways,
-                probability,
-            } => {
-                let effect = LinkEffect::Lossy {
-                    probability: *probability,
-                };
-                self.link(index, [from, to], *both_ways, effect, world);
+            FaultKind::Partition { .. } | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if let Some(links) = links(&fault.kind) {
+                    self.spoil(index, &links, world);
+                }
             }
             // An operator's doing: see `order_failover`.
             FaultKind::Failover { .. } => {}
         }
     }
 
-    fn link(
-        &self,
-        index: usize,
-        [from, to]: [&[Name]; 2],
-        both_ways: bool,
-        effect: LinkEffect,
-        world: &mut World,
-    ) {
+    /// Puts a fault on these links.
+    fn spoil(&self, index: usize, links: &FaultyLinks, world: &mut World) {
         let rule = LinkRule {
-            from: self.ids(from),
-            to: self.ids(to),
-            both_ways,
-            effect,
+            from: self.ids(&links.from),
+            to: self.ids(&links.to),
+            both_ways: links.both_ways,
+            effect: match links.packets {
+                PacketFault::Cut => LinkEffect::Cut,
+                PacketFault::Slow { extra_ns } => LinkEffect::Slow { extra_ns },
+                PacketFault::Lossy { probability } => LinkEffect::Lossy { probability },
+            },
         };
         let id = world.install(rule);
         self.rules.borrow_mut().insert(index, id);

@@ -111,53 +111,16 @@ pub(in crate::locks) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::future::{Future, pending, ready};
-    use std::io;
-    use std::rc::Rc;
 
     use futures_util::FutureExt;
-    use tokio::io::DuplexStream;
 
     use super::*;
-    use crate::history::ClockKind;
-
-    /// A world in which nothing happens but sleep, and that takes no time.
-    #[derive(Clone, Default)]
-    struct Sleeper {
-        slept: Rc<Cell<Duration>>,
-    }
-
-    impl Env for Sleeper {
-        type Stream = DuplexStream;
-
-        fn now_ns(&self, _: ClockKind) -> u64 {
-            0
-        }
-
-        fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-            self.slept.set(self.slept.get() + duration);
-            ready(())
-        }
-
-        fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
-            pending()
-        }
-
-        fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
-
-        fn random(&self) -> u64 {
-            0
-        }
-
-        fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
-            ready(())
-        }
-    }
+    use crate::env::still::Still;
 
     /// What becomes of a command that is answered so, one answer for each sending; and
     /// for how many milliseconds it waits between them.
     fn check(answers: &[&str], expected: &str, expected_ms: u128) {
-        let env = Sleeper::default();
+        let env = Still::default();
         let resend = Resend {
             times: 2,
             reply_timeout_ms: 3_000,

@@ -95,6 +95,11 @@ pub const PLANTS: &[Plant] = &[
         Scenario("redis-docs/r4-wait"),
     ),
     plant(
+        "wait-is-not-heeded",
+        "The lock counts though too few replicas have it.",
+        Scenario("redis-docs/r4-wait"),
+    ),
+    plant(
         "never-resent",
         "A command without reply is not sent again.",
         Test(Locks, "set_nx_px::a_set_that_is_resent"),

@@ -10,7 +10,7 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "resource-refuses-an-equal-token",
         "The second access of the same holder is refused.",
-        Test(Lib, "workload::resource"),
+        Scenario("kleppmann/f1-reads-and-writes"),
     ),
     plant(
         "resource-admits-everybody",
@@ -117,6 +117,11 @@ pub const PLANTS: &[Plant] = &[
         "clock-rate-is-ignored",
         "Clocks that run wrong run right.",
         Scenario("antirez/a6"),
+    ),
+    plant(
+        "node-goes-by-the-wall-clock",
+        "A node that is to expire keys by the monotonic clock goes by the other.",
+        Scenario("antirez/a13-k9"),
     ),
     plant(
         "faults-a-tenth-too-short",

@@ -1,0 +1,261 @@
+//! What stands in the way of those who want the lock: which faults, whose, and for how long.
+//! The rule is that of [`deadlock`](super).
+
+use super::Watch;
+use crate::check::ResourceRole;
+use crate::history::{FaultyLinks, Name, PacketFault, Record};
+use crate::plant;
+use crate::workload::resource;
+
+/// Whose faults excuse that a client does not get a free lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::check) enum Excuse {
+    /// Those of its own host, of the lock's servers, and of the links among them.
+    Servers,
+    /// Those of its own host and its links alone.
+    OwnHost,
+    /// None, but that whoever stands still wants nothing.
+    Nothing,
+}
+
+/// What may stand in the way of those who want the lock.
+pub(super) struct Hindrance<'h> {
+    fault: &'h Name,
+    /// The host that it strikes; `None`: links.
+    host: Option<usize>,
+    since_ns: u64,
+    /// The hosts of the clients that it concerns.
+    clients: Vec<usize>,
+    effect: Effect,
+}
+
+/// What it does to them.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    /// They stand still.
+    Stops,
+    /// Nobody answers them, but what they send arrives.
+    Silences,
+    /// What they send is lost, and sent again.
+    Cuts,
+    /// All that the bound counts takes so much longer.
+    Delays { by_ns: u64 },
+}
+
+/// What a fault of some kind strikes.
+pub(super) enum Kind<'h> {
+    /// Nothing that is waited for.
+    Harmless,
+    /// The process of its host: this is what those see who wait for its answer.
+    OfProcess(Effect),
+    /// These links.
+    OfLinks(&'h FaultyLinks),
+    /// Links of its host; the history, an old one, does not say which.
+    OfUnnamedLinks,
+}
+
+pub(super) fn kind_of<'h>(kind: &str, links: Option<&'h FaultyLinks>) -> Kind<'h> {
+    match (kind, links) {
+        (_, Some(links)) => Kind::OfLinks(links),
+        ("partition" | "slow-link" | "loss", None) => Kind::OfUnnamedLinks,
+        ("clock-step" | "clock-rate" | "failover", None) => Kind::Harmless,
+        ("crash", None) => Kind::OfProcess(Effect::Cuts),
+        _ => Kind::OfProcess(Effect::Silences),
+    }
+}
+
+impl<'h> Watch<'h> {
+    /// A fault takes effect: those in whose way it stands want nothing until it is over.
+    pub(super) fn begin(
+        &mut self,
+        fault: &'h Name,
+        host: usize,
+        kind: Kind<'h>,
+        record: &'h Record,
+    ) {
+        let is_known = |other: &Hindrance| other.host.is_none() && other.fault == fault;
+        let (struck, clients, effect) = match kind {
+            Kind::Harmless => return,
+            Kind::OfProcess(_) if self.wanting[host].client.is_some() => {
+                let own = (!plant("deadlock-own-host-excuses-nobody")).then_some(host);
+                (Some(host), Vec::from_iter(own), Effect::Stops)
+            }
+            Kind::OfProcess(effect) if self.is_server(&record.host) => {
+                (Some(host), self.all_if_excused(), effect)
+            }
+            Kind::OfProcess(effect) if plant("deadlock-anything-excuses-everybody") => {
+                (Some(host), self.all_if_excused(), effect)
+            }
+            Kind::OfProcess(_) => return,
+            Kind::OfLinks(_) if self.hindrances.iter().any(is_known) => return,
+            Kind::OfLinks(links) => (None, self.beside(links), self.effect(links)),
+            Kind::OfUnnamedLinks => (Some(host), self.possibly_beside(host), Effect::Cuts),
+        };
+        for &client in &clients {
+            match effect {
+                Effect::Delays { by_ns } => {
+                    let wanting = &mut self.wanting[client];
+                    wanting.delay_ns = wanting.delay_ns.saturating_add(by_ns);
+                    wanting.longest_delay_ns = wanting.longest_delay_ns.max(wanting.delay_ns);
+                }
+                Effect::Stops | Effect::Silences | Effect::Cuts => {
+                    self.close(client, record.at_ns);
+                    self.wanting[client].hindered += 1;
+                }
+            }
+        }
+        self.has_excused |= !clients.is_empty() && !matches!(effect, Effect::Stops);
+        self.hindrances.push(Hindrance {
+            fault,
+            host: struck,
+            since_ns: record.at_ns,
+            clients,
+            effect,
+        });
+    }
+
+    /// A fault is over. Those in whose way it stood and who are still in their calls want the
+    /// lock again, as soon as what it held up has come.
+    pub(super) fn end(&mut self, fault: &Name, host: usize, now_ns: u64) {
+        let over = |hindrance: &Hindrance| {
+            hindrance.fault == fault && hindrance.host.is_none_or(|struck| struck == host)
+        };
+        let Some(place) = self.hindrances.iter().position(over) else {
+            return;
+        };
+        let hindrance = self.hindrances.swap_remove(place);
+        let lasted_ns = now_ns - hindrance.since_ns;
+        let until_ns = now_ns
+            + match hindrance.effect {
+                Effect::Stops => 0,
+                Effect::Silences | Effect::Delays { .. } => self.bounds.time_outs_ns,
+                Effect::Cuts => {
+                    let sent_again_ns = lasted_ns.min(LONGEST_TIMEOUT_NS) + FIRST_TIMEOUT_NS;
+                    sent_again_ns + self.bounds.time_outs_ns
+                }
+            };
+        for client in hindrance.clients {
+            let wanting = &mut self.wanting[client];
+            if let Effect::Delays { by_ns } = hindrance.effect {
+                wanting.delay_ns = wanting.delay_ns.saturating_sub(by_ns);
+                continue;
+            }
+            wanting.hindered -= 1;
+            wanting.hindered_until_ns = wanting.hindered_until_ns.max(until_ns);
+            if wanting.in_call {
+                self.open(client, now_ns);
+            }
+        }
+    }
+
+    /// All clients, if a fault of the servers is an excuse.
+    fn all_if_excused(&self) -> Vec<usize> {
+        match self.excuse {
+            Excuse::Servers if plant("deadlock-servers-excuse-nobody") => Vec::new(),
+            Excuse::Servers => self.clients().collect(),
+            _ if plant("availability-excused-by-servers") => self.clients().collect(),
+            Excuse::OwnHost | Excuse::Nothing => Vec::new(),
+        }
+    }
+
+    /// The clients in whose way a fault may stand of which all that is known is that it is on
+    /// links of this host.
+    fn possibly_beside(&self, host: usize) -> Vec<usize> {
+        match self.excuse {
+            Excuse::Nothing => Vec::new(),
+            _ if self.wanting[host].client.is_some() => vec![host],
+            _ => self.all_if_excused(),
+        }
+    }
+
+    /// The clients in whose way a fault of these links stands.
+    fn beside(&self, links: &FaultyLinks) -> Vec<usize> {
+        let between = |one: &dyn Fn(&Name) -> bool, other: &dyn Fn(&Name) -> bool| {
+            let joins = |from: &[Name], to: &[Name]| from.iter().any(one) && to.iter().any(other);
+            joins(&links.from, &links.to) || joins(&links.to, &links.from)
+        };
+        let is_server = |name: &Name| self.is_server(name);
+        match self.excuse {
+            Excuse::Nothing => Vec::new(),
+            Excuse::Servers if between(&is_server, &is_server) => self.all_if_excused(),
+            Excuse::Servers | Excuse::OwnHost => {
+                let is_beside = |&host: &usize| {
+                    let is_client = |name: &Name| self.wanting[host].client == Some(name);
+                    between(&is_client, &is_server)
+                };
+                let everybody = plant("deadlock-links-excuse-everybody");
+                self.clients()
+                    .filter(|host| everybody || is_beside(host))
+                    .collect()
+            }
+        }
+    }
+
+    /// What a fault of links does to those who are beside them.
+    fn effect(&self, links: &FaultyLinks) -> Effect {
+        let round_trip_ns = match links.packets {
+            PacketFault::Cut => return Effect::Cuts,
+            PacketFault::Slow { extra_ns } if links.both_ways => extra_ns.saturating_mul(2),
+            PacketFault::Slow { extra_ns } => extra_ns,
+            PacketFault::Lossy { probability } => {
+                let by_ns = retransmission_ns(probability);
+                return match self.is_patient(by_ns) {
+                    true => Effect::Delays { by_ns },
+                    false => Effect::Cuts,
+                };
+            }
+        };
+        match self.is_patient(round_trip_ns) {
+            true => Effect::Delays {
+                by_ns: round_trip_ns.saturating_mul(u64::from(self.bounds.round_trips)),
+            },
+            false => Effect::Silences,
+        }
+    }
+
+    /// Whether a client waits for an answer that is so late.
+    fn is_patient(&self, late_ns: u64) -> bool {
+        self.bounds
+            .reply_slack_ns
+            .is_none_or(|slack_ns| late_ns <= slack_ns)
+    }
+
+    fn clients(&self) -> impl Iterator<Item = usize> {
+        (0..self.wanting.len()).filter(|&host| self.wanting[host].client.is_some())
+    }
+
+    /// Whether the host of this name is one of the lock's servers.
+    fn is_server(&self, name: &Name) -> bool {
+        match &**name {
+            resource::HOST => self.bounds.resource == ResourceRole::GivesTokens,
+            _ => !self
+                .wanting
+                .iter()
+                .any(|wanting| wanting.client == Some(name)),
+        }
+    }
+}
+
+/// What one transmission in a million is late, at the least, on a link that loses this share
+/// of them; without end where nothing gets through.
+///
+/// So many are lost in a row, and before each repetition TCP waits twice as long, beginning
+/// with a second (RFC 6298; an established connection begins with less).
+pub(crate) fn retransmission_ns(probability: f64) -> u64 {
+    const ONE_IN: f64 = 1e6;
+    if probability <= 0.0 {
+        return 0;
+    }
+    if probability >= 1.0 {
+        return u64::MAX;
+    }
+    let in_a_row = (ONE_IN.ln() / -probability.ln()).ceil();
+    // The cast saturates.
+    ((in_a_row.exp2() - 1.0) * FIRST_TIMEOUT_NS as f64) as u64
+}
+
+/// TCP's first retransmission timeout (RFC 6298).
+const FIRST_TIMEOUT_NS: u64 = 1_000_000_000;
+
+/// TCP's longest (Linux, `TCP_RTO_MAX`).
+const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;

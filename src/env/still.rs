@@ -1,0 +1,47 @@
+//! A world for unit tests, in which nothing happens but sleep, and that takes no time.
+
+use std::cell::Cell;
+use std::future::{Future, pending, ready};
+use std::io;
+use std::rc::Rc;
+
+use tokio::io::DuplexStream;
+
+use super::{Duration, Env};
+use crate::history::{ClockKind, Name};
+
+/// The world.
+#[derive(Clone, Default)]
+pub(crate) struct Still {
+    /// For how long everybody together has slept.
+    pub(crate) slept: Rc<Cell<Duration>>,
+    /// Whatever number is drawn.
+    pub(crate) drawn: u64,
+}
+
+impl Env for Still {
+    type Stream = DuplexStream;
+
+    fn now_ns(&self, _: ClockKind) -> u64 {
+        0
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        self.slept.set(self.slept.get() + duration);
+        ready(())
+    }
+
+    fn connect(&self, _: &Name) -> impl Future<Output = io::Result<DuplexStream>> + 'static {
+        pending()
+    }
+
+    fn spawn(&self, _: impl Future<Output = ()> + 'static) {}
+
+    fn random(&self) -> u64 {
+        self.drawn
+    }
+
+    fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
+        ready(())
+    }
+}
