@@ -10,21 +10,23 @@
 //! thing a report may read; so a history taken from real Redis is judged by exactly
 //! the code that judges a simulated one.
 
-pub mod check;
+pub use locklab_check as check;
+pub use locklab_env as env;
+pub use locklab_env::{observe, redis};
+pub use locklab_evidence as evidence;
+pub use locklab_history as history;
+pub use locklab_locks as locks;
+
+pub mod backend;
 pub mod cli;
 pub mod confirm;
-pub mod env;
-pub mod evidence;
 pub mod fault;
-pub mod history;
-pub mod locks;
 pub mod matrix;
-pub mod observe;
-pub mod redis;
+pub mod recording;
 pub mod report;
 pub mod runner;
 pub mod scenario;
 pub mod serve;
 pub mod workload;
 
-pub(crate) use locklab_sim::plant;
+pub(crate) use locklab_plant::plant;

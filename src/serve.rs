@@ -1,8 +1,8 @@
 //! Nodes, replicas and sentinels over real TCP, for `locklab serve`: a Redis for tests.
 //!
 //! Each server has a thread of its own, as each `redis-server` is a process of its own.
-//! What a node answers is [`locklab_sim::redis`]'s, what a sentinel does is
-//! [`locklab_sim::sentinel`]'s; `node` and `sentinel` carry their bytes, `client` is one
+//! What a node answers is [`locklab_redis`]'s, what a sentinel does is
+//! [`locklab_redis::sentinel`]'s; `node` and `sentinel` carry their bytes, `client` is one
 //! connection's sending side, `topology` says who is where, and here the threads are
 //! started and watched.
 
@@ -22,7 +22,7 @@ mod topology;
 
 pub use topology::{Place, Role, Topology, listen};
 
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
 /// What one node allows its clients, all together and each.

@@ -3,7 +3,8 @@
 use locklab::evidence::Judgement;
 use locklab::runner::batch::{Conduct, Job, run};
 use locklab::runner::prediction::{compare, worst};
-use locklab::scenario::{SHIPPED, WorkloadKind, load};
+use locklab::scenario::{SHIPPED, load};
+use locklab::workload::WorkloadKind;
 use std::sync::atomic::AtomicBool;
 
 /// Of runs that take thousands of adds each a few are enough: every one of them shows it.

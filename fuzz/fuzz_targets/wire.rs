@@ -3,9 +3,9 @@
 #![no_main]
 
 // The node; what an input means to it is shared with a test of its own.
-use locklab_sim as _;
+use locklab_redis as _;
 
-#[path = "../../sim/tests/redis_fuzz/wire.rs"]
+#[path = "../../sim/redis/tests/fuzz/wire.rs"]
 mod wire;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| wire::play(input));

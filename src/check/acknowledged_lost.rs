@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::Timeline;
-use crate::history::{Event, History, Name, Op, Outcome, Record};
-use crate::plant;
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, History, Name, Op, Outcome, Record};
+use locklab_plant::plant;
 
 /// How much of a set was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,12 +121,12 @@ impl<'h> Reading<'h> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Property::AcknowledgedLost;
-    use crate::check::story::Story;
+    use crate::Property::AcknowledgedLost;
+    use crate::story::Story;
 
     /// c1 adds two elements, c2 one, and one of c2's is of unknown outcome.
     fn story() -> Story {
-        Story::new()
+        Story::default()
             .adds(10, "c1", Outcome::Ok)
             .adds(20, "c2", Outcome::Ok)
             .adds(30, "c1", Outcome::Ok)
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_later_is_not_missing() {
-        let story = Story::new()
+        let story = Story::default()
             .adds(10, "c1", Outcome::Ok)
             .members(20, "c1", &[("c1", 1)])
             .adds(30, "c1", Outcome::Ok);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn without_a_reading_or_an_acknowledgement_nothing_is_known() {
         story().expect_inconclusive(AcknowledgedLost, "the set was never read");
-        Story::new()
+        Story::default()
             .adds(10, "c1", Outcome::Failed)
             .members(20, "c1", &[])
             .expect_inconclusive(

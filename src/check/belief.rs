@@ -5,8 +5,8 @@
 //! Two grants of one client may overlap; that is no second holder.
 
 use super::{Ms, Verdict, overlap};
-use crate::history::timeline::Timeline;
-use crate::plant;
+use locklab_history::timeline::Timeline;
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let overlap = overlap::first(timeline, |grant| {
@@ -29,13 +29,13 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::Belief;
-    use crate::check::story::Story;
-    use crate::history::ClockKind::Wall;
+    use crate::Property::Belief;
+    use crate::story::Story;
+    use locklab_history::ClockKind::Wall;
 
     #[test]
     fn one_after_the_other_holds() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .releases(50, "c1")
             .holds(60, "c2")
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn two_at_once_is_violated_from_the_second_grant_to_the_first_release() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(40, "c2")
             .releases(50, "c1")
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_release_and_a_grant_at_one_instant_only_touch() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(50, "c2")
             .releases(50, "c1")
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_belief_of_no_duration_overlaps_nothing() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .releases(20, "c2")
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn two_grants_of_one_client_are_one_holder() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(20, "c1")
             .releases_grant(50, "c1", 1)
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn readers_overlap_one_another_but_no_writer() {
-        let readers = Story::new()
+        let readers = Story::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")
             .releases(30, "c2");
@@ -103,7 +103,7 @@ mod tests {
             .holds(35, "c3")
             .releases(40, "c1")
             .expect_violation_at(Belief, 35);
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .granted_to_read(20, "c2")
             .expect_violation_at(Belief, 20);
@@ -112,7 +112,7 @@ mod tests {
     /// A holder that outlives its lease believes on: this tells B∞ from Bd.
     #[test]
     fn a_lease_ends_no_belief() {
-        Story::new()
+        Story::default()
             .holds_for(10, "c1", Wall, 20)
             .holds(40, "c2")
             .releases(50, "c1")
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn of_several_that_are_overlapped_the_one_that_lasts_longest_is_named() {
-        Story::new()
+        Story::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")
             .holds(30, "c3")
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_longer_of_two_earlier_grants_counts() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(20, "c1")
             .releases_grant(30, "c1", 2)
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn belief_without_release_lasts_to_the_end() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(90, "c2")
             .ends(100)
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_killed_or_crashed_client_believes_nothing() {
         for kind in ["kill", "crash"] {
-            Story::new()
+            Story::default()
                 .holds(10, "c1")
                 .fault_begins(30, "c1", kind)
                 .holds(40, "c2")
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_paused_client_still_believes_and_so_do_the_clients_of_a_crashed_node() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .fault_begins(20, "c1", "pause")
             .fault_begins(30, "n1", "crash")

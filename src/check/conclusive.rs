@@ -18,9 +18,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::history::timeline::Timeline;
-use crate::history::{Event, History, Name, Op, Outcome, Phase, Record};
-use crate::plant;
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, History, Name, Op, Outcome, Phase, Record};
+use locklab_plant::plant;
 
 /// Why what holds in this history proves nothing, if so.
 pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
@@ -197,8 +197,8 @@ fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property;
-    use crate::check::story::Story;
+    use crate::Property;
+    use crate::story::Story;
 
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn trying_while_another_holds_the_lock_is_contention() {
-        let story = Story::new()
+        let story = Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn two_calls_that_overlap_are_contention() {
-        let story = Story::new()
+        let story = Story::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .fails(10, "c1")
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn one_after_the_other_or_alone_is_none() {
-        let story = Story::new()
+        let story = Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c1")
@@ -251,7 +251,7 @@ mod tests {
             .granted(60, "c2")
             .reads(60, "c2", 0);
         check(story, Some(UNCONTENDED));
-        check(Story::new().reads(0, "c1", 0), Some(UNCONTENDED));
+        check(Story::default().reads(0, "c1", 0), Some(UNCONTENDED));
     }
 
     #[test]
@@ -260,9 +260,12 @@ mod tests {
             let dead = story.fault_begins(30, "c1", "crash");
             dead.tries(40, "c2").granted(50, "c2").reads(55, "c2", 0)
         };
-        check(then_c2(Story::new().tries(0, "c1").granted(10, "c1")), None);
-        check(then_c2(Story::new().tries(20, "c1")), None);
-        let released = Story::new().tries(0, "c1").granted(10, "c1");
+        check(
+            then_c2(Story::default().tries(0, "c1").granted(10, "c1")),
+            None,
+        );
+        check(then_c2(Story::default().tries(20, "c1")), None);
+        let released = Story::default().tries(0, "c1").granted(10, "c1");
         let released = released.releases(15, "c1").released(20, "c1", 1);
         check(then_c2(released), Some(UNCONTENDED));
     }
@@ -270,7 +273,7 @@ mod tests {
     #[test]
     fn meeting_before_the_fault_shows_nothing_of_it() {
         let met = || {
-            Story::new()
+            Story::default()
                 .tries(0, "c1")
                 .tries(0, "c2")
                 .fails(5, "c1")
@@ -291,7 +294,10 @@ mod tests {
 
     #[test]
     fn a_release_under_way_and_a_waiter_between_its_attempts_meet() {
-        let releasing = Story::new().tries(0, "c1").granted(5, "c1").tries(6, "c2");
+        let releasing = Story::default()
+            .tries(0, "c1")
+            .granted(5, "c1")
+            .tries(6, "c2");
         let releasing = releasing
             .fails(8, "c2")
             .reads(9, "c1", 0)
@@ -301,7 +307,7 @@ mod tests {
         check(paused.clone().tries(20, "c2"), None);
         check(paused.gives_up(15, "c2").tries(20, "c2"), None);
         // Its release has returned, and nobody else is there.
-        let over = Story::new()
+        let over = Story::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .reads(6, "c1", 0);
@@ -313,7 +319,7 @@ mod tests {
     fn a_fault_matters_for_as_long_to_those_whom_it_found() {
         // c1's wait has lasted since the fault; c2 comes long after that.
         let found = || {
-            let struck = Story::new().deadlock_after(100).tries(0, "c1");
+            let struck = Story::default().deadlock_after(100).tries(0, "c1");
             struck
                 .fault_begins(5, "n1", "pause")
                 .fault_ends(10, "n1", "pause")
@@ -330,7 +336,7 @@ mod tests {
     fn a_fault_matters_until_the_bound_after_its_end() {
         // The bound is 1000 ms.
         let met = |at_ms, kind| {
-            Story::new()
+            Story::default()
                 .deadlock_after(1_000)
                 .fault_begins(10, "n1", kind)
                 .fault_ends(20, "n1", kind)
@@ -346,7 +352,12 @@ mod tests {
 
     #[test]
     fn a_fault_that_repeats_came_if_it_did_once() {
-        let met = || Story::new().tries(0, "c1").tries(0, "c2").reads(1, "c1", 0);
+        let met = || {
+            Story::default()
+                .tries(0, "c1")
+                .tries(0, "c2")
+                .reads(1, "c1", 0)
+        };
         let once = met()
             .fault_named_begins(5, "n1", "gc#2")
             .fault_missed(100, "n1", "gc#1");
@@ -366,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_never_came_makes_what_holds_inconclusive() {
-        let story = Story::new()
+        let story = Story::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .reads(10, "c1", 0)
@@ -376,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_violation_stands_whatever_is_in_doubt() {
-        let story = Story::new()
+        let story = Story::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .fault_missed(100, "c1", "gc");

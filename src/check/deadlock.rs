@@ -47,13 +47,13 @@
 mod excuse;
 
 pub(super) use self::excuse::Excuse;
-pub(crate) use self::excuse::retransmission_ns;
+pub use self::excuse::retransmission_ns;
 
 use self::excuse::{Hindrance, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
-use crate::history::timeline::Timeline;
-use crate::history::{Event, Name, Op, Outcome, Phase, Record};
-use crate::plant;
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, Name, Op, Outcome, Phase, Record};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
     let bounds = Bounds {

@@ -14,9 +14,9 @@
 //! apart. A run in which no client asked while another waited shows nothing.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::Timeline;
-use crate::history::{Event, Name, Op, Outcome};
-use crate::plant;
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, Name, Op, Outcome};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let mut clients: Vec<Client> = Vec::new();
@@ -125,12 +125,12 @@ fn keep_earlier(kept: &mut Option<Violation>, other: Option<Violation>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::Fifo;
-    use crate::check::story::Story;
+    use crate::Property::Fifo;
+    use crate::story::Story;
 
     /// c1 has the lock, c2 was refused it at 20 ms, and c3 asks at 30 ms.
     fn queued() -> Story {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .tries(10, "c2")
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn of_first_attempts_that_overlap_either_may_come_first() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .tries(10, "c2")
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn nobody_waiting_shows_nothing() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .tries(1, "c2")
             .granted(5, "c1")

@@ -26,9 +26,9 @@
 //! with more than one server the check says nothing.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::{Grant, Timeline};
-use crate::history::{Event, Op};
-use crate::plant;
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_history::{Event, Op};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     if nodes != 1 && !plant("foreign-release-on-many-nodes") {
@@ -184,13 +184,13 @@ impl<'t, 'h> LastAsked<'t, 'h> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::ForeignRelease;
-    use crate::check::story::Story;
-    use crate::history::ClockKind::Wall;
+    use crate::Property::ForeignRelease;
+    use crate::story::Story;
+    use locklab_history::ClockKind::Wall;
 
     /// c1 outlives its lease and c2 takes over.
     fn taken_over() -> Story {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c2")
@@ -200,7 +200,7 @@ mod tests {
     /// c1 takes the lock again, from a count of its own, after c2 has taken it over.
     #[test]
     fn a_grant_within_another_shows_nothing_of_the_key() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c2")
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn readers_come_and_go_beside_one_another() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
             .tries(20, "c2")
@@ -225,7 +225,7 @@ mod tests {
             .released(70, "c1", 1)
             .expect_holds(ForeignRelease);
         // But no writer gets in beside a reader whose hold is still there.
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
             .tries(20, "c2")
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn deleting_ones_own_lock_holds() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_release_under_way_when_the_next_is_granted_may_have_let_it_in() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(15, "c2")
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_after_the_next_was_granted_deleted_the_nexts() {
-        let looks = Story::new()
+        let looks = Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
@@ -294,7 +294,7 @@ mod tests {
             .granted(510, "c2");
         let deletes = |story: Story| story.deletes(600, "c1").released(610, "c1", 1);
         assert!(deletes(looks).violates(ForeignRelease));
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn of_overlapping_calls_either_may_have_been_served_last() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .granted(10, "c1")
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_clients_own_later_grant_is_no_other_client() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c1")
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_lapsed_grant_released_beside_a_newer_one_of_ones_own_deletes_the_newer() {
         let again = |lease_ms| {
-            Story::new()
+            Story::default()
                 .tries(0, "c1")
                 .holds_for(10, "c1", Wall, lease_ms)
                 .tries(500, "c2")

@@ -5,9 +5,9 @@
 //! the version current before it discards what somebody wrote in between.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::{Holder, Timeline};
-use crate::history::{Access, Event, Record};
-use crate::plant;
+use locklab_history::timeline::{Holder, Timeline};
+use locklab_history::{Access, Event, Record};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let mut current = 0;
@@ -53,12 +53,12 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::LostUpdate;
-    use crate::check::story::Story;
+    use crate::Property::LostUpdate;
+    use crate::story::Story;
 
     #[test]
     fn reading_before_each_write_holds() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .reads(11, "c1", 0)
             .writes(12, "c1", 0)
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn writing_over_what_one_has_not_read_loses_it() {
-        Story::new()
+        Story::default()
             .holds(5, "c1")
             .holds(6, "c2")
             .reads(10, "c1", 0)
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_refused_write_neither_loses_nor_makes_a_version() {
-        Story::new()
+        Story::default()
             .writes(10, "c1", 0)
             .refused_writing(11, "c2", 0)
             .writes(12, "c1", 1)
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_base_that_never_was_is_no_base() {
-        Story::new().writes(10, "c1", 3).expect_violated(
+        Story::default().writes(10, "c1", 3).expect_violated(
             LostUpdate,
             (10, 10),
             "c1 wrote version 1 at 10.0 ms from version 3 and so overwrote, unseen, version 0, \
@@ -118,7 +118,7 @@ mod tests {
     /// final value, to which each client adds one, falls short of the acknowledged
     /// additions.
     fn play(order: [bool; 4], fencing: Fencing) -> (Story, bool) {
-        let mut story = Story::new();
+        let mut story = Story::default();
         let (mut value, mut acknowledged, mut highest) = (0, 0, 0);
         let mut seen: [Option<u64>; 2] = [None, None];
         let mut version = 0;

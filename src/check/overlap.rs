@@ -1,8 +1,8 @@
 //! The first time at which two clients hold what only one may hold.
 
 use super::Violation;
-use crate::history::timeline::{Grant, Timeline};
-use crate::plant;
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_plant::plant;
 
 /// Two clients' beliefs that overlap.
 pub(super) struct Overlap<'t, 'h> {

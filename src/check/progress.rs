@@ -22,9 +22,9 @@
 //! does not contain counts as tried, and is not judged otherwise.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::{Grant, Timeline};
-use crate::history::{Event, Name, Record};
-use crate::plant;
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_history::{Event, Name, Record};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     if plant("progress-is-never-violated") {
@@ -103,14 +103,14 @@ fn is_overtaken(timeline: &Timeline, held: &Grant, index: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::Progress;
-    use crate::check::story::Story;
-    use crate::history::ClockKind::Wall;
+    use crate::Property::Progress;
+    use crate::story::Story;
+    use locklab_history::ClockKind::Wall;
 
     /// c1 has the lock from 10 ms on and writes; it releases it at 30 ms. c2 has it from 50 ms
     /// on.
     fn in_turn(first: u64, second: u64) -> Story {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", first)
             .writes(20, "c1", 0)
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn refusing_whoever_was_followed_or_is_past_its_lease_holds() {
-        let followed = Story::new()
+        let followed = Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
@@ -146,7 +146,7 @@ mod tests {
             .writes(40, "c2", 0);
         followed.refused_writing(50, "c1", 0).expect_holds(Progress);
         let alone = |written_ms| {
-            Story::new()
+            Story::default()
                 .reads(5, "c2", 0)
                 .holds_for(10, "c1", Wall, 100)
                 .refused_writing(written_ms, "c1", 0)
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_was_prolonged_when_it_was_over_counts_again() {
-        Story::new()
+        Story::default()
             .holds_for(10, "c1", Wall, 20)
             .writes(20, "c1", 0)
             .prolongs(40, "c1", Wall, 20)
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn of_overlapping_calls_the_lower_token_was_overtaken() {
         let told_late = |late, early| {
-            Story::new()
+            Story::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted_with_token(10, "c2", early)
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn ones_own_later_grant_is_no_excuse() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c1")
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_resource_that_accepts_nothing_is_violated_and_one_that_nobody_asks_shows_nothing() {
-        let late = || Story::new().holds_for(10, "c1", Wall, 20);
+        let late = || Story::default().holds_for(10, "c1", Wall, 20);
         late()
             .refused_writing(40, "c1", 0)
             .refused_writing(50, "c1", 0)
@@ -204,7 +204,7 @@ mod tests {
                 (40, 50),
                 "the resource accepted nothing, of 2 that were tried from 40.0 ms on",
             );
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .tries(0, "c2")
             .expect_inconclusive(Progress, "nobody came to the resource");

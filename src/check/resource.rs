@@ -20,7 +20,7 @@ pub(super) fn check(parts: [&Verdict; 3]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Violation;
+    use crate::Violation;
 
     fn violated(at_ns: u64) -> Verdict {
         Verdict::Violated(Violation {

@@ -17,9 +17,9 @@
 //! Writes under a grant that the history does not contain are not judged.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::timeline::{Holder, Timeline};
-use crate::history::{Access, Event, Name, Record};
-use crate::plant;
+use locklab_history::timeline::{Holder, Timeline};
+use locklab_history::{Access, Event, Name, Record};
+use locklab_plant::plant;
 
 /// A grant under which the resource accepted a write.
 struct Writer<'h> {
@@ -131,15 +131,15 @@ fn order(timeline: &Timeline, first: usize, second: usize) -> Order {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::StaleWrite;
-    use crate::check::story::Story;
+    use crate::Property::StaleWrite;
+    use crate::story::Story;
 
     const IN_DOUBT: &str = "c2 wrote at 40.0 ms after c1, and both had asked for the lock at \
                             once: nothing tells which of them was granted it last";
 
     #[test]
     fn each_writing_in_its_turn_holds() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
             .writes(30, "c1", 1)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_sleeper_that_wakes_and_writes_is_stale() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn a_refused_write_hurts_nobody_whoever_is_refused() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
             .refused_writing(900, "c1", 0)
             .expect_holds(StaleWrite);
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .refused_writing(600, "c2", 0)
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_stale_read_is_not_a_stale_write() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_late_write_is_stale_only_once_a_newer_holder_has_written() {
         let released_early = || {
-            Story::new()
+            Story::default()
                 .holds(10, "c1")
                 .releases(20, "c1")
                 .holds(30, "c2")
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_clients_own_older_grant_is_older_too() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .releases(20, "c1")
             .holds(30, "c1")
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn grants_at_the_same_instant_stand_in_the_order_of_their_records() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(10, "c2")
             .writes(20, "c2", 0)
@@ -238,7 +238,7 @@ mod tests {
     fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
         // c1 is granted the lock first (token 33) and learns of it last.
         let told_late = || {
-            Story::new()
+            Story::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted_with_token(10, "c2", 34)
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn equal_tokens_tell_nothing() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .tries(1, "c2")
             .granted_with_token(10, "c2", 33)
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn of_overlapping_calls_without_tokens_it_cannot_be_told() {
         let both = || {
-            Story::new()
+            Story::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted(10, "c2")
@@ -281,7 +281,7 @@ mod tests {
             .writes(40, "c1", 1)
             .expect_holds(StaleWrite);
         // A call that began when the other was told did not overlap it.
-        Story::new()
+        Story::default()
             .tries(1, "c2")
             .granted(10, "c2")
             .tries(10, "c1")
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn tokens_that_went_backwards_do_not_excuse_a_stale_write() {
         // The counter's node forgot: the later holder has the lower token.
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 34)
             .tries(20, "c2")
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_write_without_a_known_grant_is_not_judged() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
             .writes_under(30, "c2", 7, 1)

@@ -1,26 +1,28 @@
 //! Histories for tests, told as a story: who did what, at which millisecond.
 
+mod expect;
+
 use std::collections::BTreeMap;
 
-use super::{Bounds, Property, ResourceRole, Verdict, judge};
-use crate::history::{
+use super::{Bounds, ResourceRole};
+use locklab_history::{
     Access, ClockKind, Deadline, Event, FaultyLinks, History, Name, Op, Outcome, PacketFault,
     Phase, Record,
 };
 
 /// Nanoseconds in a millisecond.
-pub(super) const MS: u64 = 1_000_000;
+pub const MS: u64 = 1_000_000;
 
 /// Every wall clock shows 2026 when the run begins.
 const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 
 /// Two hosts with a link between them.
-pub(super) type Sides = [&'static str; 2];
+pub type Sides = [&'static str; 2];
 
 /// A history in the making. Events are told in the order in which they happen, and
 /// unless told otherwise the run ends a nanosecond after the last.
 #[derive(Clone)]
-pub(super) struct Story {
+pub struct Story {
     history: History,
     bounds: Bounds,
     hosts: BTreeMap<&'static str, Host>,
@@ -63,8 +65,9 @@ impl Host {
     }
 }
 
-impl Story {
-    pub(super) fn new() -> Story {
+/// Nothing has happened yet.
+impl Default for Story {
+    fn default() -> Story {
         Story {
             history: History::default(),
             bounds: Bounds {
@@ -79,74 +82,80 @@ impl Story {
             version: 0,
         }
     }
+}
 
-    pub(super) fn deadlock_after(mut self, bound_ms: u64) -> Story {
+impl Story {
+    /// A free lock may be wanted in vain for so long.
+    pub fn deadlock_after(mut self, bound_ms: u64) -> Story {
         self.bounds.deadlock_ns = bound_ms * MS;
         self
     }
 
     /// Clients lose up to so much on servers that do not answer.
-    pub(super) fn times_out_after(mut self, time_outs_ms: u64) -> Story {
+    pub fn times_out_after(mut self, time_outs_ms: u64) -> Story {
         self.bounds.time_outs_ns = time_outs_ms * MS;
         self
     }
 
     /// Answers may be so much later than usual before their clients give them up.
-    pub(super) fn patient_for(mut self, slack_ms: u64) -> Story {
+    pub fn patient_for(mut self, slack_ms: u64) -> Story {
         self.bounds.reply_slack_ns = Some(slack_ms * MS);
         self
     }
 
     /// The lock's tokens come from the resource.
-    pub(super) fn with_tokens_of_the_resource(mut self) -> Story {
+    pub fn with_tokens_of_the_resource(mut self) -> Story {
         self.bounds.resource = ResourceRole::GivesTokens;
         self
     }
 
-    pub(super) fn on_nodes(mut self, nodes: u32) -> Story {
+    /// The lock is on so many nodes.
+    pub fn on_nodes(mut self, nodes: u32) -> Story {
         self.bounds.nodes = nodes;
         self
     }
 
-    pub(super) fn tries(self, ms: u64, client: &'static str) -> Story {
+    /// Calls `acquire`.
+    pub fn tries(self, ms: u64, client: &'static str) -> Story {
         self.invokes(ms, client, Op::Acquire)
     }
 
-    pub(super) fn fails(self, ms: u64, client: &'static str) -> Story {
+    /// Its `acquire` was refused.
+    pub fn fails(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
     /// Is granted the lock after having tried.
-    pub(super) fn granted(self, ms: u64, client: &'static str) -> Story {
+    pub fn granted(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, None)
     }
 
     /// Is granted it, having tried, to read beside others.
-    pub(super) fn granted_to_read(self, ms: u64, client: &'static str) -> Story {
+    pub fn granted_to_read(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins_in(ms, client, None, None, true)
     }
 
     /// Is out of patience.
-    pub(super) fn gives_up(self, ms: u64, client: &'static str) -> Story {
+    pub fn gives_up(self, ms: u64, client: &'static str) -> Story {
         let point = "giving-up".into();
         self.tell(ms, client, Event::Reached { point })
     }
 
     /// The same as [`Story::granted`], with a fencing token.
-    pub(super) fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Story {
+    pub fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, Some(token))
     }
 
     /// Begins to believe; how it came to that is left out.
-    pub(super) fn holds(self, ms: u64, client: &'static str) -> Story {
+    pub fn holds(self, ms: u64, client: &'static str) -> Story {
         self.begins(ms, client, None, None)
     }
 
     /// The same, for `lease_ms` by a clock of its own.
-    pub(super) fn holds_for(
+    pub fn holds_for(
         self,
         ms: u64,
         client: &'static str,
@@ -157,7 +166,7 @@ impl Story {
     }
 
     /// Gives its last grant another `lease_ms` from now.
-    pub(super) fn prolongs(
+    pub fn prolongs(
         mut self,
         ms: u64,
         client: &'static str,
@@ -174,35 +183,31 @@ impl Story {
     }
 
     /// Calls `release` for its last grant.
-    pub(super) fn releases(mut self, ms: u64, client: &'static str) -> Story {
+    pub fn releases(mut self, ms: u64, client: &'static str) -> Story {
         let grant = self.last_grant(client);
         self.releases_grant(ms, client, grant)
     }
 
-    pub(super) fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Story {
+    /// Calls `release` for the grant of this number.
+    pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Story {
         self.invokes(ms, client, Op::Release)
             .tell(ms, client, Event::BeliefEnds { grant })
     }
 
     /// It is about to send the command that deletes its lock.
-    pub(super) fn deletes(self, ms: u64, client: &'static str) -> Story {
+    pub fn deletes(self, ms: u64, client: &'static str) -> Story {
         let point = "deleting".into();
         self.tell(ms, client, Event::Reached { point })
     }
 
     /// The release of its last grant returns.
-    pub(super) fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
+    pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
         let grant = self.last_grant(client);
         self.released_grant(ms, client, grant, removed)
     }
 
-    pub(super) fn released_grant(
-        self,
-        ms: u64,
-        client: &'static str,
-        grant: u32,
-        removed: u32,
-    ) -> Story {
+    /// The release of the grant of this number returns.
+    pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Story {
         self.completes(ms, client, Op::Release, Outcome::Ok).tell(
             ms,
             client,
@@ -211,18 +216,19 @@ impl Story {
     }
 
     /// Its read of this version, under its last grant, is served.
-    pub(super) fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Story {
+    pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Story {
         let grant = self.last_grant(client);
         self.accesses(ms, client, grant, Access::Read { version }, true)
     }
 
     /// Its write, under its last grant, is accepted and makes the next version.
-    pub(super) fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+    pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
         self.writes_under(ms, client, grant, based_on)
     }
 
-    pub(super) fn writes_under(
+    /// Writes under the grant of this number.
+    pub fn writes_under(
         mut self,
         ms: u64,
         client: &'static str,
@@ -234,12 +240,14 @@ impl Story {
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
-    pub(super) fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+    /// Its write is refused.
+    pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
         self.refused_writing_under(ms, client, grant, based_on)
     }
 
-    pub(super) fn refused_writing_under(
+    /// Its write under the grant of this number is refused.
+    pub fn refused_writing_under(
         self,
         ms: u64,
         client: &'static str,
@@ -257,13 +265,13 @@ impl Story {
     }
 
     /// Adds an element to the set, and hears at once what came of it.
-    pub(super) fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
+    pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
         self.invokes(ms, client, Op::Add)
             .completes(ms, client, Op::Add, outcome)
     }
 
     /// Reads the set: these elements, by client and call, in that order.
-    pub(super) fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Story {
+    pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Story {
         let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
         for (client, call) in found {
             members.entry((*client).into()).or_default().push(*call);
@@ -272,30 +280,32 @@ impl Story {
     }
 
     /// A fault of this kind, and of this name, takes effect.
-    pub(super) fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
+    pub fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Begins)
     }
 
     /// One of a fault's instances takes effect: a pause of this name.
-    pub(super) fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
+    pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
         self.fault_named(ms, host, (name.into(), "pause".into()), Phase::Begins)
     }
 
-    pub(super) fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
+    /// A fault of this kind ends on the host.
+    pub fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Ends)
     }
 
-    pub(super) fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
+    /// A fault of this kind never took effect.
+    pub fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, kind, Phase::Missed)
     }
 
     /// A fault of this name strikes the links between two hosts.
-    pub(super) fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+    pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
         self.links_change(ms, name, on, packets, Phase::Begins)
     }
 
     /// It is over.
-    pub(super) fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+    pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
         self.links_change(ms, name, on, packets, Phase::Ends)
     }
 
@@ -327,14 +337,14 @@ impl Story {
     }
 
     /// The wall clock jumps.
-    pub(super) fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
+    pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
         self.turns(ms, host, "clock-step", Phase::Begins, |host| {
             host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
         })
     }
 
     /// Both clocks run wrong from now on, or right again at 0.
-    pub(super) fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Story {
+    pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Story {
         let phase = if drift_ppm == 0 {
             Phase::Ends
         } else {
@@ -346,92 +356,28 @@ impl Story {
     }
 
     /// The machine stands still, its monotonic clock too.
-    pub(super) fn suspends(self, ms: u64, host: &'static str) -> Story {
+    pub fn suspends(self, ms: u64, host: &'static str) -> Story {
         self.turns(ms, host, "suspend", Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
-    pub(super) fn resumes(self, ms: u64, host: &'static str) -> Story {
+    /// The suspended machine goes on.
+    pub fn resumes(self, ms: u64, host: &'static str) -> Story {
         self.turns(ms, host, "suspend", Phase::Ends, |host| {
             host.suspended = false
         })
     }
 
-    pub(super) fn ends(mut self, ms: u64) -> Story {
+    /// The run ends.
+    pub fn ends(mut self, ms: u64) -> Story {
         self.history.end_ns = ms * MS;
         self
     }
 
-    pub(super) fn history(self) -> History {
+    /// The history told so far.
+    pub fn history(self) -> History {
         self.history
-    }
-
-    fn verdict(&self, property: Property) -> Verdict {
-        judge(&self.history, &self.bounds)[&property].clone()
-    }
-
-    pub(super) fn violates(&self, property: Property) -> bool {
-        matches!(self.verdict(property), Verdict::Violated(_))
-    }
-
-    /// It holds, and the run is not in doubt: two clients contend at its very start, and when
-    /// a fault begins.
-    #[track_caller]
-    pub(super) fn expect_holds(&self, property: Property) {
-        self.clone().contended().expect_holds_as_it_is(property);
-    }
-
-    #[track_caller]
-    pub(super) fn expect_holds_as_it_is(&self, property: Property) {
-        assert_eq!(self.verdict(property), Verdict::Holds);
-    }
-
-    #[track_caller]
-    pub(super) fn expect_inconclusive(&self, property: Property, why: &str) {
-        let expected = Verdict::Inconclusive { why: why.into() };
-        assert_eq!(self.verdict(property), expected);
-    }
-
-    #[track_caller]
-    pub(super) fn expect_violation_at(&self, property: Property, at_ms: u64) {
-        match self.verdict(property) {
-            Verdict::Violated(violation) => assert_eq!(violation.at_ns, at_ms * MS),
-            verdict => panic!("not violated: {verdict:?}"),
-        }
-    }
-
-    /// It is violated from and until these milliseconds, and in these words.
-    #[track_caller]
-    pub(super) fn expect_violated(&self, property: Property, span_ms: (u64, u64), what: &str) {
-        match self.verdict(property) {
-            Verdict::Violated(violation) => {
-                assert_eq!(violation.what, what);
-                let span_ns = (violation.at_ns, violation.until_ns);
-                assert_eq!(span_ns, (span_ms.0 * MS, span_ms.1 * MS));
-            }
-            verdict => panic!("not violated: {verdict:?}"),
-        }
-    }
-
-    /// Puts two strangers' attempts, which fail at once, before everything else and after the
-    /// beginning of each fault.
-    fn contended(mut self) -> Story {
-        let strangers = |at_ns: u64| {
-            let ms = at_ns / MS;
-            let story = Story::new().tries(ms, "c8").tries(ms, "c9");
-            story.fails(ms, "c8").fails(ms, "c9").history.records
-        };
-        let mut records = strangers(0);
-        for record in self.history.records {
-            let (at_ns, begins) = (record.at_ns, record.event.is_fault_beginning());
-            records.push(record);
-            if begins {
-                records.extend(strangers(at_ns));
-            }
-        }
-        self.history.records = records;
-        self
     }
 
     fn invokes(mut self, ms: u64, client: &'static str, op: Op) -> Story {

@@ -4,9 +4,9 @@
 //! token, say nothing.
 
 use super::{Ms, Verdict, Violation};
-use crate::history::Event;
-use crate::history::timeline::{Holder, Timeline};
-use crate::plant;
+use locklab_history::Event;
+use locklab_history::timeline::{Holder, Timeline};
+use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     // The highest token accepted so far, whose it was, and since when.
@@ -50,11 +50,11 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::Property::TokenRegression;
-    use crate::check::story::Story;
+    use crate::Property::TokenRegression;
+    use crate::story::Story;
 
     fn two_holders() -> Story {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
@@ -74,7 +74,7 @@ mod tests {
     /// Two counters may hand out the same number; that is no lower one.
     #[test]
     fn equal_tokens_of_two_holders_hold() {
-        Story::new()
+        Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn without_tokens_there_is_nothing_to_regress() {
-        Story::new()
+        Story::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .writes(30, "c2", 0)

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use clap::Args;
 use console::style;
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 use serde::Serialize;
 
 use super::bug::Bug;

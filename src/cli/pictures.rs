@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::check::{Property, Verdict, Violation};
-use crate::history::file::{self, Recording};
+use crate::recording::{self, Recording};
 use crate::report::{self, spacetime};
 use crate::scenario::Scenario;
 
@@ -30,7 +30,7 @@ pub(super) fn keep(
     property: Property,
 ) -> anyhow::Result<Evidence> {
     let violation = violation_of(run, property);
-    let recording = store.write(&format!("{stem}.jsonl"), &file::write(run))?;
+    let recording = store.write(&format!("{stem}.jsonl"), &recording::write(run))?;
     let title = match &scenario.claim {
         Some(claim) => format!("{claim}: {}", scenario.title),
         None => scenario.title.clone(),

@@ -11,7 +11,7 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, pictures, report};
 use crate::check::{Property, judge};
-use crate::history::file::{self, Environment, Recording};
+use crate::recording::{self, Environment, Recording};
 use crate::runner::simulate::Keep;
 use crate::runner::{RunError, judged, recorded};
 use crate::scenario::Scenario;
@@ -40,7 +40,7 @@ pub(super) struct Options {
 pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let recorded = file::read(&bytes, path)?;
+    let recorded = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
     let again = again(&recorded, &scenario)?;
@@ -54,7 +54,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
     tell!("  picture  {}", kept.picture.display());
-    let rewritten = file::write(&again);
+    let rewritten = recording::write(&again);
     let difference = first_difference(&bytes, &rewritten);
     tell!(
         "  {}",

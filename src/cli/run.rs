@@ -18,7 +18,7 @@ use crate::check::Property;
 use crate::confirm;
 use crate::evidence::Judgement;
 use crate::fault;
-use crate::history::file::{Environment, Recording};
+use crate::recording::{Environment, Recording};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};

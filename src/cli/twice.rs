@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab_sim::world::first_difference;
+use locklab_world::first_difference;
 use serde_json::{Value, json};
 
 use super::progress::Progress;

@@ -10,7 +10,7 @@ use super::child::{Child, Ear, News, Who};
 use super::plan::Plan;
 use super::wire::{Job, Told};
 use super::{ConfirmError, Programs, stamp};
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::fault::Schedule;
 use crate::history::{ClockKind, Event, Name, Record};
 use crate::scenario::Scenario;

@@ -4,7 +4,8 @@
 use super::ConfirmError;
 use crate::fault::{FaultKind, Schedule};
 use crate::locks::Servers;
-use crate::scenario::{HostClock, Network, NodeSpec, Scenario, WorkloadKind};
+use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
+use crate::workload::WorkloadKind;
 
 /// Refuses what a real run cannot do; returns notes on what it leaves out.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use super::wire::{ClientJob, Role};
 use super::{ConfirmError, Programs, ports, redis_server};
 use crate::fault::{Schedule, Start};
-use crate::history::{Access, Event, Name, Record};
-use crate::scenario::{Fencing, Scenario};
-use crate::workload::resource::{self, Register};
+use crate::history::{Access, Event, Name, RESOURCE, Record};
+use crate::scenario::Scenario;
+use crate::workload::Fencing;
+use crate::workload::resource::Register;
 
 /// Who takes part in a run, and where they find each other.
 pub(super) struct Plan<'a> {
@@ -33,11 +34,7 @@ impl<'a> Plan<'a> {
         schedule: &Schedule,
     ) -> Result<Self, ConfirmError> {
         let nodes = names("n", scenario.topology.nodes);
-        let servers: Vec<Name> = nodes
-            .iter()
-            .cloned()
-            .chain([resource::HOST.into()])
-            .collect();
+        let servers: Vec<Name> = nodes.iter().cloned().chain([RESOURCE.into()]).collect();
         let free = ports::free(servers.len());
         if let Some(host) = servers.get(free.len()) {
             return Err(ConfirmError::Port { host: host.clone() });
@@ -65,7 +62,7 @@ impl<'a> Plan<'a> {
         let Some(&address) = self.addresses.get(host) else {
             return self.client(host, earlier_starts, records);
         };
-        if **host == *resource::HOST {
+        if **host == *RESOURCE {
             Role::Resource {
                 address,
                 register: register(records, self.scenario.resource.fencing),
@@ -145,7 +142,7 @@ mod tests {
     fn a_resource_remembers_its_version_and_the_highest_token() {
         let write = |token, accepted| Record {
             at_ns: 0,
-            host: resource::HOST.into(),
+            host: RESOURCE.into(),
             wall_ns: 0,
             mono_ns: 0,
             event: Event::Access {

@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process;
 
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
 /// Below the 32768 from which Linux takes the ports of outgoing connections. Above it a

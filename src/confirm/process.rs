@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
@@ -24,8 +24,8 @@ use tokio::task::{LocalSet, spawn_local};
 
 use super::stamp;
 use super::wire::{ClientJob, Job, Role, Said, Told};
-use crate::env::machine::{Machine, read_clock};
-use crate::history::{ClockKind, Event, Name};
+use crate::backend::machine::{Machine, read_clock};
+use crate::history::{ClockKind, Event, Name, RESOURCE};
 use crate::locks::Locker;
 use crate::observe::Observer;
 use crate::workload::client::LabClient;
@@ -105,7 +105,7 @@ async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
     let listener = TcpListener::bind(address).await?;
     let register = Rc::new(RefCell::new(register));
     let reporter = Reporter {
-        name: resource::HOST.into(),
+        name: RESOURCE.into(),
         watched: Rc::default(),
         calls: Rc::default(),
         grants: Rc::default(),

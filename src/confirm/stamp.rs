@@ -1,6 +1,6 @@
 //! When something happened, by the clocks of the machine.
 
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::history::{ClockKind, Event, Name, Record};
 
 /// Two readings that lie further apart than this do not tell what one clock said when

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::{Name, Record};
 use crate::locks::LockSpec;
-use crate::scenario::Workload;
+use crate::workload::Workload;
 use crate::workload::resource::Register;
 
 /// The first line that a process reads: what it is to do.

@@ -8,15 +8,15 @@ use std::rc::Rc;
 use tokio::io::DuplexStream;
 
 use super::{Duration, Env};
-use crate::history::{ClockKind, Name};
+use locklab_history::{ClockKind, Name};
 
 /// The world.
 #[derive(Clone, Default)]
-pub(crate) struct Still {
+pub struct Still {
     /// For how long everybody together has slept.
-    pub(crate) slept: Rc<Cell<Duration>>,
+    pub slept: Rc<Cell<Duration>>,
     /// Whatever number is drawn.
-    pub(crate) drawn: u64,
+    pub drawn: u64,
 }
 
 impl Env for Still {

@@ -308,7 +308,7 @@ impl<'de> Visitor<'de> for Reader {
 mod tests {
     use super::Judgement::{AsPredicted, Differs, Inconclusive};
     use super::*;
-    use crate::evidence::tally::tests::tally;
+    use crate::tally::tests::tally;
 
     fn at_rate(a: f64, b: f64) -> Prediction {
         Prediction::Violated { rate: Some([a, b]) }

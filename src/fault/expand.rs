@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 
 use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
 use super::{Fault, FaultKind, Schedule, Start};
 use crate::history::Name;
 use crate::plant;
-use crate::scenario::Dist;
+use locklab_world::dist::Dist;
 
 /// No two starts of a repeated fault are closer than a millisecond, so that a
 /// schedule stays finite whatever was drawn.

@@ -1,7 +1,7 @@
 //! A manual failover: what an operator types, and where.
 
+use crate::history::Role;
 use crate::redis::MASTER;
-use crate::scenario::Role;
 
 /// What an operator who is logged in on a server's machine types there to have a failover.
 ///

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::points::Moment;
 use super::table::FaultTable;
+use crate::history::Moment;
 use crate::history::Name;
-use crate::scenario::Dist;
+use locklab_world::dist::Dist;
 
 /// One `[fault.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

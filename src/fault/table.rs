@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::points::{Moment, POINTS};
 use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
 use crate::history::Name;
-use crate::scenario::Dist;
+use crate::history::{Moment, POINTS};
+use locklab_world::dist::Dist;
 
 /// `[fault.NAME]` as it stands in a scenario.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::lock::DynLock;
-use crate::env::Env;
-use crate::history::Name;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_history::Name;
+use locklab_history::Topology;
 
 /// The parameters of a lock, and what follows from them.
 pub trait Algorithm {

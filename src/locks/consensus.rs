@@ -23,10 +23,10 @@ use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::plant;
-use crate::scenario::Topology;
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_history::Topology;
+use locklab_plant::plant;
 
 mod service;
 mod session;

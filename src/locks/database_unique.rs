@@ -16,11 +16,11 @@ use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impos
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
 use super::{KEY, random_token};
-use crate::env::Env;
-use crate::history::Name;
-use crate::plant;
-use crate::redis::{Client, Error, Reply};
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::{Client, Error, Reply};
+use locklab_history::Name;
+use locklab_history::Topology;
+use locklab_plant::plant;
 
 /// `database-unique` as one process uses it.
 pub struct DatabaseUnique<E: Env> {

@@ -24,11 +24,11 @@ use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Deadline, Name};
-use crate::plant;
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::redis::Reply;
+use locklab_env::{Duration, Env};
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Deadline, Name};
+use locklab_plant::plant;
 
 /// `getset` as one client uses it.
 pub struct Getset<E: Env> {

@@ -23,11 +23,11 @@ use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{self, OneNode, lost, parameter};
-use crate::env::Env;
-use crate::history::{ClockKind, Deadline, Name};
-use crate::plant;
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Deadline, Name};
+use locklab_plant::plant;
 
 /// `getset-as-listed` as one client uses it.
 pub struct GetsetAsListed<E: Env> {

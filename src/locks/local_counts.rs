@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::lock::{Grant, Owner};
-use crate::plant;
+use locklab_plant::plant;
 
 /// How often each owner of this process has taken the lock.
 #[derive(Default)]

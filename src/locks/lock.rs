@@ -9,10 +9,10 @@ use std::pin::Pin;
 
 use thiserror::Error;
 
-use crate::env::{Duration, Env};
-use crate::history::Deadline;
-use crate::plant;
-use crate::redis;
+use locklab_env::redis;
+use locklab_env::{Duration, Env};
+use locklab_history::Deadline;
+use locklab_plant::plant;
 
 /// A lock as one process uses it: connections, parameters, and nothing about grants
 /// but what the algorithm itself keeps on the client's side.
@@ -244,7 +244,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::env::still::Still;
+    use locklab_env::still::Still;
 
     /// For how many microseconds one waits who has drawn this, and has so much patience in
     /// milliseconds: 200 ms and up to 50 ms more.

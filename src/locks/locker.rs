@@ -12,10 +12,10 @@
 use std::rc::Rc;
 
 use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Deadline, Event, Op, Outcome};
-use crate::observe::Observer;
-use crate::plant;
+use locklab_env::observe::Observer;
+use locklab_env::{Duration, Env};
+use locklab_history::{ClockKind, Deadline, Event, Op, Outcome};
+use locklab_plant::plant;
 
 /// The point at which patience is over.
 const GIVING_UP: &str = "giving-up";
@@ -226,7 +226,7 @@ impl<E: Env, O: Observer> Drop for Guard<E, O> {
 }
 
 /// A call of the history, between its invocation and its completion.
-pub(crate) struct Call<'o, O: Observer> {
+pub struct Call<'o, O: Observer> {
     observer: &'o O,
     number: u32,
     op: Op,
@@ -234,7 +234,7 @@ pub(crate) struct Call<'o, O: Observer> {
 
 impl<'o, O: Observer> Call<'o, O> {
     /// Takes down that `op` is called.
-    pub(crate) fn begin(observer: &'o O, op: Op) -> Self {
+    pub fn begin(observer: &'o O, op: Op) -> Self {
         let number = observer.next_call();
         observer.record(Event::Invoke { call: number, op });
         Self {
@@ -245,12 +245,12 @@ impl<'o, O: Observer> Call<'o, O> {
     }
 
     /// Its number among the client's calls.
-    pub(crate) fn number(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.number
     }
 
     /// Takes down how it ended.
-    pub(crate) fn complete(self, outcome: Outcome, detail: String) {
+    pub fn complete(self, outcome: Outcome, detail: String) {
         self.observer.record(Event::Complete {
             call: self.number,
             op: self.op,

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, Impossible, require};
 use super::lock::{Grant, LockError, Request, Retry};
 use super::{KEY, scripts};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Deadline, Name};
-use crate::plant;
-use crate::redis::{Client, Error, Reply, Script};
-use crate::scenario::Topology;
+use locklab_env::redis::{Client, Error, Reply, Script};
+use locklab_env::{Duration, Env};
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Deadline, Name};
+use locklab_plant::plant;
 
 /// Makes a lock's `Params`: its own fields, then those of every lock on one node. Each is
 /// documented as in a struct; `shared()` gives the others.
@@ -26,19 +26,19 @@ macro_rules! params {
             $($(#[$field_doc])* pub $field: $type,)*
             /// How many replicas must have the lock before it counts (`WAIT`); 0: it does
             /// not matter.
-            #[serde(default, skip_serializing_if = "crate::locks::is_zero")]
+            #[serde(default, skip_serializing_if = "crate::is_zero")]
             pub wait_replicas: u32,
             /// For how long to wait for them, in milliseconds; 0: for ever.
             #[serde(
-                default = "crate::locks::one_node::default_wait_timeout_ms",
-                skip_serializing_if = "crate::locks::one_node::is_default_wait_timeout_ms"
+                default = "crate::one_node::default_wait_timeout_ms",
+                skip_serializing_if = "crate::one_node::is_default_wait_timeout_ms"
             )]
             pub wait_timeout_ms: u64,
             /// Wait before the next attempt, in milliseconds.
-            #[serde(default = "crate::locks::default_retry_delay_ms")]
+            #[serde(default = "crate::default_retry_delay_ms")]
             pub retry_delay_ms: u64,
             /// Up to this much more, drawn anew each time, in milliseconds.
-            #[serde(default = "crate::locks::default_retry_jitter_ms")]
+            #[serde(default = "crate::default_retry_jitter_ms")]
             pub retry_jitter_ms: u64,
             /// How long the client waits for a connection or a reply, in milliseconds;
             /// absent: for ever.
@@ -48,11 +48,11 @@ macro_rules! params {
 
         impl Params {
             /// What all locks on one node have.
-            fn shared(&self) -> crate::locks::one_node::Shared {
-                crate::locks::one_node::Shared {
+            fn shared(&self) -> crate::one_node::Shared {
+                crate::one_node::Shared {
                     wait_replicas: self.wait_replicas,
                     wait_timeout_ms: self.wait_timeout_ms,
-                    retry: crate::locks::Retry {
+                    retry: crate::Retry {
                         delay_ms: self.retry_delay_ms,
                         jitter_ms: self.retry_jitter_ms,
                     },
@@ -368,35 +368,35 @@ pub(super) fn lost() -> LockError {
 pub(super) mod parameter {
     type Parameter = (&'static str, &'static str, &'static str);
 
-    pub(in crate::locks) const TTL: Parameter = ("ttl_ms", "required", "the lease");
-    pub(in crate::locks) const CLOCK: Parameter = (
+    pub(crate) const TTL: Parameter = ("ttl_ms", "required", "the lease");
+    pub(crate) const CLOCK: Parameter = (
         "clock",
         "monotonic",
         "wall | monotonic: which clock of the client the deadline is on",
     );
-    pub(in crate::locks) const RESEND: Parameter = (
+    pub(crate) const RESEND: Parameter = (
         "resend",
         "0",
         "send a command so many times more when no reply came in time",
     );
-    pub(in crate::locks) const RETRY_DELAY: Parameter =
+    pub(crate) const RETRY_DELAY: Parameter =
         ("retry_delay_ms", "200", "wait before the next attempt");
-    pub(in crate::locks) const RETRY_JITTER: Parameter = (
+    pub(crate) const RETRY_JITTER: Parameter = (
         "retry_jitter_ms",
         "50",
         "up to this much more, drawn anew each time",
     );
-    pub(in crate::locks) const WAIT_REPLICAS: Parameter = (
+    pub(crate) const WAIT_REPLICAS: Parameter = (
         "wait_replicas",
         "0",
         "the lock counts once so many replicas have it (WAIT)",
     );
-    pub(in crate::locks) const WAIT_TIMEOUT: Parameter = (
+    pub(crate) const WAIT_TIMEOUT: Parameter = (
         "wait_timeout_ms",
         "1000",
         "how long to wait for them; 0: for ever",
     );
-    pub(in crate::locks) const TIMEOUT: Parameter = (
+    pub(crate) const TIMEOUT: Parameter = (
         "timeout_ms",
         "none",
         "give up waiting for the node after this",

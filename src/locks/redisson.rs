@@ -27,10 +27,10 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible, require};
 use super::lock::DynLock;
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::scenario::Topology;
 use hash_lock::{Acquire, HashLock, Release};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_history::Topology;
 use waiting::Waiting;
 
 pub(super) mod base;

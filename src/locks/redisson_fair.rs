@@ -32,10 +32,10 @@ use super::redisson::names;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Name};
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::redis::Reply;
+use locklab_env::{Duration, Env};
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Name};
 
 /// `redisson-fair` as one client uses it.
 pub struct RedissonFair<E: Env> {

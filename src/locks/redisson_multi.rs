@@ -9,9 +9,9 @@ use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
 use super::redisson::params;
-use crate::env::Env;
-use crate::history::Name;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_history::Name;
+use locklab_history::Topology;
 
 params::params! {
     /// The parameters of `redisson-multi`.

@@ -13,9 +13,9 @@ use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
-use crate::env::Env;
-use crate::history::Name;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_history::Name;
+use locklab_history::Topology;
 
 params::params! {
     /// The parameters of `redisson-no-publish`.

@@ -31,9 +31,9 @@ use super::redisson::names;
 use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use super::{KEY, scripts};
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::scenario::Topology;
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_history::Topology;
 
 /// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
 const ALL_MAY_COME: &str = "1";

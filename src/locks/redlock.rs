@@ -23,11 +23,11 @@ use super::algorithm::{
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
 use super::{KEY, random_token, scripts};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Deadline, Name};
-use crate::plant;
-use crate::redis::{Client, Error, Reply, Script};
-use crate::scenario::Topology;
+use locklab_env::redis::{Client, Error, Reply, Script};
+use locklab_env::{Duration, Env};
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Deadline, Name};
+use locklab_plant::plant;
 
 /// `redlock` as one client uses it.
 pub struct Redlock<E: Env> {

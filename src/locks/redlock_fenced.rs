@@ -21,12 +21,11 @@ use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::parameter;
 use super::redlock::{self, Order, Redlock};
 use super::scripts;
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::plant;
-use crate::redis::{Client, Error, Reply};
-use crate::scenario::Topology;
-use crate::workload::resource;
+use locklab_env::redis::{Client, Error, Reply};
+use locklab_env::{Duration, Env};
+use locklab_history::Topology;
+use locklab_history::{Name, RESOURCE};
+use locklab_plant::plant;
 
 /// Where the nodes count their tokens.
 const COUNTER: &str = "lock:token";
@@ -46,7 +45,7 @@ impl<E: Env> RedlockFenced<E> {
         let limit = Duration::from_millis(params.ttl_ms);
         Self {
             redlock: Redlock::new(env.clone(), nodes, params.redlock()),
-            resource: Client::new(env.clone(), resource::HOST.into(), Some(limit)),
+            resource: Client::new(env.clone(), RESOURCE.into(), Some(limit)),
             env,
             counter: params.counter,
         }
@@ -56,7 +55,7 @@ impl<E: Env> RedlockFenced<E> {
     async fn draw(&self) -> Result<u64, LockError> {
         match self.counter {
             Counter::Resource if plant("redlock-fenced-token-from-nowhere") => Ok(1),
-            Counter::Resource => Ok(resource::token(&self.resource).await?),
+            Counter::Resource => Ok(token(&self.resource).await?),
             Counter::Majority => self.highest_of_majority().await,
             Counter::MajorityWrittenBack => {
                 let token = self.highest_of_majority().await?;
@@ -273,3 +272,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     ],
     forms: &[("", "ttl_ms = LEASE")],
 };
+/// Asks the resource for a fencing token.
+///
+/// # Errors
+/// Those of the client; also when the resource answers with no number.
+pub async fn token<E: Env>(resource: &Client<E>) -> Result<u64, Error> {
+    resource.ask(&[b"TOKEN"], Reply::number).await
+}

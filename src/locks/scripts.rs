@@ -1,6 +1,6 @@
 //! The locks' Lua scripts, each by the name of its file.
 
-use crate::redis::Script;
+use locklab_env::redis::Script;
 
 macro_rules! scripts {
     ($($name:ident = $file:literal;)*) => {
@@ -45,7 +45,7 @@ use mistakes::planted;
 mod mistakes {
     use std::sync::OnceLock;
 
-    use crate::plant;
+    use locklab_plant::plant;
 
     /// A script as it is sent: with the mistake that was chosen, if it is in this file.
     pub(super) fn planted(file: &str, text: &'static str) -> &'static str {

@@ -28,11 +28,11 @@ use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
 use super::one_node::{self, OneNode, deadline, parameter};
 use super::{KEY, random_token, scripts};
-use crate::env::Env;
-use crate::history::{ClockKind, Deadline, Name};
-use crate::plant;
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Deadline, Name};
+use locklab_plant::plant;
 
 /// Where the fencing tokens are counted.
 const COUNTER: &str = "lock:token";

@@ -17,9 +17,9 @@ use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, lost, parameter};
 use super::random_token;
-use crate::env::Env;
-use crate::history::Name;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_history::Name;
+use locklab_history::Topology;
 
 /// `setnx` as one client uses it.
 pub struct Setnx<E: Env> {

@@ -18,11 +18,11 @@ use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token};
-use crate::env::Env;
-use crate::history::{ClockKind, Name};
-use crate::plant;
-use crate::redis::{Error, Reply};
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::{Error, Reply};
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Name};
+use locklab_plant::plant;
 
 /// `setnx-expire` as one client uses it.
 pub struct SetnxExpire<E: Env> {

@@ -13,10 +13,10 @@ use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::{KEY, random_token, scripts};
-use crate::env::Env;
-use crate::history::{ClockKind, Name};
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Name};
 
 /// `setnx-expire-lua` as one client uses it.
 pub struct SetnxExpireLua<E: Env> {

@@ -22,11 +22,11 @@ use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{self, OneNode, Release, deadline, parameter};
 use super::setnx_expire::expire;
 use super::{KEY, random_token};
-use crate::env::Env;
-use crate::history::{ClockKind, Name};
-use crate::plant;
-use crate::redis::Reply;
-use crate::scenario::Topology;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Name};
+use locklab_plant::plant;
 
 /// What `PTTL` answers of a key without expiry.
 const NO_EXPIRY: i64 = -1;

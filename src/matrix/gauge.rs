@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use crate::history::timeline::Timeline;
-use crate::history::{Event, History, Message, Op};
-use crate::workload::resource;
+use crate::history::{Event, History, Message, Op, RESOURCE};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -183,7 +182,7 @@ fn reads(timeline: &Timeline, host: usize) -> bool {
 
 /// Whether a message is the lock's own business.
 fn is_the_locks(message: &Message) -> bool {
-    &*message.from != resource::HOST && &*message.to != resource::HOST
+    &*message.from != RESOURCE && &*message.to != RESOURCE
 }
 
 /// The smallest sample that so great a share of them does not exceed (the nearest rank).

@@ -15,7 +15,8 @@ pub use row::{Row, Setting, rows};
 
 use crate::evidence::Prediction;
 use crate::locks::Servers;
-use crate::scenario::{self, Fencing, Scenario};
+use crate::scenario::{self, Scenario};
+use crate::workload::Fencing;
 
 /// A lock's part in a problem.
 #[derive(Debug, Clone, PartialEq)]

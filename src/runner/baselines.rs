@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use locklab_sim::consensus::Timing;
-use locklab_sim::disk::Disk;
-use locklab_sim::serve::{consensus, database};
-use locklab_sim::world::{HostId, World};
+use locklab_services::consensus::Timing;
+use locklab_services::disk::Disk;
+use locklab_services::serve::{consensus, database};
+use locklab_world::{HostId, World};
 
 use super::lab::Lab;
-use crate::env::world::PORT;
+use crate::backend::world::PORT;
 use crate::history::Name;
 
 /// Starts a database on the host `name`. What is committed is on its disk.

@@ -1,6 +1,6 @@
 //! Why a run has no result: its scenario asks for what cannot be run to the end.
 
-use locklab_sim::world::{MOST_MESSAGES, MOST_STEPS};
+use locklab_world::{MOST_MESSAGES, MOST_STEPS};
 
 use super::lab::MOST_RECORDS;
 use crate::evidence::thousands;

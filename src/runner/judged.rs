@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use locklab_sim::world::TraceEvent;
+use locklab_world::TraceEvent;
 
 use super::simulate::{Keep, simulate};
 use super::{RunError, sentinels};
 use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use crate::fault::{Schedule, expand};
 use crate::history::History;
-use crate::history::file::{Environment, Footer, Header, Recording, VERSION};
+use crate::recording::{Environment, Footer, Header, Recording, VERSION};
 use crate::redis::SENTINEL_LIMIT;
-use crate::scenario::{Dist, Network, Scenario};
+use crate::scenario::{Network, Scenario};
+use locklab_world::dist::Dist;
 
 /// A run and its verdicts.
 #[derive(Debug, Clone, PartialEq)]

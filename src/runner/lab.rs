@@ -4,15 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use locklab_sim::world::random::Stream;
-use locklab_sim::world::{Host, HostId};
+use locklab_world::random::Stream;
+use locklab_world::{Host, HostId};
 
 use super::nemesis::Nemesis;
-use crate::env::world::Directory;
+use crate::backend::world::Directory;
 use crate::fault::trigger::Triggers;
 use crate::history::{Event, Name, Record};
+use crate::history::{Role, Topology};
 use crate::observe::Observer;
-use crate::scenario::{Role, Topology};
 
 /// How many records a run may have: some hundred megabytes.
 pub(super) const MOST_RECORDS: usize = 1_000_000;

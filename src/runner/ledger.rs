@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::results::{Cell, Seeding};
-use crate::history::file::VERSION;
+use crate::recording::VERSION;
 use crate::scenario::Scenario;
 
 /// What makes two sweeps the same: the scenario, its overrides, the grid, the seeds, and

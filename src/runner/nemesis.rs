@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_sim::world::{HostId, LinkEffect, LinkRule, RuleId, World};
+use locklab_world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
 use super::lab::Lab;
 use super::operator;

@@ -1,9 +1,9 @@
 //! An operator of a simulated run: somebody who is logged in on a server's machine, and
 //! types a command there.
 
-use locklab_sim::world::Host;
+use locklab_world::Host;
 
-use crate::env::world::PORT;
+use crate::backend::world::PORT;
 use crate::redis::Connection;
 
 /// Types `words` on `host`; whether the server there said OK. No link of the simulated

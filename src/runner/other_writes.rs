@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use locklab_sim::world::Host;
+use locklab_world::Host;
 
-use crate::env::world::PORT;
+use crate::backend::world::PORT;
 use crate::redis::Connection;
 
 /// A key that is no lock.

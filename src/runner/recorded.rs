@@ -3,8 +3,9 @@
 
 use crate::fault::{Fault, FaultKind, POINTS, Schedule, Start};
 use crate::history::Name;
-use crate::history::file::Recording;
-use crate::scenario::{self, Scenario, Topology};
+use crate::history::Topology;
+use crate::recording::Recording;
+use crate::scenario::{self, Scenario};
 
 /// No clock jumps by more than a year, and no link is slower than that.
 const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
@@ -115,7 +116,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::history::file::Environment;
+    use crate::recording::Environment;
     use crate::runner::judged;
     use crate::runner::simulate::Keep;
 

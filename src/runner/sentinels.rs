@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::sentinel::{Address, Monitor, Past, SentinelConfig};
-use locklab_sim::serve::sentinel::{Surroundings, sentinel};
-use locklab_sim::world::World;
+use locklab_redis::sentinel::{Address, Monitor, Past, SentinelConfig};
+use locklab_services::serve::sentinel::{Surroundings, sentinel};
+use locklab_world::World;
 
 use super::lab::Lab;
-use crate::env::world::PORT;
+use crate::backend::world::PORT;
+use crate::history::Role;
 use crate::history::{Event, Name};
 use crate::redis::MASTER;
-use crate::scenario::{Role, Scenario};
+use crate::scenario::Scenario;
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
 /// when it starts they shall be there.

@@ -6,24 +6,26 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::{NodeConfig, Parameters};
-use locklab_sim::serve::{self, Setup};
-use locklab_sim::world::clock::EPOCH_NS;
-use locklab_sim::world::random::{Rng, Stream};
-use locklab_sim::world::{Config, Ending, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
+use locklab_redis::{NodeConfig, Parameters};
+use locklab_services::serve::{self, Setup};
+use locklab_world::clock::EPOCH_NS;
+use locklab_world::random::{Rng, Stream};
+use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
 
 use super::lab::{Lab, WorldObserver};
 use super::nemesis::Nemesis;
 use super::sentinels;
 use super::{RunError, baselines, other_writes};
-use crate::env::world::{Directory, PORT, Simulated};
+use crate::backend::world::{Directory, PORT, Simulated};
 use crate::fault::Schedule;
 use crate::fault::trigger::Triggers;
-use crate::history::{Event, History, Message, Name};
+use crate::history::{Event, History, Message, Name, RESOURCE};
+use crate::history::{Role, Server};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Role, Scenario, Server, WorkloadKind};
+use crate::scenario::{NodeClock, Scenario};
+use crate::workload::WorkloadKind;
 use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
@@ -217,7 +219,7 @@ fn start_node(
 }
 
 fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, nemesis: &Rc<Nemesis>, world: &mut World) {
-    let name: Name = resource::HOST.into();
+    let name: Name = RESOURCE.into();
     let id = lab.id(&name);
     // The resource keeps what it was told, whatever happens to its process.
     let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));

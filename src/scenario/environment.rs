@@ -1,31 +1,10 @@
-//! What surrounds the clients: the resource, the network, the clocks.
+//! What surrounds the clients: the nodes, the network, the clocks.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Dist;
-
-/// The thing that the lock protects: a register on a host of its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Resource {
-    /// Which accesses it refuses for their fencing token.
-    pub fencing: Fencing,
-}
-
-/// Which accesses a resource refuses when it has seen a higher fencing token.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fencing {
-    /// None: it does not look at tokens.
-    #[default]
-    None,
-    /// Writes.
-    Writes,
-    /// Reads and writes.
-    ReadsAndWrites,
-}
+use locklab_world::dist::Dist;
 
 /// What every Redis node is told when it starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::check::Property;
 use crate::evidence::Prediction;
 use crate::fault::FaultSpec;
+use crate::history::Topology;
 use crate::locks::LockSpec;
+use crate::workload::{Resource, Workload};
 
 mod document;
 mod environment;
@@ -24,17 +26,12 @@ mod overrides;
 mod sentinel;
 mod shipped;
 mod validate;
-mod workload;
 
-pub use environment::{
-    Clocks, Fencing, HostClock, Network, NodeClock, NodeSpec, Persistence, Resource,
-};
+pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
-pub use locklab_sim::world::dist::Dist;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
-pub use workload::{CheckBeforeWrite, ClientOverride, Ending, Mode, Workload, WorkloadKind};
 
 /// One scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,94 +97,6 @@ pub struct Scenario {
     pub sweep: Option<SweepSpec>,
 }
 
-/// Which hosts there are, beside the one named `resource`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Topology {
-    /// Redis nodes, `n1`, `n2`, …; 1 to 99. None knows of the others.
-    pub nodes: u32,
-    /// Replicas of each node, `n1r1`, `n1r2`, …; 0 to 9.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub replicas: u32,
-    /// Sentinels that watch `n1` and its replicas: `s1`, `s2`, … If there are any, the
-    /// clients ask them which node is the master.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub sentinels: u32,
-    /// Clients, `c1`, `c2`, …; 1 to 99.
-    pub clients: u32,
-}
-
-impl Default for Topology {
-    fn default() -> Self {
-        Topology {
-            nodes: 1,
-            replicas: 0,
-            sentinels: 0,
-            clients: 2,
-        }
-    }
-}
-
-impl Topology {
-    /// The names of all hosts: clients, nodes, their replicas, sentinels, and
-    /// the resource.
-    pub fn hosts(&self) -> Vec<String> {
-        let clients = (1..=self.clients).map(|i| format!("c{i}"));
-        let servers = self.servers().into_iter().map(|server| server.name);
-        clients.chain(servers).chain(["resource".into()]).collect()
-    }
-
-    /// The nodes, their replicas, and the sentinels.
-    pub fn servers(&self) -> Vec<Server> {
-        let node = |i: u32| format!("n{i}");
-        let nodes = (1..=self.nodes).map(|i| Server {
-            name: node(i),
-            role: Role::Node,
-        });
-        let replicas = (1..=self.nodes).flat_map(|i| {
-            (1..=self.replicas).map(move |j| Server {
-                name: format!("n{i}r{j}"),
-                role: Role::Replica { of: node(i) },
-            })
-        });
-        let sentinels = (1..=self.sentinels).map(|i| Server {
-            name: format!("s{i}"),
-            role: Role::Sentinel,
-        });
-        nodes.chain(replicas).chain(sentinels).collect()
-    }
-
-    /// What the server of this name is, if it is one.
-    pub fn role(&self, host: &str) -> Option<Role> {
-        let mut servers = self.servers().into_iter();
-        servers.find_map(|server| (server.name == host).then_some(server.role))
-    }
-}
-
-/// A host that serves the lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// Its name.
-    pub name: String,
-    /// What it is when the run begins.
-    pub role: Role,
-}
-
-/// What a server is when the run begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
-    /// A node of its own, the master of its replicas if it has any. Of the locks that are
-    /// none on Redis: the database, or a member of the service.
-    Node,
-    /// Follows a node.
-    Replica {
-        /// The name of that node.
-        of: String,
-    },
-    /// Watches the nodes and their replicas.
-    Sentinel,
-}
-
 /// The default grid of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -198,10 +107,6 @@ pub struct SweepSpec {
     /// What varies, as the `--vary` option takes it; see [`grid`].
     #[serde(default)]
     pub vary: Vec<String>,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A minute, far beyond the leases of seconds that the scenarios use.

@@ -1,9 +1,12 @@
 //! What is impossible although each value by itself is well formed.
 
 use super::grid::Grid;
-use super::{CheckBeforeWrite, Dist, Fencing, Scenario, WorkloadKind};
+use locklab_world::dist::Dist;
+
+use super::Scenario;
 use crate::check::Property;
 use crate::evidence::Expected;
+use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
 mod faults;
 mod limits;

@@ -8,7 +8,7 @@ use std::panic;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_sim::redis::{Addresses, ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{Addresses, ConnId, Effect, Node, NodeConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::client::{Clients, Refusal, Turn};
 use super::{Limits, Place, Role};
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
 /// What is read at once; a client that has sent more waits until others had a turn.

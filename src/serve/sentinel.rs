@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use locklab_sim::sentinel::{
+use locklab_redis::sentinel::{
     Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig,
 };
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,7 +24,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
 use super::{Place, Role};
-use crate::env::machine::read_clock;
+use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds:

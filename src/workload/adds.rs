@@ -7,14 +7,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 
+use super::spec::Workload;
 use crate::env::Env;
 use crate::history::{ClockKind, Event, Name, Op, Outcome};
 use crate::locks::Call;
 use crate::observe::Observer;
 use crate::redis::{Client, Reply};
-use crate::scenario::{Dist, Workload};
+use locklab_world::dist::Dist;
 
 /// The key of the set.
 const SET: &[u8] = b"adds";

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 
 use super::resource::{self, Refusal};
+use super::spec::{CheckBeforeWrite, Ending, Mode, Workload};
 use crate::env::Env;
-use crate::history::{Event, Name, Op, Outcome};
+use crate::history::{Event, Name, Op, Outcome, RESOURCE};
 use crate::locks::{self, Call, Guard, LockError, Locker, Owner};
 use crate::observe::Observer;
 use crate::redis::Client;
-use crate::scenario::{CheckBeforeWrite, Dist, Ending, Mode, Workload};
+use locklab_world::dist::Dist;
 
 /// One client's program and what it works with.
 pub struct LabClient<E: Env, O: Observer> {
@@ -39,7 +40,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             Mode::Write => locks::Mode::Exclusive,
             Mode::Read => locks::Mode::Shared,
         });
-        let resource = Client::new(self.env.clone(), resource::HOST.into(), None);
+        let resource = Client::new(self.env.clone(), RESOURCE.into(), None);
         self.locker.connect().await;
         // If this fails, so will the first access, and say why.
         let _ = resource.connect().await;

@@ -8,3 +8,8 @@
 pub mod adds;
 pub mod client;
 pub mod resource;
+mod spec;
+
+pub use spec::{
+    CheckBeforeWrite, ClientOverride, Ending, Fencing, Mode, Resource, Workload, WorkloadKind,
+};

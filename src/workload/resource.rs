@@ -15,15 +15,12 @@ use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::spec::Fencing;
 use crate::env::Env;
 use crate::history::{Access, Event, Name};
 use crate::observe::Observer;
 use crate::plant;
 use crate::redis::{Client, Error, Reply};
-use crate::scenario::Fencing;
-
-/// The name of the host that the resource is on.
-pub const HOST: &str = "resource";
 
 /// The resource itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -129,14 +126,6 @@ where
             }
         }
     }
-}
-
-/// Asks the resource for a fencing token.
-///
-/// # Errors
-/// Those of the client; also when the resource answers with no number.
-pub async fn token<E: Env>(resource: &Client<E>) -> Result<u64, Error> {
-    resource.ask(&[b"TOKEN"], Reply::number).await
 }
 
 /// Reads the resource: its version.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use locklab::env::Env;
 use locklab::history::{Name, Outcome};
-use locklab::locks::{Grant, LockError, Mode, Owner};
+use locklab::locks::{Grant, LockError, Mode, Owner, redlock_fenced};
 use locklab::redis::{Client, Error};
 use locklab::workload::resource::{self, Refusal, Showing};
 
@@ -247,7 +247,7 @@ fn of_the_resource() {
     for nonsense in [NONSENSE[0], NONSENSE[1], ":-7\r\n"] {
         on_answers(&[], nonsense, async |env, nodes: Vec<Name>| {
             let client = Client::new(env, nodes[0].clone(), None);
-            let token = resource::token(&client).await;
+            let token = redlock_fenced::token(&client).await;
             assert_unexpected(&token.expect_err("no number came"), "n1", "TOKEN");
             let showing = Showing {
                 client: "c1".into(),

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::machine::Machine;
-use locklab::env::world::Simulated;
+use locklab::backend::machine::Machine;
+use locklab::backend::world::Simulated;
 use locklab::env::{Env, Points};
 use locklab::history::{ClockKind, Name};
 use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab::backend::world::Simulated;
 use locklab::env::Env;
-use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Name};
 use locklab::locks::{LockError, Mode, Owner, Request};
 use locklab::redis::Reply;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab::backend::world::Simulated;
 use locklab::check::{Property, Verdict};
 use locklab::env::Env;
-use locklab::env::world::Simulated;
 use locklab::history::{ClockKind, Event, Name};
 use locklab::locks::DynLock;
 use locklab::redis::Reply;

@@ -10,20 +10,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use locklab::backend::machine::Machine;
+use locklab::backend::world::{Directory, PORT, Simulated};
 use locklab::env::Env;
-use locklab::env::machine::Machine;
-use locklab::env::world::{Directory, PORT, Simulated};
-use locklab::history::Name;
+use locklab::history::{Name, RESOURCE};
 use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
 use locklab::observe::Unobserved;
 use locklab::redis::{Client, Reply};
-use locklab::scenario::Fencing;
+use locklab::workload::Fencing;
 use locklab::workload::resource::{self, Register};
-use locklab_sim::consensus::Timing;
-use locklab_sim::redis::NodeConfig;
-use locklab_sim::serve;
-use locklab_sim::world::random::Stream;
-use locklab_sim::world::{Config, HostConfig, HostId, World};
+use locklab_redis::NodeConfig;
+use locklab_services::consensus::Timing;
+use locklab_services::serve;
+use locklab_world::random::Stream;
+use locklab_world::{Config, HostConfig, HostId, World};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -135,7 +135,7 @@ where
     let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 2]);
     let hosts = world.hosts();
     let names = names(servers);
-    let served = names.iter().cloned().chain([resource::HOST.into()]);
+    let served = names.iter().cloned().chain([RESOURCE.into()]);
     let directory = Directory::new(served.zip(hosts[1..].iter().copied()).collect());
     start(&mut world, &hosts[1..=servers], &names);
     world.start(hosts[servers + 1], |host| async move {
@@ -177,7 +177,7 @@ where
         .iter()
         .cloned()
         .zip(servers.iter().map(|server| server.address))
-        .chain([(resource::HOST.into(), resource)])
+        .chain([(RESOURCE.into(), resource)])
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

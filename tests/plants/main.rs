@@ -20,7 +20,7 @@ use locklab::scenario::{Scenario, load};
 
 use registry::{Binary, Catcher, Plant, plants};
 
-/// Names the mistake to make (`sim/src/plant.rs`).
+/// Names the mistake to make (`sim/plant`).
 const PLANT: &str = "LOCKLAB_PLANT";
 
 /// A mistake has to show in so many runs: more would only tell small differences of rates.
@@ -110,8 +110,8 @@ fn differs(scenario: &Scenario) -> bool {
 
 /// Builds the binaries with the tests, with mistakes; where each is.
 fn binaries() -> BTreeMap<Binary, PathBuf> {
-    let line = "test --package locklab --package locklab-sim --features \
-                locklab/plants,locklab-sim/plants --lib --test locks --test paper --test world \
+    let line = "test --package locklab --package locklab-check --package locklab-locks \
+                --package locklab-world --features locklab/plants --lib --test locks --test paper --test world \
                 --no-run --color never";
     let built = Command::new(env!("CARGO"))
         .args(line.split_whitespace())
@@ -138,7 +138,7 @@ fn binaries() -> BTreeMap<Binary, PathBuf> {
 #[test]
 fn the_list_has_the_mistakes_that_are_in_the_source() {
     let mut text = String::new();
-    for folder in ["src", "sim/src"] {
+    for folder in ["src", "sim"] {
         collect(&root().join(folder), &mut text);
     }
     let mut asked: Vec<&str> = ["plant(\"", "plant: \""]

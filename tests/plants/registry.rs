@@ -7,7 +7,7 @@ mod redisson;
 mod redlock;
 mod world;
 
-use Binary::{Lib, Locks, Paper, World};
+use Binary::{Check, Lib, LockUnits, Locks, Paper, World};
 
 /// A mistake that the feature `plants` builds in.
 pub struct Plant {
@@ -31,24 +31,30 @@ pub enum Catcher {
 /// A binary with tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binary {
+    /// The unit tests of `locklab-check`.
+    Check,
     /// The unit tests of `locklab`.
     Lib,
+    /// The unit tests of `locklab-locks`.
+    LockUnits,
     /// `tests/locks`.
     Locks,
     /// `tests/paper`.
     Paper,
-    /// `sim/tests/world`.
+    /// `sim/world/tests/world`.
     World,
 }
 
 impl Binary {
     /// Each of them.
-    pub const ALL: [Binary; 4] = [Lib, Locks, Paper, World];
+    pub const ALL: [Binary; 6] = [Check, Lib, LockUnits, Locks, Paper, World];
 
     /// How its file is called.
     pub fn name(self) -> &'static str {
         match self {
+            Check => "locklab_check",
             Lib => "locklab",
+            LockUnits => "locklab_locks",
             Locks => "locks",
             Paper => "paper",
             World => "world",

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use locklab::redis::{Connection, Reply};
-use locklab_sim::sentinel::{Address, Monitor};
+use locklab_redis::sentinel::{Address, Monitor};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
 

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use locklab_sim::sentinel::{
+use locklab_redis::sentinel::{
     Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile,
 };
-use locklab_sim::world::random::Stream;
+use locklab_world::random::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use locklab::redis::Reply;
-use locklab_sim::sentinel::{Address, Monitor};
+use locklab_redis::sentinel::{Address, Monitor};
 use tokio::net::TcpListener;
 use tokio::task::{LocalSet, spawn_local};
 

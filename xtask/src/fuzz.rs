@@ -14,7 +14,7 @@ pub const SECONDS: &str = "60";
 ///
 /// If `seconds` is no number, or the node failed: the test says with which input.
 pub fn run(seconds: &str) -> Result<()> {
-    let line = "test --release --package locklab-sim --test redis_fuzz -- --nocapture";
+    let line = "test --release --package locklab-redis --test fuzz -- --nocapture";
     let mut cargo = cargo(line);
     cargo.env("LOCKLAB_FUZZ_SECONDS", checked(seconds)?);
     perform(cargo)

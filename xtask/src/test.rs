@@ -40,8 +40,9 @@ const STEPS: &[Step] = &[
         // The packages and features with which the suite builds the other tests.
         action: Action::Run(
             &[],
-            "cargo test --package locklab --package locklab-sim \
-             --features locklab/plants,locklab-sim/plants --test plants",
+            "cargo test --package locklab --package locklab-check \
+             --package locklab-locks --package locklab-world \
+             --features locklab/plants --test plants",
         ),
     },
     Step {
@@ -64,7 +65,7 @@ const LONG_STEPS: &[Step] = &[
         // Here, and with other sequences each time.
         action: Action::Run(
             &[("LOCKLAB_LONG", "1")],
-            "cargo test --package locklab-sim --test parity any_",
+            "cargo test --package locklab-redis --test parity any_",
         ),
     },
     Step {

@@ -2,14 +2,14 @@
 //! The rule is that of [`deadlock`](super).
 
 use super::Watch;
-use crate::check::ResourceRole;
-use crate::history::{FaultyLinks, Name, PacketFault, Record};
-use crate::plant;
-use crate::workload::resource;
+use crate::ResourceRole;
+use locklab_history::RESOURCE;
+use locklab_history::{FaultyLinks, Name, PacketFault, Record};
+use locklab_plant::plant;
 
 /// Whose faults excuse that a client does not get a free lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::check) enum Excuse {
+pub(crate) enum Excuse {
     /// Those of its own host, of the lock's servers, and of the links among them.
     Servers,
     /// Those of its own host and its links alone.
@@ -227,7 +227,7 @@ impl<'h> Watch<'h> {
     /// Whether the host of this name is one of the lock's servers.
     fn is_server(&self, name: &Name) -> bool {
         match &**name {
-            resource::HOST => self.bounds.resource == ResourceRole::GivesTokens,
+            RESOURCE => self.bounds.resource == ResourceRole::GivesTokens,
             _ => !self
                 .wanting
                 .iter()
@@ -241,7 +241,7 @@ impl<'h> Watch<'h> {
 ///
 /// So many are lost in a row, and before each repetition TCP waits twice as long, beginning
 /// with a second (RFC 6298; an established connection begins with less).
-pub(crate) fn retransmission_ns(probability: f64) -> u64 {
+pub fn retransmission_ns(probability: f64) -> u64 {
     const ONE_IN: f64 = 1e6;
     if probability <= 0.0 {
         return 0;

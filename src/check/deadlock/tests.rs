@@ -1,14 +1,14 @@
 //! Who waits in vain, whom a fault excuses, and for how long.
 
 use super::retransmission_ns;
-use crate::check::Property::{Availability, Deadlock};
-use crate::check::story::{MS, Story};
-use crate::history::ClockKind::Wall;
-use crate::history::PacketFault::{self, Cut};
+use crate::Property::{Availability, Deadlock};
+use crate::story::{MS, Story};
+use locklab_history::ClockKind::Wall;
+use locklab_history::PacketFault::{self, Cut};
 
 /// The bound is 1000 ms.
 fn story() -> Story {
-    Story::new().deadlock_after(1000)
+    Story::default().deadlock_after(1000)
 }
 
 /// Two strangers meet now, so that nothing is in doubt.

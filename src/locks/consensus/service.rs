@@ -3,9 +3,9 @@
 
 use tokio::sync::Mutex;
 
-use crate::env::{Duration, Env, timeout};
-use crate::history::Name;
-use crate::redis::{Client, Error, Reply};
+use locklab_env::redis::{Client, Error, Reply};
+use locklab_env::{Duration, Env, timeout};
+use locklab_history::Name;
 
 /// How long a member may take to answer before another is asked, in milliseconds.
 pub(super) const MEMBER_LIMIT_MS: u64 = 500;

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::service::{MEMBER_LIMIT_MS, Service};
-use crate::env::{Duration, Env, timeout};
-use crate::history::Name;
-use crate::locks::LockError;
-use crate::plant;
-use crate::redis::{Error, Reply};
+use crate::LockError;
+use locklab_env::redis::{Error, Reply};
+use locklab_env::{Duration, Env, timeout};
+use locklab_history::Name;
+use locklab_plant::plant;
 
 /// An open session, as far as its client knows.
 pub(super) struct Session<E: Env> {

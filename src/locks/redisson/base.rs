@@ -7,21 +7,21 @@ use super::names::{Identity, latch, uuid};
 use super::params::{Lease, Shared, now_ns};
 use super::resend::Resending;
 use super::watchdog::{Renew, Watchdog};
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::locks::{Grant, LockError, Owner, scripts};
-use crate::redis::{Error, Reply, Script};
+use crate::{Grant, LockError, Owner, scripts};
+use locklab_env::redis::{Error, Reply, Script};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
 
 /// One lock of the family, as one process uses it.
-pub(in crate::locks) struct Base<E: Env> {
+pub(crate) struct Base<E: Env> {
     /// The process's world.
-    pub(in crate::locks) env: E,
+    pub(crate) env: E,
     /// The key of the lock.
-    pub(in crate::locks) key: String,
+    pub(crate) key: String,
     /// The node, for everything but renewals.
-    pub(in crate::locks) node: Rc<Resending<E>>,
+    pub(crate) node: Rc<Resending<E>>,
     /// The family's parameters.
-    pub(in crate::locks) shared: Shared,
+    pub(crate) shared: Shared,
     identity: Identity,
     renewals: Rc<Resending<E>>,
     renewal: Renewal,
@@ -31,13 +31,7 @@ pub(in crate::locks) struct Base<E: Env> {
 impl<E: Env> Base<E> {
     /// The lock at `key` of `node`, for a client that draws its identity; its watchdog
     /// renews as `renewal` says.
-    pub(in crate::locks) fn new(
-        env: E,
-        node: &Name,
-        key: &str,
-        shared: Shared,
-        renewal: Renewal,
-    ) -> Self {
+    pub(crate) fn new(env: E, node: &Name, key: &str, shared: Shared, renewal: Renewal) -> Self {
         let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
         let (identity, clients) = (Identity::draw(&env), [client(), client()]);
         Self::over(env, identity, clients, key, shared, renewal)
@@ -45,7 +39,7 @@ impl<E: Env> Base<E> {
 
     /// The same lock for the same client over the same connections, but with a mark behind
     /// each of its owners, and with a watchdog of its own.
-    pub(in crate::locks) fn marked(&self, mark: &'static str, renewal: Renewal) -> Self {
+    pub(crate) fn marked(&self, mark: &'static str, renewal: Renewal) -> Self {
         let identity = self.identity.marked(mark);
         let clients = [self.node.clone(), self.renewals.clone()];
         Self::over(
@@ -88,7 +82,7 @@ impl<E: Env> Base<E> {
     }
 
     /// Opens the connections that will be needed.
-    pub(in crate::locks) async fn connect(&self) {
+    pub(crate) async fn connect(&self) {
         // If this fails, so will the first command, and say why.
         let _ = self.node.once().connect().await;
         if let Lease::Renewed { .. } = self.shared.lease {
@@ -97,18 +91,18 @@ impl<E: Env> Base<E> {
     }
 
     /// An owner as the nodes know it: the field of the lock's hash.
-    pub(in crate::locks) fn holder(&self, owner: Owner) -> String {
+    pub(crate) fn holder(&self, owner: Owner) -> String {
         self.identity.holder(owner)
     }
 
     /// The lease, as a script takes it.
-    pub(in crate::locks) fn lease_ms(&self) -> String {
+    pub(crate) fn lease_ms(&self) -> String {
         self.shared.lease.ms().to_string()
     }
 
     /// What an owner has got who asked when its clock said `started_ns`. From now on the
     /// watchdog renews it, unless the user gave a lease.
-    pub(in crate::locks) fn granted(
+    pub(crate) fn granted(
         &self,
         owner: Owner,
         started_ns: u64,
@@ -129,7 +123,7 @@ impl<E: Env> Base<E> {
     ///
     /// # Errors
     /// [`LockError::Lost`] if the lock is not the holder's any more.
-    pub(in crate::locks) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
+    pub(crate) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = now_ns(&self.env);
         let renewing = self
             .renewal
@@ -148,7 +142,7 @@ impl<E: Env> Base<E> {
     ///
     /// # Errors
     /// [`LockError::Lost`] if the script says that the lock is not the holder's.
-    pub(in crate::locks) async fn release(
+    pub(crate) async fn release(
         &self,
         grant: &Grant,
         script: &Script,
@@ -167,7 +161,7 @@ impl<E: Env> Base<E> {
     ///
     /// # Errors
     /// As [`Base::release`].
-    pub(in crate::locks) async fn release_latched(
+    pub(crate) async fn release_latched(
         &self,
         grant: &Grant,
         script: &Script,
@@ -190,7 +184,7 @@ impl<E: Env> Base<E> {
     }
 
     /// The owner has given a hold back.
-    pub(in crate::locks) fn end_renewal(&self, owner: Owner) {
+    pub(crate) fn end_renewal(&self, owner: Owner) {
         self.watchdog.unwatch(owner);
     }
 
@@ -198,7 +192,7 @@ impl<E: Env> Base<E> {
     ///
     /// # Errors
     /// If it does not answer.
-    pub(in crate::locks) async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
+    pub(crate) async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let command = [b"HEXISTS", self.key.as_bytes(), grant.token.as_bytes()];
         let ask = || self.node.once().ask(&command, Reply::flag);
         Ok(self.node.again(ask).await?)
@@ -207,17 +201,17 @@ impl<E: Env> Base<E> {
 
 /// How a holder is given a full lease.
 #[derive(Clone)]
-pub(in crate::locks) struct Renewal {
+pub(crate) struct Renewal {
     /// A script that looks for the holder's field. It is given the lease and the holder,
     /// and answers whether it found it.
-    pub(in crate::locks) script: &'static Script,
+    pub(crate) script: &'static Script,
     /// What else the script is given.
-    pub(in crate::locks) more: Option<String>,
+    pub(crate) more: Option<String>,
 }
 
 impl Renewal {
     /// By the script that sets the lease of the lock's key and of nothing else.
-    pub(in crate::locks) const OF_THE_KEY: Renewal = Renewal {
+    pub(crate) const OF_THE_KEY: Renewal = Renewal {
         script: &scripts::REDISSON_RENEW,
         more: None,
     };
@@ -239,7 +233,7 @@ impl Renewal {
 
 /// What a script that gives a lock back has said: how many keys it deleted; -1, if nothing
 /// was there to delete any more; or nil, `None` here: the lock is not the holder's.
-pub(in crate::locks) fn freed(reply: &Reply) -> Option<Option<u32>> {
+pub(crate) fn freed(reply: &Reply) -> Option<Option<u32>> {
     match reply {
         Reply::Nil => Some(None),
         Reply::Integer(-1) => Some(Some(0)),
@@ -249,7 +243,7 @@ pub(in crate::locks) fn freed(reply: &Reply) -> Option<Option<u32>> {
 
 /// What a script that takes a lock has said: what is left of somebody's lease, as PTTL says
 /// it; or nil, `None` here: it was taken.
-pub(in crate::locks) fn left(reply: &Reply) -> Option<Option<i64>> {
+pub(crate) fn left(reply: &Reply) -> Option<Option<i64>> {
     match reply {
         Reply::Nil => Some(None),
         reply => reply.integer().map(Some),
@@ -257,12 +251,12 @@ pub(in crate::locks) fn left(reply: &Reply) -> Option<Option<i64>> {
 }
 
 /// Redisson's `IllegalMonitorStateException`.
-pub(in crate::locks) fn not_the_owner() -> LockError {
+pub(crate) fn not_the_owner() -> LockError {
     LockError::Lost("attempt to unlock a lock that is not locked by this owner".into())
 }
 
 /// What is left of somebody's lease, by a reply of PTTL.
-pub(in crate::locks) fn taken(pttl_ms: i64) -> LockError {
+pub(crate) fn taken(pttl_ms: i64) -> LockError {
     LockError::NotAcquired {
         why: "somebody holds it".into(),
         free_in: u64::try_from(pttl_ms).ok().map(Duration::from_millis),

@@ -7,14 +7,14 @@ use super::names;
 use super::params::{self, Shared};
 use super::replicas;
 use super::waiting::Waiting;
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::locks::lock::{Grant, Lock, LockError, Request};
-use crate::locks::{KEY, Owner, scripts};
-use crate::redis::{Error, Reply, Script};
+use crate::lock::{Grant, Lock, LockError, Request};
+use crate::{KEY, Owner, scripts};
+use locklab_env::redis::{Error, Reply, Script};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
 
 /// The lock, as one process uses it.
-pub(in crate::locks) struct HashLock<E: Env> {
+pub(crate) struct HashLock<E: Env> {
     base: Base<E>,
     waiting: Waiting<E>,
     /// The script, and its keys.
@@ -24,7 +24,7 @@ pub(in crate::locks) struct HashLock<E: Env> {
 
 /// What the script that takes the lock does beside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) enum Acquire {
+pub(crate) enum Acquire {
     /// Nothing.
     Plain,
     /// It draws a fencing token.
@@ -33,7 +33,7 @@ pub(in crate::locks) enum Acquire {
 
 /// What the script that gives the lock back does beside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) enum Release {
+pub(crate) enum Release {
     /// Nothing.
     Silent,
     /// It publishes that the lock is free.
@@ -44,7 +44,7 @@ pub(in crate::locks) enum Release {
 
 impl Release {
     /// Whether the script of a lock that publishes keeps its answer.
-    pub(in crate::locks) fn with_latch(latch: bool) -> Self {
+    pub(crate) fn with_latch(latch: bool) -> Self {
         match latch {
             true => Release::Latched,
             false => Release::Published,
@@ -54,7 +54,7 @@ impl Release {
 
 impl<E: Env> HashLock<E> {
     /// A client of the lock on `node`.
-    pub(in crate::locks) fn new(
+    pub(crate) fn new(
         env: E,
         node: &Name,
         shared: Shared,

@@ -9,20 +9,20 @@ use std::rc::Rc;
 
 use tokio::sync::Mutex;
 
-use crate::env::{Duration, Env, timeout};
-use crate::history::Name;
-use crate::locks::{Owner, Request};
-use crate::plant;
-use crate::redis::{Error, Subscription};
+use crate::{Owner, Request};
+use locklab_env::redis::{Error, Subscription};
+use locklab_env::{Duration, Env, timeout};
+use locklab_history::Name;
+use locklab_plant::plant;
 
 /// What the release publishes (`LockPubSub.UNLOCK_MESSAGE`).
-pub(in crate::locks) const UNLOCKED: &str = "0";
+pub(crate) const UNLOCKED: &str = "0";
 
 /// How long Redisson waits for a subscription (`subscriptionTimeout`), in milliseconds.
 const SUBSCRIBE_LIMIT_MS: u64 = 7_500;
 
 /// Where a process listens for its turn.
-pub(in crate::locks) struct Listening<E: Env> {
+pub(crate) struct Listening<E: Env> {
     env: E,
     node: Name,
     channel: String,
@@ -34,7 +34,7 @@ pub(in crate::locks) struct Listening<E: Env> {
 
 impl<E: Env> Listening<E> {
     /// Nobody listens yet.
-    pub(in crate::locks) fn new(
+    pub(crate) fn new(
         env: E,
         node: Name,
         channel: String,
@@ -56,7 +56,7 @@ impl<E: Env> Listening<E> {
     ///
     /// # Errors
     /// If there is no subscription within [`SUBSCRIBE_LIMIT_MS`].
-    pub(in crate::locks) async fn wait(
+    pub(crate) async fn wait(
         &self,
         request: Request,
         free_in: Option<Duration>,
@@ -101,7 +101,7 @@ impl<E: Env> Listening<E> {
     }
 
     /// The owner has the lock, or gives up: with the last the subscription ends.
-    pub(in crate::locks) async fn leave(&self, owner: Owner) {
+    pub(crate) async fn leave(&self, owner: Owner) {
         let was_listening = self.listeners.borrow_mut().remove(&owner);
         if was_listening && self.listeners.borrow().is_empty() {
             self.subscription.lock().await.take();

@@ -23,19 +23,19 @@ use futures_util::future::join_all;
 
 use super::member::{Member, since, wall_ns};
 use super::params::{Lease, Shared, now_ns};
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::locks::algorithm::{Bound, EXPIRY_MS};
-use crate::locks::lock::Lock;
-use crate::locks::{Grant, KEY, LockError, Request};
-use crate::plant;
+use crate::algorithm::{Bound, EXPIRY_MS};
+use crate::lock::Lock;
+use crate::{Grant, KEY, LockError, Request};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_plant::plant;
 
 /// What `lock` waits for each of its locks, in milliseconds.
 const WAIT_FOR_EACH_MS: u64 = 1_500;
 
 /// How many of the locks are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) enum Kind {
+pub(crate) enum Kind {
     /// All of them; each may take all the patience. `RedissonMultiLock`.
     All,
     /// A majority; each may take its share of the patience. `RedissonRedLock`.
@@ -63,7 +63,7 @@ impl Kind {
 }
 
 /// Several locks as one, as one process uses them.
-pub(in crate::locks) struct Many<E: Env> {
+pub(crate) struct Many<E: Env> {
     env: E,
     kind: Kind,
     lease: Lease,
@@ -72,7 +72,7 @@ pub(in crate::locks) struct Many<E: Env> {
 
 impl<E: Env> Many<E> {
     /// A lock on each of `nodes`.
-    pub(in crate::locks) fn new(env: E, nodes: &[Name], shared: Shared, kind: Kind) -> Self {
+    pub(crate) fn new(env: E, nodes: &[Name], shared: Shared, kind: Kind) -> Self {
         let member = |node| Member::new(env.clone(), node, KEY, shared);
         Self {
             members: nodes.iter().map(member).collect(),
@@ -227,10 +227,10 @@ async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
     join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
 }
 
-/// See [`Algorithm::bound`](crate::locks::Algorithm::bound): a lock that is being taken has a
+/// See [`Algorithm::bound`](crate::Algorithm::bound): a lock that is being taken has a
 /// lease of twice the patience; then one more round may be under way, and one follows. The
 /// locks are taken in turn, and each lease that is set with them.
-pub(in crate::locks) fn bound(shared: &Shared, nodes: u32) -> Bound {
+pub(crate) fn bound(shared: &Shared, nodes: u32) -> Bound {
     let base_ms = WAIT_FOR_EACH_MS * u64::from(nodes);
     let (lease_ms, wait_ms) = match shared.lease {
         Lease::Renewed { ms } => (ms, base_ms),

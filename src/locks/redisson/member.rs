@@ -5,12 +5,12 @@ use super::base::{Base, Renewal, freed, left, not_the_owner};
 use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params::{Lease, Shared, now_ns};
-use crate::env::{Duration, Env};
-use crate::history::{ClockKind, Name};
-use crate::locks::{Grant, LockError, Mode, Owner, Request, scripts};
+use crate::{Grant, LockError, Mode, Owner, Request, scripts};
+use locklab_env::{Duration, Env};
+use locklab_history::{ClockKind, Name};
 
 /// One lock of several, as one process uses it.
-pub(in crate::locks) struct Member<E: Env> {
+pub(crate) struct Member<E: Env> {
     base: Base<E>,
     listening: Listening<E>,
 }
@@ -18,7 +18,7 @@ pub(in crate::locks) struct Member<E: Env> {
 impl<E: Env> Member<E> {
     /// The lock at `key` of `node`; each node is known to a client of its own, with an
     /// identity of its own.
-    pub(in crate::locks) fn new(env: E, node: &Name, key: &str, shared: Shared) -> Self {
+    pub(crate) fn new(env: E, node: &Name, key: &str, shared: Shared) -> Self {
         let channel = names::channel(key);
         Self {
             listening: Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]),
@@ -27,7 +27,7 @@ impl<E: Env> Member<E> {
     }
 
     /// Opens the connections that will be needed.
-    pub(in crate::locks) async fn connect(&self) {
+    pub(crate) async fn connect(&self) {
         self.base.connect().await;
     }
 
@@ -36,7 +36,7 @@ impl<E: Env> Member<E> {
     ///
     /// # Errors
     /// If the node does not do its part.
-    pub(in crate::locks) async fn try_lock(
+    pub(crate) async fn try_lock(
         &self,
         owner: Owner,
         wait: Duration,
@@ -81,7 +81,7 @@ impl<E: Env> Member<E> {
 
     /// `RLock.expire(lease)`, which is a plain `PEXPIRE`: it sets the lease of whoever has
     /// the lock.
-    pub(in crate::locks) async fn expire(&self, lease_ms: u64) {
+    pub(crate) async fn expire(&self, lease_ms: u64) {
         let (node, lease_ms) = (&self.base.node, lease_ms.to_string());
         let command = [b"PEXPIRE", self.base.key.as_bytes(), lease_ms.as_bytes()];
         // Redisson does not look at what comes of it.
@@ -92,7 +92,7 @@ impl<E: Env> Member<E> {
     ///
     /// # Errors
     /// [`LockError::Lost`] if the owner does not have the lock.
-    pub(in crate::locks) async fn unlock(&self, owner: Owner) -> Result<u32, LockError> {
+    pub(crate) async fn unlock(&self, owner: Owner) -> Result<u32, LockError> {
         let base = &self.base;
         let keys = [&*base.key, &names::channel(&base.key)];
         let arguments = [UNLOCKED, &*base.lease_ms(), &base.holder(owner)];
@@ -103,17 +103,17 @@ impl<E: Env> Member<E> {
     }
 
     /// See [`Base::extend`].
-    pub(in crate::locks) async fn extend(&self, owner: Owner) -> Result<Grant, LockError> {
+    pub(crate) async fn extend(&self, owner: Owner) -> Result<Grant, LockError> {
         self.base.extend(&self.grant(owner)).await
     }
 
     /// See [`Base::is_held`].
-    pub(in crate::locks) async fn is_held(&self, owner: Owner) -> Result<bool, LockError> {
+    pub(crate) async fn is_held(&self, owner: Owner) -> Result<bool, LockError> {
         self.base.is_held(&self.grant(owner)).await
     }
 
     /// The owner's part of a grant.
-    pub(in crate::locks) fn grant(&self, owner: Owner) -> Grant {
+    pub(crate) fn grant(&self, owner: Owner) -> Grant {
         Grant {
             owner,
             token: self.base.holder(owner),
@@ -124,11 +124,11 @@ impl<E: Env> Member<E> {
 }
 
 /// The clock by which Redisson measures its patience.
-pub(in crate::locks) fn wall_ns(env: &impl Env) -> u64 {
+pub(crate) fn wall_ns(env: &impl Env) -> u64 {
     env.now_ns(ClockKind::Wall)
 }
 
 /// How much time has passed by that clock; none, if it was set back.
-pub(in crate::locks) fn since(env: &impl Env, started_ns: u64) -> Duration {
+pub(crate) fn since(env: &impl Env, started_ns: u64) -> Duration {
     Duration::from_nanos(wall_ns(env).saturating_sub(started_ns))
 }

@@ -3,9 +3,9 @@
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
-use crate::env::Env;
-use crate::history::{ClockKind, Deadline};
-use crate::locks::algorithm::{Bound, CONNECTING, EXPIRY_MS, Impossible, SCRIPT, require};
+use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, Impossible, SCRIPT, require};
+use locklab_env::Env;
+use locklab_history::{ClockKind, Deadline};
 
 /// Makes a lock's `Params`: the family's, then its own. Each field is documented as in a
 /// struct; `shared()` gives the family's part.
@@ -20,19 +20,19 @@ macro_rules! params {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub lease_ms: Option<u64>,
             /// The lease that the watchdog renews every third of it, in milliseconds.
-            #[serde(default = "crate::locks::redisson::params::default_watchdog_ms")]
+            #[serde(default = "crate::redisson::params::default_watchdog_ms")]
             pub watchdog_ms: u64,
             /// What the watchdog does when a renewal fails.
             #[serde(default)]
-            pub on_error: crate::locks::redisson::watchdog::OnError,
+            pub on_error: crate::redisson::watchdog::OnError,
             /// How often a command is sent again whose reply does not come.
-            #[serde(default = "crate::locks::redisson::params::default_resend")]
+            #[serde(default = "crate::redisson::params::default_resend")]
             pub resend: u32,
             /// How long to wait for a reply, connecting included, in milliseconds.
-            #[serde(default = "crate::locks::redisson::params::default_reply_timeout_ms")]
+            #[serde(default = "crate::redisson::params::default_reply_timeout_ms")]
             pub reply_timeout_ms: u64,
             /// How long to wait then before the command is sent again, in milliseconds.
-            #[serde(default = "crate::locks::redisson::params::default_resend_interval_ms")]
+            #[serde(default = "crate::redisson::params::default_resend_interval_ms")]
             pub resend_interval_ms: u64,
             /// Whether a replica must have the lock, if the node has any. In Redisson that
             /// is the default unless it is told of a single server.
@@ -43,14 +43,14 @@ macro_rules! params {
 
         impl Params {
             /// What all locks of the family have.
-            fn shared(&self) -> crate::locks::redisson::params::Shared {
-                crate::locks::redisson::params::Shared {
-                    lease: crate::locks::redisson::params::Lease::new(
+            fn shared(&self) -> crate::redisson::params::Shared {
+                crate::redisson::params::Shared {
+                    lease: crate::redisson::params::Lease::new(
                         self.lease_ms,
                         self.watchdog_ms,
                     ),
                     on_error: self.on_error,
-                    resend: crate::locks::redisson::resend::Resend {
+                    resend: crate::redisson::resend::Resend {
                         times: self.resend,
                         reply_timeout_ms: self.reply_timeout_ms,
                         interval_ms: self.resend_interval_ms,
@@ -102,11 +102,11 @@ macro_rules! parameters {
     };
 }
 
-pub(in crate::locks) use {parameters, params};
+pub(crate) use {parameters, params};
 
 /// The family's parameters, as its parts use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) struct Shared {
+pub(crate) struct Shared {
     /// For how long the lock is taken.
     pub lease: Lease,
     /// What the watchdog does when a renewal fails.
@@ -118,10 +118,10 @@ pub(in crate::locks) struct Shared {
 }
 
 impl Shared {
-    /// See [`Algorithm::bound`](crate::locks::Algorithm::bound), for a lock whose waiters ask
+    /// See [`Algorithm::bound`](crate::Algorithm::bound), for a lock whose waiters ask
     /// again `wait_ms` after the lease is over. Of the commands one may not be answered, and
     /// the next one is.
-    pub(in crate::locks) fn bound(&self, wait_ms: u64) -> Bound {
+    pub(crate) fn bound(&self, wait_ms: u64) -> Bound {
         // INFO before and WAIT after the script, for which the node waits for a replica.
         let (syncing, sync_ms) = match self.check_replicas {
             true => (3, SYNC_TIMEOUT_MS),
@@ -142,7 +142,7 @@ impl Shared {
     ///
     /// # Errors
     /// The first that is not.
-    pub(in crate::locks) fn check(&self) -> Result<(), Impossible> {
+    pub(crate) fn check(&self) -> Result<(), Impossible> {
         let over = "a lease of 0 ms is over before it begins";
         match self.lease {
             Lease::Given { ms } => require(ms > 0, ["lock", "lease_ms"], over)?,
@@ -171,7 +171,7 @@ impl Shared {
 
 /// For how long a lock is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) enum Lease {
+pub(crate) enum Lease {
     /// For so many milliseconds, whatever happens: `lock(lease)`.
     Given {
         /// The lease.
@@ -186,7 +186,7 @@ pub(in crate::locks) enum Lease {
 }
 
 impl Lease {
-    pub(in crate::locks) fn new(given_ms: Option<u64>, renewed_ms: u64) -> Self {
+    pub(crate) fn new(given_ms: Option<u64>, renewed_ms: u64) -> Self {
         match given_ms {
             Some(ms) => Lease::Given { ms },
             None => Lease::Renewed { ms: renewed_ms },
@@ -194,14 +194,14 @@ impl Lease {
     }
 
     /// What the node is told, in milliseconds.
-    pub(in crate::locks) fn ms(self) -> u64 {
+    pub(crate) fn ms(self) -> u64 {
         let (Lease::Given { ms } | Lease::Renewed { ms }) = self;
         ms
     }
 
     /// What the holder may rely on, of a lease that was asked for when its clock said
     /// `started_ns`. A watchdog tells its user nothing.
-    pub(in crate::locks) fn deadline(self, started_ns: u64) -> Option<Deadline> {
+    pub(crate) fn deadline(self, started_ns: u64) -> Option<Deadline> {
         match self {
             Lease::Given { ms } => Some(Deadline {
                 clock: CLOCK,
@@ -217,26 +217,26 @@ impl Lease {
 const CLOCK: ClockKind = ClockKind::Monotonic;
 
 /// The time on the clock by which leases are measured.
-pub(in crate::locks) fn now_ns(env: &impl Env) -> u64 {
+pub(crate) fn now_ns(env: &impl Env) -> u64 {
     env.now_ns(CLOCK)
 }
 
 /// Redisson's `lockWatchdogTimeout`.
-pub(in crate::locks) fn default_watchdog_ms() -> u64 {
+pub(crate) fn default_watchdog_ms() -> u64 {
     30_000
 }
 
 /// `retryAttempts` of Redisson 3.23.5.
-pub(in crate::locks) fn default_resend() -> u32 {
+pub(crate) fn default_resend() -> u32 {
     3
 }
 
 /// `timeout` of Redisson.
-pub(in crate::locks) fn default_reply_timeout_ms() -> u64 {
+pub(crate) fn default_reply_timeout_ms() -> u64 {
     3_000
 }
 
 /// `retryInterval` of Redisson 3.23.5.
-pub(in crate::locks) fn default_resend_interval_ms() -> u64 {
+pub(crate) fn default_resend_interval_ms() -> u64 {
     1_500
 }

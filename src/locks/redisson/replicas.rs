@@ -5,18 +5,18 @@
 //! the write although there are some, the lock is given back and does not count.
 
 use super::resend::Resending;
-use crate::env::Env;
-use crate::plant;
-use crate::redis::{Error, Reply};
+use locklab_env::Env;
+use locklab_env::redis::{Error, Reply};
+use locklab_plant::plant;
 
 /// For how long it waits (`slavesSyncTimeout`), in milliseconds.
-pub(in crate::locks) const SYNC_TIMEOUT_MS: u64 = 1_000;
+pub(crate) const SYNC_TIMEOUT_MS: u64 = 1_000;
 
 /// How many replicas the master has now.
 ///
 /// # Errors
 /// If it does not answer.
-pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<u32, Error> {
+pub(crate) async fn connected<E: Env>(node: &Resending<E>) -> Result<u32, Error> {
     let read = |reply: &Reply| {
         let text = reply.value()??;
         text.lines().find_map(|line| {
@@ -32,10 +32,7 @@ pub(in crate::locks) async fn connected<E: Env>(node: &Resending<E>) -> Result<u
 ///
 /// # Errors
 /// If the master does not answer.
-pub(in crate::locks) async fn confirm<E: Env>(
-    node: &Resending<E>,
-    connected: u32,
-) -> Result<bool, Error> {
+pub(crate) async fn confirm<E: Env>(node: &Resending<E>, connected: u32) -> Result<bool, Error> {
     let (wanted, timeout_ms) = (connected.to_string(), SYNC_TIMEOUT_MS.to_string());
     let command = [b"WAIT", wanted.as_bytes(), timeout_ms.as_bytes()];
     let confirmed = node.once().ask(&command, Reply::count).await?;

@@ -5,14 +5,14 @@
 //! reply may take 3 s; 1.5 s after that the command is sent again on another
 //! connection, three times at most. The first may be executed all the same.
 
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::plant;
-use crate::redis::{Client, Error, Reply, Script};
+use locklab_env::redis::{Client, Error, Reply, Script};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_plant::plant;
 
 /// How patiently, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::locks) struct Resend {
+pub(crate) struct Resend {
     /// How often a command is sent again.
     pub times: u32,
     /// How long to wait for a reply, connecting included, in milliseconds.
@@ -23,13 +23,13 @@ pub(in crate::locks) struct Resend {
 
 impl Resend {
     /// How long one sending takes at most until the next, in milliseconds.
-    pub(in crate::locks) fn round_ms(&self) -> u64 {
+    pub(crate) fn round_ms(&self) -> u64 {
         self.reply_timeout_ms + self.interval_ms
     }
 }
 
 /// A client of one node that sends a command again.
-pub(in crate::locks) struct Resending<E: Env> {
+pub(crate) struct Resending<E: Env> {
     env: E,
     client: Client<E>,
     resend: Resend,
@@ -37,7 +37,7 @@ pub(in crate::locks) struct Resending<E: Env> {
 
 impl<E: Env> Resending<E> {
     /// A client of `node`, not connected yet.
-    pub(in crate::locks) fn new(env: E, node: Name, resend: Resend) -> Self {
+    pub(crate) fn new(env: E, node: Name, resend: Resend) -> Self {
         let limit = Duration::from_millis(resend.reply_timeout_ms);
         Self {
             client: Client::new(env.clone(), node, Some(limit)),
@@ -47,7 +47,7 @@ impl<E: Env> Resending<E> {
     }
 
     /// The client that sends once.
-    pub(in crate::locks) fn once(&self) -> &Client<E> {
+    pub(crate) fn once(&self) -> &Client<E> {
         &self.client
     }
 
@@ -57,7 +57,7 @@ impl<E: Env> Resending<E> {
     /// # Errors
     /// The last; or [`Error::Unanswered`] if any sending was not answered, since what is
     /// not known of one is not known of all.
-    pub(in crate::locks) async fn run<T>(
+    pub(crate) async fn run<T>(
         &self,
         script: &Script,
         keys: &[&str],
@@ -73,7 +73,7 @@ impl<E: Env> Resending<E> {
     ///
     /// # Errors
     /// As [`Resending::run`].
-    pub(in crate::locks) async fn again<T>(
+    pub(crate) async fn again<T>(
         &self,
         send: impl AsyncFn() -> Result<T, Error>,
     ) -> Result<T, Error> {
@@ -104,7 +104,7 @@ impl<E: Env> Resending<E> {
 }
 
 /// Words as bytes, as a command has them.
-pub(in crate::locks) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
+pub(crate) fn bytes<'w>(words: &[&'w str]) -> Vec<&'w [u8]> {
     words.iter().map(|word| word.as_bytes()).collect()
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::env::still::Still;
+    use locklab_env::still::Still;
 
     /// What becomes of a command that is answered so, one answer for each sending; and
     /// for how many milliseconds it waits between them.

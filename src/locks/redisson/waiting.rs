@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::listening::{Listening, UNLOCKED};
 use super::names;
-use crate::env::{Duration, Env};
-use crate::history::Name;
-use crate::locks::{LockError, Owner, Request};
-use crate::plant;
+use crate::{LockError, Owner, Request};
+use locklab_env::{Duration, Env};
+use locklab_history::Name;
+use locklab_plant::plant;
 
 /// A way to wait.
-pub(in crate::locks) enum Waiting<E: Env> {
+pub(crate) enum Waiting<E: Env> {
     /// For a message, or until the other's lease is over.
     Listening(Listening<E>),
     /// Until the other's lease is over.
@@ -24,14 +24,14 @@ pub(in crate::locks) enum Waiting<E: Env> {
 
 impl<E: Env> Waiting<E> {
     /// For what the release of the lock at `key` publishes.
-    pub(in crate::locks) fn publish(env: &E, node: &Name, key: &str) -> Self {
+    pub(crate) fn publish(env: &E, node: &Name, key: &str) -> Self {
         let channel = names::channel(key);
         let listening = Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]);
         Waiting::Listening(listening)
     }
 
     /// For what the node tells of the key, if it is configured to.
-    pub(in crate::locks) fn keyspace(env: &E, node: &Name, key: &str) -> Self {
+    pub(crate) fn keyspace(env: &E, node: &Name, key: &str) -> Self {
         let (channel, wakers) = (names::keyspace_channel(key), &["del", "expired"]);
         Waiting::Listening(Listening::new(env.clone(), node.clone(), channel, wakers))
     }
@@ -39,7 +39,7 @@ impl<E: Env> Waiting<E> {
     /// Waits, after an attempt that ended with `failed`. What to a user of Redisson is an
     /// exception, a node that does not do its part, whoever tries again all the same does
     /// so after `interval`.
-    pub(in crate::locks) async fn wait(
+    pub(crate) async fn wait(
         &self,
         env: &E,
         request: Request,
@@ -65,7 +65,7 @@ impl<E: Env> Waiting<E> {
     }
 
     /// The owner has the lock, or has given up.
-    pub(in crate::locks) async fn end(&self, owner: Owner) {
+    pub(crate) async fn end(&self, owner: Owner) {
         match self {
             Waiting::Listening(listening) => listening.leave(owner).await,
             Waiting::BackOff(back_off) => back_off.reset(owner),
@@ -78,14 +78,14 @@ impl<E: Env> Waiting<E> {
 /// wait is 1 ms; each is twice the one before, and up to as many milliseconds more as
 /// there were attempts.
 #[derive(Debug, Default)]
-pub(in crate::locks) struct BackOff {
+pub(crate) struct BackOff {
     /// How often each owner has failed in a row.
     failures: RefCell<BTreeMap<Owner, u32>>,
 }
 
 impl BackOff {
     /// The longest wait, in milliseconds.
-    pub(in crate::locks) const LONGEST_MS: u64 = 128;
+    pub(crate) const LONGEST_MS: u64 = 128;
 
     /// The owner's next wait; `random` are 64 random bits.
     fn next(&self, owner: Owner, random: u64) -> Duration {

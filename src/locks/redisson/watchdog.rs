@@ -15,14 +15,14 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::env::{Duration, Env};
-use crate::locks::Owner;
-use crate::locks::lock::Boxed;
-use crate::plant;
-use crate::redis::Error;
+use crate::Owner;
+use crate::lock::Boxed;
+use locklab_env::redis::Error;
+use locklab_env::{Duration, Env};
+use locklab_plant::plant;
 
 /// Renews the hold of an owner; whether there still is one.
-pub(in crate::locks) type Renew = Rc<dyn Fn(Owner) -> Boxed<'static, Result<bool, Error>>>;
+pub(crate) type Renew = Rc<dyn Fn(Owner) -> Boxed<'static, Result<bool, Error>>>;
 
 /// What the watchdog does when a renewal fails, after all resending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub enum OnError {
 }
 
 /// The watchdog of one lock in one process.
-pub(in crate::locks) struct Watchdog<E: Env> {
+pub(crate) struct Watchdog<E: Env> {
     env: E,
     period: Duration,
     on_error: OnError,
@@ -55,7 +55,7 @@ struct Watched {
 
 impl<E: Env> Watchdog<E> {
     /// A watchdog that renews leases of `lease_ms`.
-    pub(in crate::locks) fn new(env: E, lease_ms: u64, on_error: OnError, renew: Renew) -> Self {
+    pub(crate) fn new(env: E, lease_ms: u64, on_error: OnError, renew: Renew) -> Self {
         Self {
             env,
             period: match plant("watchdog-too-slow") {
@@ -69,7 +69,7 @@ impl<E: Env> Watchdog<E> {
     }
 
     /// `owner` has taken the lock once more.
-    pub(in crate::locks) fn watch(&self, owner: Owner) {
+    pub(crate) fn watch(&self, owner: Owner) {
         let mut watched = self.watched.borrow_mut();
         let is_first = watched.holders.is_empty();
         let known = watched
@@ -96,7 +96,7 @@ impl<E: Env> Watchdog<E> {
 
     /// `owner` has given the lock back once, or tried to. With the last hold of the last
     /// owner the renewals end.
-    pub(in crate::locks) fn unwatch(&self, owner: Owner) {
+    pub(crate) fn unwatch(&self, owner: Owner) {
         if plant("watchdog-never-stops") {
             return;
         }

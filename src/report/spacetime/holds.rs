@@ -95,7 +95,7 @@ mod tests {
     use proptest::test_runner::FileFailurePersistence;
 
     use super::*;
-    use crate::check::laws::{BOUNDS, histories};
+    use crate::check::random::{BOUNDS, histories};
     use crate::check::{Property, Verdict, judge};
     use crate::history::{ClockKind, Deadline, Event, History, Record};
 

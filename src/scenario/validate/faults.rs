@@ -3,7 +3,9 @@
 use super::{Problem, drift, probability, require};
 use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
 use crate::history::Name;
-use crate::scenario::{CheckBeforeWrite, Dist, Scenario, WorkloadKind};
+use crate::scenario::Scenario;
+use crate::workload::{CheckBeforeWrite, WorkloadKind};
+use locklab_world::dist::Dist;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     scenario.fault.iter().try_for_each(|(name, spec)| {

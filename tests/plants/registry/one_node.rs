@@ -1,6 +1,6 @@
 //! Mistakes in locks on one node, and what all locks share.
 
-use super::Binary::{Lib, Locks};
+use super::Binary::{LockUnits, Locks};
 use super::Catcher::{Scenario, Test};
 use super::{Plant, plant};
 
@@ -10,12 +10,12 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "retry-no-jitter",
         "The delay between two attempts has no jitter.",
-        Test(Lib, "locks::lock::"),
+        Test(LockUnits, "lock::"),
     ),
     plant(
         "request-without-patience",
         "A waiter waits beyond its patience.",
-        Test(Lib, "locks::lock::"),
+        Test(LockUnits, "lock::"),
     ),
     plant(
         "guard-always-valid",
@@ -147,11 +147,11 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "local-counts-keep-the-last",
         "The last hold is counted but never given back.",
-        Test(Lib, "locks::local_counts"),
+        Test(LockUnits, "local_counts"),
     ),
     plant(
         "local-counts-of-anybody",
         "One owner gets the lock from the count of another.",
-        Test(Lib, "locks::local_counts"),
+        Test(LockUnits, "local_counts"),
     ),
 ];

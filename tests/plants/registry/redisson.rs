@@ -1,6 +1,6 @@
 //! Mistakes in Redisson's locks.
 
-use super::Binary::{Lib, Locks};
+use super::Binary::{LockUnits, Locks};
 use super::Catcher::{Scenario, Test};
 use super::{Plant, plant};
 
@@ -35,12 +35,12 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "resend-never",
         "A command without reply is not sent again.",
-        Test(Lib, "resend"),
+        Test(LockUnits, "resend"),
     ),
     plant(
         "resend-forgets-doubt",
         "An earlier sending that was not answered is forgotten.",
-        Test(Lib, "resend"),
+        Test(LockUnits, "resend"),
     ),
     plant(
         "listening-is-deaf",
@@ -55,7 +55,7 @@ pub const PLANTS: &[Plant] = &[
     plant(
         "back-off-does-not-grow",
         "The back-off does not grow.",
-        Test(Lib, "waiting"),
+        Test(LockUnits, "waiting"),
     ),
     plant(
         "replicas-unconfirmed",

@@ -83,10 +83,10 @@ const SIMULATORS: &[Simulator] = &[
     Simulator {
         title: "Locklab's world",
         peer: "locklab",
-        source: "sim/benches/world.rs",
+        source: "sim/world/benches/world.rs",
         folder: ".",
-        build: "bench --package locklab-sim --bench world --no-run",
-        run: "bench --quiet --package locklab-sim --bench world -- --json",
+        build: "bench --package locklab-world --bench world --no-run",
+        run: "bench --quiet --package locklab-world --bench world -- --json",
     },
     Simulator {
         title: "madsim 0.2",

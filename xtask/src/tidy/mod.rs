@@ -3,6 +3,7 @@
 //! A rule is a function from the files of the repository to what it finds there,
 //! in a file of its own. What rustc or clippy can say they say: see `clippy.toml`.
 
+mod cycles;
 mod dependencies;
 mod layout;
 mod select;
@@ -24,6 +25,7 @@ const RULES: &[Rule] = &[
     words::banned,
     select::biased,
     dependencies::unused,
+    cycles::imports,
 ];
 
 /// A place that breaks a rule, shown as `path:line: rule: what to do`.

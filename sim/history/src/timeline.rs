@@ -1,0 +1,357 @@
+//! Who believed when: one pass over a history, from which checks, gauges and pictures
+//! read, so that they cannot contradict one another.
+//!
+//! The pass also numbers the hosts, so that a check compares numbers, not names. A
+//! history may come from a file, so nothing here relies on its being well formed.
+
+use std::collections::BTreeMap;
+
+use super::{ClockKind, Deadline, Event, History, Name, Op, Record};
+
+/// A history with its hosts numbered and its grants gathered.
+pub struct Timeline<'h> {
+    /// Every grant of the lock, in the order in which the clients learned of them.
+    pub grants: Vec<Grant<'h>>,
+    /// How many hosts there are; they are numbered from 0.
+    pub hosts: usize,
+    /// True time at the end, never before the last record.
+    pub end_ns: u64,
+    records: &'h [Record],
+    /// Per record, the number of its host.
+    host_of: Vec<usize>,
+    numbers: BTreeMap<&'h str, usize>,
+    /// Per host, the numbers and places of its grants, in that order.
+    grants_of: Vec<Vec<(u32, usize)>>,
+}
+
+/// One stretch of a client's belief that it holds the lock.
+///
+/// A grant that is prolonged before its deadline remains one stretch. Prolonged
+/// after it, the client's belief has a gap, and the grant has two stretches.
+pub struct Grant<'h> {
+    /// Who believes.
+    pub client: &'h Name,
+    /// The client's host number.
+    pub host: usize,
+    /// The number of this grant among its client's.
+    pub number: u32,
+    /// The fencing token that came with it.
+    pub token: Option<u64>,
+    /// Whether it is a reader's, which others' readers may join.
+    pub shared: bool,
+    /// Where in the history the call of `acquire` stands, if it does.
+    pub asked: Option<usize>,
+    /// Where in the history its belief begins.
+    pub began: usize,
+    /// True time at which belief begins.
+    pub begins_ns: u64,
+    /// Where in the history its belief ends: at the release or the client's death. `None`:
+    /// it lasts to the end.
+    pub ended: Option<usize>,
+    /// True time of the release, of the client's death, or of the history's end.
+    pub ends_ns: u64,
+    /// `ends_ns`, or the true time at which the client's own clock reached the
+    /// deadline, if that is earlier.
+    pub lapses_ns: u64,
+}
+
+impl Grant<'_> {
+    /// Whether the lock lets only one of the two in: they are different clients', and not
+    /// both readers'.
+    pub fn excludes(&self, other: &Grant) -> bool {
+        self.host != other.host && !(self.shared && other.shared)
+    }
+
+    /// Whether its client believes in it when the record at this place comes.
+    fn is_believed_at(&self, index: usize) -> bool {
+        self.began < index && self.ended.is_none_or(|ended| ended >= index)
+    }
+}
+
+impl<'h> Timeline<'h> {
+    /// The timeline of a history.
+    pub fn of(history: &'h History) -> Timeline<'h> {
+        let mut pass = Pass::new(history);
+        for (index, record) in history.records.iter().enumerate() {
+            pass.take(index, record);
+        }
+        pass.finish()
+    }
+
+    /// The records in order: position, number of the host, record.
+    pub fn records(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
+        let numbered = self.host_of.iter().zip(self.records).enumerate();
+        numbered.map(|(index, (&host, record))| (index, host, record))
+    }
+
+    /// All records in order.
+    pub fn all_records(&self) -> &'h [Record] {
+        self.records
+    }
+
+    /// The grant with this number of this client: its place in [`Timeline::grants`].
+    /// Of several stretches it is the first.
+    pub fn grant(&self, host: usize, number: u32) -> Option<usize> {
+        let grants = &self.grants_of[host];
+        let first = grants.partition_point(|&(earlier, _)| earlier < number);
+        let &(found, place) = grants.get(first)?;
+        (found == number).then_some(place)
+    }
+
+    /// The grant that the resource names so, as [`Timeline::grant`] does.
+    pub fn grant_of(&self, (client, number): Holder) -> Option<usize> {
+        self.grant(*self.numbers.get(&**client)?, number)
+    }
+
+    /// The stretches of the grant that the resource names so, in their order.
+    pub fn stretches(&self, (client, number): Holder) -> impl Iterator<Item = &Grant<'h>> {
+        let host = self.numbers.get(&**client);
+        let grants = host.map_or(&[][..], |&host| &self.grants_of[host]);
+        let stretches = grants.iter().filter(move |(other, _)| *other == number);
+        stretches.map(|&(_, place)| &self.grants[place])
+    }
+
+    /// The grant that the record at this place gives; none if it prolongs one, or gives none.
+    pub fn granted(&self, index: usize) -> Option<&Grant<'h>> {
+        let place = self
+            .grants
+            .binary_search_by_key(&index, |grant| grant.began);
+        let place = place.ok()?;
+        let grant = &self.grants[place];
+        (self.grant(grant.host, grant.number) == Some(place)).then_some(grant)
+    }
+
+    /// The grants in which a client believes when the record at this place comes, before it
+    /// has changed anything.
+    pub fn believed(&self, host: usize, index: usize) -> impl Iterator<Item = &Grant<'h>> {
+        let grants = self.grants_of[host].iter();
+        grants
+            .map(|&(_, place)| &self.grants[place])
+            .filter(move |grant| grant.is_believed_at(index))
+    }
+
+    /// The clients of two grants, the earlier holder first; one, if they are the same.
+    pub fn clients(&self, holders: [Holder; 2]) -> Vec<Name> {
+        let mut holders = holders;
+        holders.sort_by_key(|&holder| self.grant_of(holder));
+        let mut clients: Vec<Name> = holders.map(|(client, _)| client.clone()).into();
+        clients.dedup();
+        clients
+    }
+}
+
+/// A grant as the resource names it: whose, and which of theirs.
+pub type Holder<'h> = (&'h Name, u32);
+
+/// The pass over the records.
+struct Pass<'h> {
+    timeline: Timeline<'h>,
+    states: Vec<HostState>,
+}
+
+#[derive(Default)]
+struct HostState {
+    /// Position of its last record.
+    last: Option<usize>,
+    /// Position of its last call of `acquire`.
+    asked: Option<usize>,
+    /// Its stretches without an end so far.
+    open: Vec<Open>,
+}
+
+struct Open {
+    grant: usize,
+    /// `None` once it is reached, or if there is none.
+    deadline: Option<Deadline>,
+}
+
+impl<'h> Pass<'h> {
+    fn new(history: &'h History) -> Pass<'h> {
+        let last_ns = history.records.last().map_or(0, |record| record.at_ns);
+        Pass {
+            timeline: Timeline {
+                grants: Vec::new(),
+                hosts: 0,
+                end_ns: history.end_ns.max(last_ns),
+                records: &history.records,
+                host_of: Vec::with_capacity(history.records.len()),
+                numbers: BTreeMap::new(),
+                grants_of: Vec::new(),
+            },
+            states: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, index: usize, record: &'h Record) {
+        let host = self.number(&record.host);
+        self.timeline.host_of.push(host);
+        self.pass_deadlines(host, record);
+
+        let state = &mut self.states[host];
+        state.last = Some(index);
+        match &record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => state.asked = Some(index),
+            Event::BeliefBegins {
+                grant,
+                deadline,
+                token,
+                shared,
+            } => {
+                let new = (*grant, *token, *shared);
+                self.begin(index, host, record, new, *deadline);
+            }
+            Event::BeliefEnds { grant } => self.end(index, host, record.at_ns, Some(*grant)),
+            event if event.is_death() => self.end(index, host, record.at_ns, None),
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, name: &'h Name) -> usize {
+        let next = self.states.len();
+        let number = *self.timeline.numbers.entry(name).or_insert(next);
+        if number == next {
+            self.states.push(HostState::default());
+            self.timeline.grants_of.push(Vec::new());
+        }
+        number
+    }
+
+    /// Lets those beliefs lapse whose deadline the host's clock reached since its
+    /// last record.
+    ///
+    /// A clock that is stepped back afterwards does not revive them: a client that
+    /// has read the time once and found its lease over has stopped for good.
+    fn pass_deadlines(&mut self, host: usize, now: &Record) {
+        let HostState {
+            last: Some(last),
+            open,
+            ..
+        } = &mut self.states[host]
+        else {
+            return;
+        };
+        let last = &self.timeline.records[*last];
+        for open in open {
+            if let Some(deadline) = open.deadline
+                && let Some(at_ns) = reached(deadline, last, now)
+            {
+                self.timeline.grants[open.grant].lapses_ns = at_ns;
+                open.deadline = None;
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        index: usize,
+        host: usize,
+        record: &'h Record,
+        (number, token, shared): (u32, Option<u64>, bool),
+        deadline: Option<Deadline>,
+    ) {
+        let state = &mut self.states[host];
+        let over = |deadline: &Deadline| reading(record, deadline.clock) >= deadline.at_ns;
+        let grants = &mut self.timeline.grants;
+
+        let renewed = state.open.iter_mut().rev().find(|open| {
+            let grant = &grants[open.grant];
+            grant.number == number && grant.lapses_ns == u64::MAX
+        });
+        if let Some(open) = renewed {
+            open.deadline = deadline;
+            if deadline.as_ref().is_some_and(over) {
+                open.deadline = None;
+                grants[open.grant].lapses_ns = record.at_ns;
+            }
+            return;
+        }
+
+        let over = deadline.as_ref().is_some_and(over);
+        let grant = grants.len();
+        grants.push(Grant {
+            client: &record.host,
+            host,
+            number,
+            token,
+            shared,
+            asked: state.asked,
+            began: index,
+            begins_ns: record.at_ns,
+            ended: None,
+            ends_ns: u64::MAX,
+            lapses_ns: if over { record.at_ns } else { u64::MAX },
+        });
+        state.open.push(Open {
+            grant,
+            deadline: deadline.filter(|_| !over),
+        });
+        self.timeline.grants_of[host].push((number, grant));
+    }
+
+    /// Ends one grant of a host, or all of them.
+    fn end(&mut self, index: usize, host: usize, at_ns: u64, number: Option<u32>) {
+        let grants = &mut self.timeline.grants;
+        self.states[host].open.retain(|open| {
+            let grant = &mut grants[open.grant];
+            let ends = number.is_none_or(|number| number == grant.number);
+            if ends {
+                grant.ended = Some(index);
+                grant.ends_ns = at_ns;
+                grant.lapses_ns = grant.lapses_ns.min(at_ns);
+            }
+            !ends
+        });
+    }
+
+    fn finish(mut self) -> Timeline<'h> {
+        let end_ns = self.timeline.end_ns;
+        for state in &self.states {
+            let Some(last) = state.last.map(|index| &self.timeline.records[index]) else {
+                continue;
+            };
+            for open in &state.open {
+                let grant = &mut self.timeline.grants[open.grant];
+                // After a host's last record nothing changed its clocks' course.
+                let left_ns = open.deadline.map_or(u64::MAX, |deadline| {
+                    deadline.at_ns.saturating_sub(reading(last, deadline.clock))
+                });
+                grant.lapses_ns = grant.lapses_ns.min(last.at_ns.saturating_add(left_ns));
+                grant.lapses_ns = grant.lapses_ns.min(end_ns);
+                grant.ends_ns = end_ns;
+            }
+        }
+        for grants in &mut self.timeline.grants_of {
+            grants.sort_unstable();
+        }
+        self.timeline.hosts = self.states.len();
+        self.timeline
+    }
+}
+
+/// The first nanosecond of true time, after `from` and up to `to`, at which a host's
+/// clock shows the deadline, if it gets there.
+///
+/// Between two records a clock runs straight, so this is exact but for the rounding
+/// of the readings. A clock that jumps over the deadline at an instant reaches it at
+/// that instant; one that stands still does not come nearer.
+fn reached(deadline: Deadline, from: &Record, to: &Record) -> Option<u64> {
+    let (start, stop) = (reading(from, deadline.clock), reading(to, deadline.clock));
+    if stop < deadline.at_ns {
+        return None;
+    }
+    // A deadline is watched only while the clock is short of it: start < deadline <= stop.
+    let left = u128::from(deadline.at_ns.saturating_sub(start));
+    let course = u128::from(stop.saturating_sub(start)).max(1);
+    let elapsed_ns = to.at_ns.saturating_sub(from.at_ns);
+    let share_ns = (left * u128::from(elapsed_ns)).div_ceil(course);
+    Some(from.at_ns + u64::try_from(share_ns).unwrap_or(elapsed_ns))
+}
+
+fn reading(record: &Record, clock: ClockKind) -> u64 {
+    match clock {
+        ClockKind::Wall => record.wall_ns,
+        ClockKind::Monotonic => record.mono_ns,
+    }
+}

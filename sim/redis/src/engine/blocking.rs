@@ -1,0 +1,305 @@
+//! Clients that wait: for an element, for replicas, for the disk, for the end
+//! (`src/blocked.c`).
+//!
+//! A waiting client's request is tried again, for the one key that something
+//! happened to, when the command that did it is over; clients that wait for the
+//! same key take turns in the order in which they came.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+
+use super::cmd::blocking::{Taken, Want};
+use super::propagate;
+use super::repl::master;
+use super::session::{Closing, Session, Written};
+use super::state::State;
+use super::table::{Call, Context};
+use super::tell::{tell, tell_before_reply};
+use crate::wire::reply::{Error, Reply};
+
+/// What a client waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Blocked {
+    pub(super) on: On,
+    /// It waits until the wall clock is past this, in milliseconds since the epoch.
+    pub(super) until_ms: Option<i64>,
+}
+
+/// The event that ends a client's wait.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum On {
+    /// One of these keys has what it wants.
+    Keys(Vec<Bytes>, Want),
+    /// So many replicas have acknowledged this much of the stream (WAIT).
+    Replicas { replicas: i64, offset: u64 },
+    /// This much is durable in so many replicas' files, and in so many of this server's,
+    /// which has one or none (WAITAOF).
+    Files {
+        local: i64,
+        replicas: i64,
+        written: Written,
+    },
+    /// The server has ended (SHUTDOWN).
+    Shutdown,
+}
+
+/// All clients that wait.
+#[derive(Default)]
+pub(super) struct Waiting {
+    clients: BTreeSet<u64>,
+    /// Who waits for a key, the first to come first.
+    keys: BTreeMap<Bytes, Vec<u64>>,
+    /// Keys to which something happened since, in order.
+    ready: Vec<Bytes>,
+    /// Clients that wait no longer: their next requests are due.
+    pub(super) resumed: VecDeque<u64>,
+}
+
+impl Waiting {
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clients.is_empty()
+    }
+
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// A client waits no longer.
+    pub(super) fn forget(&mut self, client: u64) {
+        if self.clients.remove(&client) {
+            self.keys.retain(|_, waiters| {
+                waiters.retain(|waiter| *waiter != client);
+                !waiters.is_empty()
+            });
+        }
+    }
+}
+
+/// A client waits from now on.
+pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
+    state.waiting.clients.insert(client);
+    if let On::Keys(keys, _) = &blocked.on {
+        for key in keys {
+            let waiters = state.waiting.keys.entry(key.clone()).or_default();
+            if !waiters.contains(&client) {
+                waiters.push(client);
+            }
+        }
+    }
+    state.client(client).blocked = Some(blocked);
+    state.listen();
+}
+
+/// Something happened to a key (`signalKeyAsReady`).
+pub(super) fn may_be_ready(state: &mut State, key: &Bytes) {
+    let waiting = &mut state.waiting;
+    if waiting.keys.contains_key(key) && !waiting.ready.contains(key) {
+        waiting.ready.push(key.clone());
+    }
+}
+
+/// `handleClientsBlockedOnKeys`: gives waiting clients what they can have now. That
+/// may make further keys ready.
+pub(super) fn serve(state: &mut State, wall_us: u64) {
+    while !state.waiting.ready.is_empty() {
+        for key in std::mem::take(&mut state.waiting.ready) {
+            let waiters = state.waiting.keys.get(&key).cloned();
+            for client in waiters.unwrap_or_default() {
+                serve_client(state, client, &key, wall_us);
+            }
+        }
+    }
+}
+
+fn serve_client(state: &mut State, client: u64, key: &Bytes, wall_us: u64) {
+    let blocked = state.clients.get(&client).and_then(|c| c.blocked.as_ref());
+    let Some(On::Keys(_, want)) = blocked.map(|blocked| blocked.on.clone()) else {
+        return;
+    };
+    let current = state.current.replace(client);
+    let taken = want.take(
+        &mut Call {
+            state,
+            client,
+            args: &[],
+            wall_us,
+            context: Context::Direct,
+        },
+        key,
+    );
+    if let Taken::Reply(reply) = taken {
+        propagate::record_served(state);
+        tell_before_reply(state);
+        unblock(state, client, &reply);
+        tell(state);
+        super::tracking::tell_own(state, client);
+    }
+    state.current = current;
+}
+
+/// Ends a client's wait with a reply.
+fn unblock(state: &mut State, client: u64, reply: &Reply) {
+    state.waiting.forget(client);
+    state.waiting.resumed.push_back(client);
+    state.listen();
+    if let Some(session) = state.stir(client) {
+        session.blocked = None;
+        session.answer(reply);
+        session.request_is_over();
+    }
+}
+
+/// Ends the waits of those whose replicas have caught up, or whose writes are durable
+/// (`processClientsWaitingReplicas`); says whether there were any.
+pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
+    let enough = |id: &u64| {
+        let blocked = state.clients.get(id)?.blocked.as_ref()?;
+        Some((*id, blocked.on.reply_if_enough(state)?))
+    };
+    let served: Vec<(u64, Reply)> = state.waiting.clients.iter().filter_map(enough).collect();
+    for (client, reply) in &served {
+        unblock(state, *client, reply);
+    }
+    !served.is_empty()
+}
+
+/// `disconnectAllBlockedClients`: what they wait for will not come from a replica.
+pub(super) fn unblock_all(state: &mut State) {
+    const WHY: Error = Error::of(
+        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> \
+         replica?)",
+    );
+    for client in state.waiting.clients.clone() {
+        unblock(state, client, &WHY.into());
+        state.close(client, Closing::AfterReplies);
+    }
+}
+
+/// `replyToClientsBlockedOnShutdown`: the server does not end.
+pub(super) fn fail_shutdowns(state: &mut State) {
+    const WHY: Error = Error::of("ERR Errors trying to SHUTDOWN. Check logs.");
+    let asked = |id: &u64| {
+        let blocked = state.clients.get(id).and_then(|c| c.blocked.as_ref());
+        blocked.is_some_and(|blocked| blocked.on == On::Shutdown)
+    };
+    let askers: Vec<u64> = state
+        .waiting
+        .clients
+        .iter()
+        .copied()
+        .filter(asked)
+        .collect();
+    for client in askers {
+        unblock(state, client, &WHY.into());
+    }
+}
+
+/// CLIENT UNBLOCK: whether the client waited.
+pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -> bool {
+    let Some(blocked) = state.clients.get(&client).and_then(|c| c.blocked.clone()) else {
+        return false;
+    };
+    let reply = match how {
+        Unblock::TimedOut => blocked.on.timeout_reply(state),
+        Unblock::Failed => UNBLOCKED.into(),
+    };
+    unblock(state, client, &reply);
+    true
+}
+
+/// What CLIENT UNBLOCK pretends.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Unblock {
+    TimedOut,
+    Failed,
+}
+
+/// `handleBlockedClientsTimeout`: ends the waits that were long enough.
+pub(super) fn time_out(state: &mut State, now_ms: i64) {
+    let over = |session: &Session| {
+        let until_ms = session.blocked.as_ref().and_then(|b| b.until_ms);
+        until_ms.is_some_and(|until_ms| now_ms > until_ms)
+    };
+    let mut due: Vec<(Option<i64>, u64)> = state
+        .waiting
+        .clients
+        .iter()
+        .filter_map(|id| state.clients.get(id))
+        .filter(|session| over(session))
+        .map(|session| {
+            (
+                session.blocked.as_ref().and_then(|b| b.until_ms),
+                session.id,
+            )
+        })
+        .collect();
+    due.sort_unstable();
+    for (_, client) in due {
+        unblock_by_command(state, client, Unblock::TimedOut);
+    }
+}
+
+/// When the first wait is over, in milliseconds since the epoch.
+pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
+    let sessions = state
+        .waiting
+        .clients
+        .iter()
+        .filter_map(|id| state.clients.get(id));
+    let until_ms = |session: &Session| session.blocked.as_ref()?.until_ms;
+    Some(sessions.filter_map(until_ms).min()?.saturating_add(1))
+}
+
+/// What CLIENT UNBLOCK ERROR tells who waited.
+const UNBLOCKED: Error = Error::of("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+
+/// Why nobody waits for the file of a server that has none.
+pub(super) const NO_FILE: Error =
+    Error::of("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+
+impl On {
+    /// What a client gets whose time is over.
+    pub(super) fn timeout_reply(&self, state: &State) -> Reply {
+        match self {
+            On::Keys(..) => Reply::NilArray,
+            On::Replicas { offset, .. } => Reply::Integer(master::count_acked(state, *offset)),
+            On::Files { written, .. } => {
+                let counts = count_files(state, *written);
+                Reply::Array(counts.map(Reply::Integer).into())
+            }
+            // Nobody's time is over; CLIENT UNBLOCK can pretend that it were.
+            On::Shutdown => UNBLOCKED.into(),
+        }
+    }
+
+    /// What a client gets if enough others have what it waits for; elements it gets
+    /// elsewhere.
+    pub(super) fn reply_if_enough(&self, state: &State) -> Option<Reply> {
+        let enough = match *self {
+            On::Keys(..) | On::Shutdown => false,
+            On::Replicas { replicas, offset } => master::count_acked(state, offset) >= replicas,
+            On::Files { local: 1.., .. } if !state.config.append_only() => {
+                return Some(NO_FILE.into());
+            }
+            On::Files {
+                local,
+                replicas,
+                written,
+            } => {
+                let [own, others] = count_files(state, written);
+                own >= local && others >= replicas
+            }
+        };
+        enough.then(|| self.timeout_reply(state))
+    }
+}
+
+/// In how many files of this server, and of its replicas, this much is durable.
+fn count_files(state: &State, written: Written) -> [i64; 2] {
+    let durable = state.durable();
+    let own = durable.is_some_and(|durable| durable.changes >= written.changes);
+    [own.into(), master::count_durable(state, written.offset)]
+}

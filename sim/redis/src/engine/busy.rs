@@ -1,0 +1,190 @@
+//! Scripts that take long: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
+//!
+//! Between two of its calls no time passes in a node, so a script runs to its end at
+//! once. But it *takes* time, a microsecond for every ten instructions, and if that is
+//! worth mentioning the node keeps to itself what the script did until then. Nobody can
+//! tell the difference: a server that runs a script does nothing else, and when it has
+//! done so for `busy-reply-threshold` milliseconds it answers everybody `BUSY`, but for a
+//! few commands that see no keys. A script that the interpreter had to stop has no end:
+//! it is over when somebody kills it, which works if it has called nothing that writes.
+//!
+//! Two things are known too early here. Whether a script writes is asked of all of it, not
+//! of the part until the kill; and a message that it publishes is out when the node
+//! first answers again, though its time may come later.
+
+use bytes::Bytes;
+
+use super::propagate::{self, Unit};
+use super::script::{Program, Reading, killed_error};
+use super::state::State;
+use super::table::{Call, Command, Flag};
+use super::{blocking, tracking};
+use crate::wire::reply::{Error, Reply};
+
+/// The speed of a node's scripts. A machine's is some ten times that, but here an
+/// endless script has to be found out by running it.
+const INSTRUCTIONS_PER_US: u64 = 10;
+
+/// A script that runs for no more instructions takes no time.
+const FREE_INSTRUCTIONS: u64 = 1_000_000;
+
+/// A script whose time is not over.
+pub(super) struct Busy {
+    /// Whose it is: that client waits.
+    pub(super) client: u64,
+    pub(super) kind: Kind,
+    /// Its SHA-1, or the function's name.
+    pub(super) name: Bytes,
+    /// The request.
+    pub(super) command: Vec<Bytes>,
+    pub(super) since_us: u64,
+    /// From when on the node answers others, in wall-clock microseconds.
+    answers_from_us: u64,
+    /// When it is over; `None` for never.
+    ends_us: Option<u64>,
+    /// It called a command that writes.
+    wrote: bool,
+    /// What its client gets if it is killed.
+    killed: Error,
+    /// Where in what is to be sent to its client its reply is: the place, and how many
+    /// bytes.
+    reply: (usize, usize),
+}
+
+/// What a script was called by, and can be killed by.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Script,
+    Function,
+}
+
+/// A script has run, with this answer: takes its time.
+pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
+    if reading.instructions <= FREE_INSTRUCTIONS || call.state.loading {
+        return;
+    }
+    let since_us = call.wall_us;
+    let threshold_us = call.state.config.busy_threshold_ms().saturating_mul(1000);
+    let lasts_us = reading.instructions / INSTRUCTIONS_PER_US;
+    let resp = call.session().resp;
+    let mut encoded = bytes::BytesMut::new();
+    if call.session().may_answer() {
+        reply.encode(resp, &mut encoded);
+    }
+    let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
+    let busy = Busy {
+        client: call.client,
+        kind: match program {
+            Program::Script { .. } => Kind::Script,
+            Program::Function { .. } => Kind::Function,
+        },
+        name: Bytes::copy_from_slice(program.name()),
+        command: call.args.iter().map(copy).collect(),
+        since_us,
+        answers_from_us: since_us.saturating_add(threshold_us),
+        ends_us: (!reading.overrun).then(|| since_us.saturating_add(lasts_us)),
+        wrote: call.state.script_wrote,
+        killed: killed_error(program.name(), reading),
+        reply: (call.session().out.len(), encoded.len()),
+    };
+    // Of two in one transaction the first may be killed, and both take their time.
+    match &mut call.state.busy {
+        None => call.state.busy = Some(busy),
+        Some(first) => {
+            first.wrote |= busy.wrote;
+            let more_us = |ends_us: u64| busy.ends_us.map(|_| ends_us.saturating_add(lasts_us));
+            first.ends_us = first.ends_us.and_then(more_us);
+        }
+    }
+    if let Some(busy) = &call.state.busy {
+        let quiet_until_us = busy.ends_us.map_or(busy.answers_from_us, |ends_us| {
+            ends_us.min(busy.answers_from_us)
+        });
+        call.state.asleep_until_us = Some(quiet_until_us);
+    }
+}
+
+/// Whether a command has to be refused, and how.
+pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
+    let busy = state.busy.as_ref()?;
+    (!command.flags.contains(&Flag::AllowBusy)).then(|| busy.kind.error())
+}
+
+/// SCRIPT KILL, FUNCTION KILL.
+///
+/// # Errors
+///
+/// There is nothing to kill, or it may not be killed like this.
+pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
+    let Some(busy) = &mut state.busy else {
+        return Err(Error::of("NOTBUSY No scripts in execution right now."));
+    };
+    if busy.wrote {
+        return Err(Error::of(
+            "UNKILLABLE Sorry the script already executed write commands against the dataset. You \
+             can either wait the script termination or kill the server in a hard way using the \
+             SHUTDOWN NOSAVE command.",
+        ));
+    }
+    if busy.kind != kind {
+        return Err(busy.kind.error());
+    }
+    let (at, len) = busy.reply;
+    let (client, killed) = (busy.client, busy.killed.clone());
+    busy.ends_us = Some(0);
+    if let Some(session) = state.clients.get_mut(&client)
+        && len > 0
+    {
+        let rest = session.out.split_off(at + len);
+        session.out.truncate(at);
+        killed.encode(&mut session.out);
+        session.out.unsplit(rest);
+    }
+    Ok(())
+}
+
+/// Ends a script whose time is over: what it did comes out, and who had to wait goes on.
+pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
+    let over = |busy: &Busy| busy.ends_us.is_some_and(|ends_us| ends_us <= wall_us);
+    let Some(Busy { client, .. }) = state.busy.take_if(|busy| over(busy)) else {
+        return;
+    };
+    propagate::flush(state, Unit::Whole);
+    tracking::tell_own(state, client);
+    let written = state.written();
+    if let Some(session) = state.stir(client) {
+        session.written = written;
+    }
+    state.waiting.resumed.push_back(client);
+    state.waiting.resumed.extend(state.repl.master_conn());
+    blocking::serve(state, wall_us);
+    propagate::flush(state, Unit::Whole);
+}
+
+/// Whether what this connection sends has to wait for the end of a script: its own
+/// client's requests, and the master's stream.
+pub(super) fn holds_back(state: &State, client: u64) -> bool {
+    let busy = state.busy.as_ref();
+    busy.is_some_and(|busy| busy.client == client || state.repl.is_master(client))
+}
+
+/// When the node has to be called because of a script.
+pub(super) fn next_wake_us(state: &State) -> Option<u64> {
+    state.busy.as_ref()?.ends_us
+}
+
+impl Kind {
+    /// What others hear meanwhile (`slowevalerr`, `slowscripterr`).
+    pub(super) fn error(self) -> Error {
+        Error::of(match self {
+            Kind::Script => {
+                "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN \
+                 NOSAVE."
+            }
+            Kind::Function => {
+                "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN \
+                 NOSAVE."
+            }
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! BLPOP and its relatives. With something there they are the commands
+//! that do not block (LPOP, LMOVE, ZPOPMIN, …), and they are run as these.
+
+use bytes::Bytes;
+
+use super::{SYNTAX, integer};
+use crate::engine::blocking::{Blocked, On, block};
+use crate::engine::table::{self, Call, Context};
+use crate::wire::float;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// What a waiting client wants of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::engine) enum Want {
+    /// An element, with the key before it: the command that takes it.
+    Element(&'static str),
+    /// The lowest or the highest member of a sorted set, with the key before it.
+    Member(&'static str),
+    /// An element moved to another list, with the words that LMOVE takes after the
+    /// source.
+    Move([Bytes; 3]),
+    /// Several at once, with the key before them: the command that takes them, and
+    /// how many at most.
+    Several(&'static str, Bytes),
+}
+
+/// What a key had for a client.
+pub(in crate::engine) enum Taken {
+    /// Nothing, or another type.
+    Nothing,
+    Reply(Reply),
+}
+
+impl Want {
+    /// Takes what is wanted from a key, if it is there.
+    pub(in crate::engine) fn take(&self, call: &mut Call<'_>, key: &[u8]) -> Taken {
+        if !matches!(run(call, &[self.count(), key]), Reply::Integer(1..)) {
+            return Taken::Nothing;
+        }
+        Taken::Reply(match self {
+            Want::Element(name) => {
+                let element = run(call, &[name.as_bytes(), key]);
+                Reply::Array(vec![Reply::bulk(key), element])
+            }
+            Want::Member(name) => match run(call, &[name.as_bytes(), key]) {
+                Reply::Array(mut member) => {
+                    member.insert(0, Reply::bulk(key));
+                    Reply::Array(member)
+                }
+                other => other,
+            },
+            Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
+            Want::Several(name, count) => {
+                let taken = match run(call, &[name.as_bytes(), key, count]) {
+                    // With their scores, each pair an array of its own in RESP2 too.
+                    Reply::Pairs(pairs) => Reply::Array(
+                        pairs
+                            .into_iter()
+                            .map(|pair| Reply::Array(<[Reply; 2]>::from(pair).to_vec()))
+                            .collect(),
+                    ),
+                    taken => taken,
+                };
+                Reply::Array(vec![Reply::bulk(key), taken])
+            }
+        })
+    }
+
+    /// What a client gets that may not wait.
+    pub(in crate::engine) fn nothing(&self) -> Reply {
+        match self {
+            Want::Move(_) => Reply::Nil,
+            Want::Element(_) | Want::Member(_) | Want::Several(..) => Reply::NilArray,
+        }
+    }
+
+    /// The command that counts what there is.
+    fn count(&self) -> &'static [u8] {
+        match self {
+            Want::Element(_) | Want::Move(_) | Want::Several("lpop" | "rpop", _) => b"llen",
+            Want::Member(_) | Want::Several(..) => b"zcard",
+        }
+    }
+}
+
+/// Calls a command in place of the one that was sent; it is passed on in its words.
+fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
+    let mut inner = Call {
+        state: &mut *call.state,
+        client: call.client,
+        args: words,
+        wall_us: call.wall_us,
+        context: call.context,
+    };
+    match table::find(words) {
+        Some(command) => {
+            let reply = (command.run)(&mut inner).unwrap_or_else(Reply::Error);
+            if command.flags.contains(&table::Flag::Write) {
+                let name = words[0].to_ascii_uppercase();
+                inner.propagate_as(&[&[&name[..]], &words[1..]].concat());
+            }
+            reply
+        }
+        None => Reply::Nil,
+    }
+}
+
+/// `BLPOP key [key …] timeout`.
+pub(in crate::engine) fn blpop(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Element("lpop"))
+}
+
+/// `BRPOP key [key …] timeout`.
+pub(in crate::engine) fn brpop(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Element("rpop"))
+}
+
+/// `BZPOPMIN key [key …] timeout`.
+pub(in crate::engine) fn bzpopmin(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Member("zpopmin"))
+}
+
+/// `BZPOPMAX key [key …] timeout`.
+pub(in crate::engine) fn bzpopmax(call: &mut Call<'_>) -> Answer {
+    take_from_keys(call, Want::Member("zpopmax"))
+}
+
+/// `BLMOVE source destination LEFT | RIGHT LEFT | RIGHT timeout`.
+pub(in crate::engine) fn blmove(call: &mut Call<'_>) -> Answer {
+    let end = |word: &[u8]| match word.to_ascii_lowercase().as_slice() {
+        b"left" => Ok(Bytes::from_static(b"left")),
+        b"right" => Ok(Bytes::from_static(b"right")),
+        _ => Err(SYNTAX),
+    };
+    let ends = [end(call.args[3])?, end(call.args[4])?];
+    let until_ms = deadline(call, call.args[5])?;
+    move_element(call, ends, until_ms)
+}
+
+/// `BRPOPLPUSH source destination timeout`.
+pub(in crate::engine) fn brpoplpush(call: &mut Call<'_>) -> Answer {
+    let until_ms = deadline(call, call.args[3])?;
+    let ends = ["right", "left"].map(Bytes::from);
+    move_element(call, ends, until_ms)
+}
+
+/// `BLMPOP timeout numkeys key [key …] LEFT | RIGHT [COUNT count]`.
+pub(in crate::engine) fn blmpop(call: &mut Call<'_>) -> Answer {
+    let until_ms = deadline(call, call.args[1])?;
+    let (keys, want) = several(&call.args[2..], LIST_ENDS)?;
+    take_or_wait(call, keys, want, until_ms)
+}
+
+/// `BZMPOP timeout numkeys key [key …] MIN | MAX [COUNT count]`.
+pub(in crate::engine) fn bzmpop(call: &mut Call<'_>) -> Answer {
+    let until_ms = deadline(call, call.args[1])?;
+    let (keys, want) = several(&call.args[2..], SCORE_ENDS)?;
+    take_or_wait(call, keys, want, until_ms)
+}
+
+/// `LMPOP numkeys key [key …] LEFT | RIGHT [COUNT count]`: does not wait.
+pub(in crate::engine) fn lmpop(call: &mut Call<'_>) -> Answer {
+    let (keys, want) = several(&call.args[1..], LIST_ENDS)?;
+    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
+}
+
+/// `ZMPOP numkeys key [key …] MIN | MAX [COUNT count]`: does not wait.
+pub(in crate::engine) fn zmpop(call: &mut Call<'_>) -> Answer {
+    let (keys, want) = several(&call.args[1..], SCORE_ENDS)?;
+    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
+}
+
+/// The words for the two ends of what several are taken from, and the commands.
+type Ends = [(&'static str, &'static str); 2];
+const LIST_ENDS: Ends = [("left", "lpop"), ("right", "rpop")];
+const SCORE_ENDS: Ends = [("min", "zpopmin"), ("max", "zpopmax")];
+
+fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
+    let args = call.args;
+    let (keys, timeout) = (&args[1..args.len() - 1], args[args.len() - 1]);
+    let until_ms = deadline(call, timeout)?;
+    take_or_wait(call, keys, want, until_ms)
+}
+
+fn move_element(call: &mut Call<'_>, ends: [Bytes; 2], until_ms: Option<i64>) -> Answer {
+    let [from_end, to_end] = ends;
+    let args = call.args;
+    let to = Bytes::copy_from_slice(args[2]);
+    take_or_wait(
+        call,
+        &args[1..2],
+        Want::Move([to, from_end, to_end]),
+        until_ms,
+    )
+}
+
+/// Reads `numkeys key [key …] end [COUNT count]`.
+fn several<'a>(words: &'a [&'a [u8]], ends: Ends) -> Result<(&'a [&'a [u8]], Want), Error> {
+    let positive = |word: &[u8], refusal: &'static str| {
+        let number = integer(word).ok().and_then(|n| usize::try_from(n).ok());
+        number.filter(|n| *n > 0).ok_or(Error::of(refusal))
+    };
+    let count = positive(words[0], "ERR numkeys should be greater than 0")?;
+    let (keys, rest) = words[1..].split_at_checked(count).ok_or(SYNTAX)?;
+    let (end, most) = match rest {
+        [end] => (end, 1),
+        [end, option, most] if option.eq_ignore_ascii_case(b"count") => {
+            (end, positive(most, "ERR count should be greater than 0")?)
+        }
+        _ => return Err(SYNTAX),
+    };
+    let mut ends = ends.iter();
+    let end = ends.find(|(word, _)| end.eq_ignore_ascii_case(word.as_bytes()));
+    let (_, command) = end.ok_or(SYNTAX)?;
+    Ok((keys, Want::Several(command, Bytes::from(most.to_string()))))
+}
+
+fn take_from_first(call: &mut Call<'_>, keys: &[&[u8]], want: &Want) -> Option<Reply> {
+    for key in keys {
+        if let wrong @ Reply::Error(_) = run(call, &[want.count(), key]) {
+            return Some(wrong);
+        }
+        if let Taken::Reply(reply) = want.take(call, key) {
+            return Some(reply);
+        }
+    }
+    None
+}
+
+/// Takes from the first key that has something. If none has, the client waits, but
+/// not in a transaction and not in a script.
+fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Option<i64>) -> Answer {
+    if let Some(reply) = take_from_first(call, keys, &want) {
+        return Ok(reply);
+    }
+    if call.context != Context::Direct {
+        return Ok(want.nothing());
+    }
+    let keys = keys.iter().map(|key| Bytes::copy_from_slice(key)).collect();
+    let on = On::Keys(keys, want);
+    block(call.state, call.client, Blocked { on, until_ms });
+    Ok(Reply::NONE)
+}
+
+/// `getTimeoutFromObjectOrReply`: a time in seconds, with a fraction or without.
+/// Returns when it is over; 0 seconds are for ever.
+fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
+    const NOT_A_FLOAT: Error = Error::of("ERR timeout is not a float or out of range");
+    let seconds = float::prefix(timeout)
+        .filter(|(seconds, len)| *len == timeout.len() && !seconds.is_nan())
+        .map(|(seconds, _)| seconds)
+        .ok_or(NOT_A_FLOAT)?;
+    let ms = libm::ceil(seconds * 1000.0);
+    // What does not fit is C's smallest number when it is converted.
+    if !(0.0..9_223_372_036_854_775_807.0).contains(&ms) {
+        return Err(Error::of("ERR timeout is negative"));
+    }
+    if ms == 0.0 {
+        return Ok(None);
+    }
+    let until_ms = call.now_ms().checked_add(ms as i64);
+    until_ms
+        .map(Some)
+        .ok_or(Error::of("ERR timeout is out of range"))
+}
+
+/// A time in whole milliseconds, as WAIT and CLIENT PAUSE take it.
+pub(in crate::engine) fn integer_timeout(timeout: &[u8]) -> Result<i64, Error> {
+    let ms =
+        integer(timeout).map_err(|_| Error::of("ERR timeout is not an integer or out of range"))?;
+    if ms < 0 {
+        return Err(Error::of("ERR timeout is negative"));
+    }
+    Ok(ms)
+}

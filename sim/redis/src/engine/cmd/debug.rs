@@ -1,0 +1,76 @@
+//! DEBUG, as far as tests of locks use it, and SHUTDOWN.
+
+use super::SYNTAX;
+use crate::engine::persist::Saving;
+use crate::engine::shutdown::{self, Patience};
+use crate::engine::table::Call;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1`.
+pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
+    let name = call.args[1].to_ascii_lowercase();
+    match (name.as_slice(), &call.args[2..]) {
+        (b"sleep", [seconds]) => {
+            let sleep_us = leading_number(seconds) * 1e6;
+            let until_us = call.wall_us.saturating_add(sleep_us as u64);
+            call.state.asleep_until_us = Some(until_us);
+            Ok(Reply::OK)
+        }
+        (b"set-active-expire", [flag]) => {
+            call.state.run_due_cycles(call.wall_us);
+            call.state.active_expiry.enabled = leading_number(flag) >= 1.0;
+            Ok(Reply::OK)
+        }
+        _ => Err(super::subcommand_syntax(call.args)),
+    }
+}
+
+/// C's `strtod`, for plain numbers: what is none counts as 0.
+fn leading_number(text: &[u8]) -> f64 {
+    let text = String::from_utf8_lossy(text);
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
+    text[..end].parse().unwrap_or(0.0)
+}
+
+/// `SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE]`, `SHUTDOWN ABORT`.
+pub(in crate::engine) fn shutdown(call: &mut Call<'_>) -> Answer {
+    let has = |wanted: &str| {
+        let is = |word: &&[u8]| word.eq_ignore_ascii_case(wanted.as_bytes());
+        call.args[1..].iter().any(is)
+    };
+    let is_flag = |word: &&[u8]| {
+        ["nosave", "save", "now", "force"]
+            .iter()
+            .any(|flag| word.eq_ignore_ascii_case(flag.as_bytes()))
+    };
+    let flags = call.args[1..].iter().filter(|word| is_flag(word)).count();
+    let known = |word: &&[u8]| is_flag(word) || word.eq_ignore_ascii_case(b"abort");
+    let contradicts = has("save") && has("nosave") || has("abort") && flags > 0;
+    if !call.args[1..].iter().all(known) || contradicts {
+        return Err(SYNTAX);
+    }
+    if has("abort") {
+        return match shutdown::abort(call.state) {
+            true => Ok(Reply::OK),
+            false => Err(Error::of("ERR No shutdown in progress.")),
+        };
+    }
+    // A script that has not ended may have left things half done.
+    if let Some(busy) = &call.state.busy
+        && !has("nosave")
+    {
+        return Err(busy.kind.error());
+    }
+    let saving = match (has("save"), has("nosave")) {
+        (true, _) => Saving::Always,
+        (_, true) => Saving::Never,
+        _ => Saving::AsConfigured,
+    };
+    let patience = match has("now") {
+        true => Patience::None,
+        false => Patience::AsConfigured,
+    };
+    shutdown::begin(call.state, call.client, saving, patience, call.wall_us);
+    Ok(Reply::NONE)
+}

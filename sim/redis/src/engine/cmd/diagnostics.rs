@@ -1,0 +1,86 @@
+//! SLOWLOG, LATENCY and MEMORY, as a server answers that has nothing to report.
+//!
+//! A fake node takes no time over a command and does not count its memory.
+
+use super::{SYNTAX, integer};
+use crate::engine::table::Call;
+use crate::wire::number::parse_i64;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `SLOWLOG GET [count]`.
+pub(in crate::engine) fn slowlog_get(call: &mut Call<'_>) -> Answer {
+    match call.args {
+        [_, _] => {}
+        [_, _, count] if parse_i64(count).is_some_and(|count| count >= -1) => {}
+        [_, _, _] => {
+            return Err(Error::of("ERR count should be greater than or equal to -1"));
+        }
+        _ => {
+            return Err(Error::of(
+                "ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP.",
+            ));
+        }
+    }
+    Ok(Reply::Array(Vec::new()))
+}
+
+/// `SLOWLOG LEN`, and `LATENCY RESET [event …]`: how many there are, or were.
+pub(in crate::engine) fn none(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(0))
+}
+
+/// `SLOWLOG RESET`, and `MEMORY PURGE`.
+pub(in crate::engine) fn done(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::OK)
+}
+
+/// `LATENCY LATEST`, and `LATENCY HISTORY event`.
+pub(in crate::engine) fn nothing(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::Array(Vec::new()))
+}
+
+/// `LATENCY DOCTOR`: monitoring is off by default.
+pub(in crate::engine) fn latency_doctor(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::text(
+        "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Redis instance. You may use \"CONFIG SET latency-monitor-threshold <milliseconds>.\" in order to enable it. If we weren't in a deep space mission I'd suggest to take a look at https://redis.io/topics/latency-monitor.\n",
+    ))
+}
+
+/// `LATENCY GRAPH event`.
+pub(in crate::engine) fn latency_graph(call: &mut Call<'_>) -> Answer {
+    let event = call.args[2];
+    let text = [b"ERR No samples available for event '", event, b"'"].concat();
+    Err(Error::new(text))
+}
+
+/// `MEMORY DOCTOR`.
+pub(in crate::engine) fn memory_doctor(_: &mut Call<'_>) -> Answer {
+    Ok(Reply::text(
+        "Hi Sam, this instance is empty or is using very little memory, my issues detector can't be used in these conditions. Please, leave for your mission on Earth and fill it with some data. The new Sam and I will be back to our programming as soon as I finished rebooting.\n",
+    ))
+}
+
+/// `MEMORY USAGE key [SAMPLES count]`, in bytes: for any value what the shortest
+/// takes in Redis.
+pub(in crate::engine) fn memory_usage(call: &mut Call<'_>) -> Answer {
+    /// Of a key and a value of one byte each, as 7.0.15 says.
+    const SHORTEST_BYTES: i64 = 48;
+    let mut options = &call.args[3..];
+    while let [option, count, rest @ ..] = options {
+        if !option.eq_ignore_ascii_case(b"samples") {
+            return Err(SYNTAX);
+        }
+        if integer(count)? < 0 {
+            return Err(SYNTAX);
+        }
+        options = rest;
+    }
+    if !options.is_empty() {
+        return Err(SYNTAX);
+    }
+    let now_ms = call.now_ms();
+    Ok(match call.state.db.get(call.args[2], now_ms) {
+        Some(_) => Reply::Integer(SHORTEST_BYTES),
+        None => Reply::Nil,
+    })
+}

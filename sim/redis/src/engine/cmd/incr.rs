@@ -1,0 +1,53 @@
+//! INCR, DECR, INCRBY, DECRBY. They keep the key's time to live.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{NOT_AN_INTEGER, integer};
+use crate::engine::table::Call;
+use crate::store::changes::Class;
+use crate::wire::number::{parse_i64, push_i64};
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `INCR key`.
+pub(in crate::engine) fn incr(call: &mut Call<'_>) -> Answer {
+    add(call, 1)
+}
+
+/// `DECR key`.
+pub(in crate::engine) fn decr(call: &mut Call<'_>) -> Answer {
+    add(call, -1)
+}
+
+/// `INCRBY key increment`.
+pub(in crate::engine) fn incrby(call: &mut Call<'_>) -> Answer {
+    let increment = integer(call.args[2])?;
+    add(call, increment)
+}
+
+/// `DECRBY key decrement`.
+pub(in crate::engine) fn decrby(call: &mut Call<'_>) -> Answer {
+    let increment = integer(call.args[2])?
+        .checked_neg()
+        .ok_or(Error::of("ERR decrement would overflow"))?;
+    add(call, increment)
+}
+
+fn add(call: &mut Call<'_>, increment: i64) -> Answer {
+    let key = call.args[1];
+    let old = match call.read::<Bytes>(key)? {
+        Some(text) => parse_i64(text).ok_or(NOT_AN_INTEGER)?,
+        None => 0,
+    };
+    let new = old
+        .checked_add(increment)
+        .ok_or(Error::of("ERR increment or decrement would overflow"))?;
+    *call.edit_or_create::<Bytes>(key)? = decimal(new);
+    call.changed_by(Class::String, "incrby", key);
+    Ok(Reply::Integer(new))
+}
+
+fn decimal(number: i64) -> Bytes {
+    let mut text = BytesMut::with_capacity(20);
+    push_i64(&mut text, number);
+    text.freeze()
+}

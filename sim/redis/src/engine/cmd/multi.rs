@@ -1,0 +1,87 @@
+//! Transactions: MULTI, EXEC, DISCARD, WATCH, UNWATCH (`src/multi.c`).
+
+use bytes::Bytes;
+
+use crate::engine::dispatch;
+use crate::engine::session::Transaction;
+use crate::engine::table::{Call, Context};
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `MULTI`: the commands from here on are queued.
+pub(in crate::engine) fn multi(call: &mut Call<'_>) -> Answer {
+    if call.session().transaction.is_some() {
+        return Err(Error::of("ERR MULTI calls can not be nested"));
+    }
+    call.session().transaction = Some(Transaction::default());
+    Ok(Reply::OK)
+}
+
+/// `EXEC`: runs the queue, unless a command in it was refused (EXECABORT) or a
+/// watched key changed (nil). Either way the watches end. Nothing is rolled back.
+pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
+    let Some(transaction) = call.session().transaction.take() else {
+        return Err(Error::of("ERR EXEC without MULTI"));
+    };
+    let changed = watched_key_changed(call);
+    call.state.unwatch(call.client);
+    if transaction.refused {
+        return Err(Error::of(
+            "EXECABORT Transaction discarded because of previous errors.",
+        ));
+    }
+    if changed {
+        return Ok(Reply::NilArray);
+    }
+    // Item by item, for what a command sends to its own client comes between them.
+    call.session().answer_array_of(transaction.queue.len());
+    for args in &transaction.queue {
+        let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
+        let reply = dispatch::call(&mut Call {
+            state: &mut *call.state,
+            client: call.client,
+            args: &args,
+            wall_us: call.wall_us,
+            context: Context::Transaction,
+        });
+        dispatch::answer(call.state, call.client, &reply);
+    }
+    Ok(Reply::NONE)
+}
+
+fn watched_key_changed(call: &mut Call<'_>) -> bool {
+    let (now_ms, client) = (call.now_ms(), call.client);
+    let watched = std::mem::take(&mut call.session().watched);
+    let changed = |key: &Bytes| call.state.db.changed_since_watch(key, client, now_ms);
+    let any = watched.iter().any(changed);
+    call.session().watched = watched;
+    any
+}
+
+/// `DISCARD`: forgets the queue, and the watches.
+pub(in crate::engine) fn discard(call: &mut Call<'_>) -> Answer {
+    if call.session().transaction.take().is_none() {
+        return Err(Error::of("ERR DISCARD without MULTI"));
+    }
+    call.state.unwatch(call.client);
+    Ok(Reply::OK)
+}
+
+/// `WATCH key [key …]`: the next EXEC runs only if these keys stay as they are.
+pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
+    if call.session().transaction.is_some() {
+        return Err(Error::of("ERR WATCH inside MULTI is not allowed"));
+    }
+    let now_ms = call.now_ms();
+    for key in &call.args[1..] {
+        if call.state.db.watch(key, call.client, now_ms) {
+            call.session().watched.push(Bytes::copy_from_slice(key));
+        }
+    }
+    Ok(Reply::OK)
+}
+
+/// `UNWATCH`.
+pub(in crate::engine) fn unwatch(call: &mut Call<'_>) -> Answer {
+    call.state.unwatch(call.client);
+    Ok(Reply::OK)
+}

@@ -1,0 +1,92 @@
+//! RENAME, RENAMENX and COPY (`src/db.c`). The time to live goes along.
+
+use super::SYNTAX;
+use crate::engine::table::Call;
+use crate::store::changes::Class;
+use crate::store::db::Entry;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `RENAME key newkey`: the new key may have been there.
+pub(in crate::engine) fn rename(call: &mut Call<'_>) -> Answer {
+    let (key, new, now_ms) = (call.args[1], call.args[2], call.now_ms());
+    existing(call, key)?;
+    if key != new
+        && let Some(entry) = call.state.db.remove(key, now_ms)
+    {
+        call.state.db.remove(new, now_ms);
+        call.state.db.set(new, entry, now_ms);
+        call.notify(Class::Generic, "rename_from", key);
+        call.notify(Class::Generic, "rename_to", new);
+    }
+    Ok(Reply::OK)
+}
+
+/// `RENAMENX key newkey`: 0 if the new key is there, even if it is the same.
+pub(in crate::engine) fn renamenx(call: &mut Call<'_>) -> Answer {
+    let (key, new, now_ms) = (call.args[1], call.args[2], call.now_ms());
+    existing(call, key)?;
+    if key == new || call.state.db.get(new, now_ms).is_some() {
+        return Ok(Reply::Integer(0));
+    }
+    if let Some(entry) = call.state.db.remove(key, now_ms) {
+        call.state.db.set(new, entry, now_ms);
+        call.notify(Class::Generic, "rename_from", key);
+        call.notify(Class::Generic, "rename_to", new);
+    }
+    Ok(Reply::Integer(1))
+}
+
+fn existing<'a>(call: &'a mut Call<'_>, key: &[u8]) -> Result<&'a Entry, Error> {
+    let now_ms = call.now_ms();
+    let entry = call.state.db.get(key, now_ms);
+    entry.ok_or(Error::of("ERR no such key"))
+}
+
+/// `COPY source destination [DB 0] [REPLACE]`: 1 if it was copied.
+pub(in crate::engine) fn copy(call: &mut Call<'_>) -> Answer {
+    let (source, destination, now_ms) = (call.args[1], call.args[2], call.now_ms());
+    let existing = Existing::parse(&call.args[3..])?;
+    if source == destination {
+        return Err(Error::of("ERR source and destination objects are the same"));
+    }
+    let db = &mut call.state.db;
+    let Some(entry) = db.get(source, now_ms).cloned() else {
+        return Ok(Reply::Integer(0));
+    };
+    if db.get(destination, now_ms).is_some() && existing == Existing::Keep {
+        return Ok(Reply::Integer(0));
+    }
+    db.remove(destination, now_ms);
+    db.set(destination, entry, now_ms);
+    call.notify(Class::Generic, "copy_to", destination);
+    Ok(Reply::Integer(1))
+}
+
+/// What becomes of a destination that is there.
+#[derive(PartialEq)]
+enum Existing {
+    Keep,
+    Replace,
+}
+
+impl Existing {
+    fn parse(mut options: &[&[u8]]) -> Result<Self, Error> {
+        let mut existing = Existing::Keep;
+        while let [option, rest @ ..] = options {
+            options = rest;
+            if option.eq_ignore_ascii_case(b"replace") {
+                existing = Existing::Replace;
+            } else if option.eq_ignore_ascii_case(b"db")
+                && let [index, rest @ ..] = options
+            {
+                options = rest;
+                if super::keys::database_index(index)? != 0 {
+                    return Err(Error::of("ERR DB index is out of range"));
+                }
+            } else {
+                return Err(SYNTAX);
+            }
+        }
+        Ok(existing)
+    }
+}

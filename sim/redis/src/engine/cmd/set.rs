@@ -1,0 +1,171 @@
+//! SET and SETNX (`src/t_string.c`).
+
+use bytes::Bytes;
+
+use super::SYNTAX;
+use super::expire::{Base, Time, Unit};
+use super::get::get;
+use crate::engine::table::Call;
+use crate::store::changes::Class;
+use crate::store::db::Entry;
+use crate::store::value::Value;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`.
+pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
+    let options = Options::parse(&call.args[3..])?;
+    let now_ms = call.now_ms();
+    let expires_at_ms = match &options.expiry {
+        Expiry::At(time) => Some(time.positive_unix_ms(now_ms, "set")?),
+        Expiry::Keep | Expiry::None => None,
+    };
+    let (key, value) = (call.args[1], call.args[2]);
+    // Only with GET does the old value have to be a string.
+    let old_value = match options.get {
+        true => Some(get(call)?),
+        false => None,
+    };
+    let old = call.state.db.get(key, now_ms);
+    let exists = old.is_some();
+    let kept = old.and_then(|entry| entry.expires_at_ms);
+    let refused = match options.condition {
+        Condition::None => false,
+        Condition::Absent => exists,
+        Condition::Present => !exists,
+    };
+    if refused {
+        return Ok(old_value.unwrap_or(Reply::Nil));
+    }
+    let entry = Entry {
+        value: Value::String(Bytes::copy_from_slice(value)),
+        expires_at_ms: match options.expiry {
+            Expiry::Keep => kept,
+            Expiry::At(_) | Expiry::None => expires_at_ms,
+        },
+    };
+    if options.get {
+        call.reply_goes_here();
+    }
+    call.state.db.set(key, entry, now_ms);
+    call.notify(Class::String, "set", key);
+    if let Expiry::At(time) = &options.expiry {
+        call.notify(Class::Generic, "expire", key);
+        // What has PXAT already is passed on as it is.
+        if let Some(when) = expires_at_ms.filter(|_| !time.is_unix_ms()) {
+            propagate_with_time(call, key, value, when);
+        }
+    } else if options.get {
+        let is_get = |word: &[u8]| word.eq_ignore_ascii_case(b"get");
+        let options = call.args[3..].iter().copied().filter(|word| !is_get(word));
+        let words: Vec<&[u8]> = call.args[..3].iter().copied().chain(options).collect();
+        call.propagate_as(&words);
+    }
+    Ok(old_value.unwrap_or(Reply::OK))
+}
+
+/// `SETNX key value`: 1 if the key was not there, and is now.
+pub(in crate::engine) fn setnx(call: &mut Call<'_>) -> Answer {
+    let now_ms = call.now_ms();
+    if call.state.db.get(call.args[1], now_ms).is_some() {
+        return Ok(Reply::Integer(0));
+    }
+    call.set_string(call.args[1], Bytes::copy_from_slice(call.args[2]));
+    Ok(Reply::Integer(1))
+}
+
+/// `SETEX key seconds value`.
+pub(in crate::engine) fn setex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "setex", Unit::Seconds)
+}
+
+/// `PSETEX key milliseconds value`.
+pub(in crate::engine) fn psetex(call: &mut Call<'_>) -> Answer {
+    set_with_expiry(call, "psetex", Unit::Milliseconds)
+}
+
+fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
+    let time = Time::new(call.args[2], unit, Base::Now);
+    let when = time.positive_unix_ms(call.now_ms(), name)?;
+    let entry = Entry {
+        expires_at_ms: Some(when),
+        value: Value::String(Bytes::copy_from_slice(call.args[3])),
+    };
+    let now_ms = call.now_ms();
+    call.state.db.set(call.args[1], entry, now_ms);
+    call.notify(Class::String, "set", call.args[1]);
+    call.notify(Class::Generic, "expire", call.args[1]);
+    propagate_with_time(call, call.args[1], call.args[3], when);
+    Ok(Reply::OK)
+}
+
+fn propagate_with_time(call: &mut Call<'_>, key: &[u8], value: &[u8], when: i64) {
+    let when = when.to_string();
+    call.propagate_as(&[b"SET", key, value, b"PXAT", when.as_bytes()]);
+}
+
+struct Options<'a> {
+    condition: Condition,
+    expiry: Expiry<'a>,
+    get: bool,
+}
+
+#[derive(PartialEq)]
+enum Condition {
+    None,
+    /// NX.
+    Absent,
+    /// XX.
+    Present,
+}
+
+enum Expiry<'a> {
+    None,
+    /// KEEPTTL.
+    Keep,
+    At(Time<'a>),
+}
+
+impl Expiry<'_> {
+    /// The same option may be there twice, and the last one counts.
+    fn may_become(&self, new: &Time<'_>) -> bool {
+        match self {
+            Expiry::None => true,
+            Expiry::Keep => false,
+            Expiry::At(time) => time.has_form_of(new),
+        }
+    }
+}
+
+impl<'a> Options<'a> {
+    /// `parseExtendedStringArgumentsOrReply`. The first option that contradicts an
+    /// earlier one is a syntax error.
+    fn parse(mut args: &[&'a [u8]]) -> Result<Self, Error> {
+        let mut options = Options {
+            condition: Condition::None,
+            expiry: Expiry::None,
+            get: false,
+        };
+        while let [option, rest @ ..] = args {
+            args = rest;
+            let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
+            if is("nx") && options.condition != Condition::Present {
+                options.condition = Condition::Absent;
+            } else if is("xx") && options.condition != Condition::Absent {
+                options.condition = Condition::Present;
+            } else if is("get") {
+                options.get = true;
+            } else if is("keepttl") && !matches!(options.expiry, Expiry::At(_)) {
+                options.expiry = Expiry::Keep;
+            } else if let [number, rest @ ..] = args
+                && let Some(time) = Time::option(option, number)
+                && options.expiry.may_become(&time)
+            {
+                args = rest;
+                options.expiry = Expiry::At(time);
+            } else {
+                return Err(SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,332 @@
+//! Ranges of sorted sets: by rank, by score, by the members' bytes (`src/t_zset.c`).
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{SYNTAX, integer, slice, zsets};
+use crate::engine::table::Call;
+use crate::store::changes::Class;
+use crate::store::value::Zset;
+use crate::wire::float::parse_bound;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]`.
+pub(in crate::engine) fn zrange(call: &mut Call<'_>) -> Answer {
+    range(call, None, None)
+}
+
+/// `ZREVRANGE key start stop [WITHSCORES]`.
+pub(in crate::engine) fn zrevrange(call: &mut Call<'_>) -> Answer {
+    range(call, Some(By::Rank), Some(Direction::Down))
+}
+
+/// `ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count]`.
+pub(in crate::engine) fn zrangebyscore(call: &mut Call<'_>) -> Answer {
+    range(call, Some(By::Score), Some(Direction::Up))
+}
+
+/// `ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count]`.
+pub(in crate::engine) fn zrevrangebyscore(call: &mut Call<'_>) -> Answer {
+    range(call, Some(By::Score), Some(Direction::Down))
+}
+
+/// `ZRANGEBYLEX key min max [LIMIT offset count]`.
+pub(in crate::engine) fn zrangebylex(call: &mut Call<'_>) -> Answer {
+    range(call, Some(By::Lex), Some(Direction::Up))
+}
+
+/// `ZREVRANGEBYLEX key max min [LIMIT offset count]`.
+pub(in crate::engine) fn zrevrangebylex(call: &mut Call<'_>) -> Answer {
+    range(call, Some(By::Lex), Some(Direction::Down))
+}
+
+/// `ZCOUNT key min max`.
+pub(in crate::engine) fn zcount(call: &mut Call<'_>) -> Answer {
+    count(call, By::Score)
+}
+
+/// `ZLEXCOUNT key min max`.
+pub(in crate::engine) fn zlexcount(call: &mut Call<'_>) -> Answer {
+    count(call, By::Lex)
+}
+
+/// `ZREMRANGEBYRANK key start stop`: how many were removed.
+pub(in crate::engine) fn zremrangebyrank(call: &mut Call<'_>) -> Answer {
+    remove(call, By::Rank)
+}
+
+/// `ZREMRANGEBYSCORE key min max`: how many were removed.
+pub(in crate::engine) fn zremrangebyscore(call: &mut Call<'_>) -> Answer {
+    remove(call, By::Score)
+}
+
+/// `ZREMRANGEBYLEX key min max`: how many were removed.
+pub(in crate::engine) fn zremrangebylex(call: &mut Call<'_>) -> Answer {
+    remove(call, By::Lex)
+}
+
+fn count(call: &mut Call<'_>, by: By) -> Answer {
+    let interval = Interval::parse(by, call.args[2], call.args[3])?;
+    let zset = call.read::<Zset>(call.args[1])?;
+    let ranks = zset.map_or(0..0, |zset| interval.ranks(zset));
+    Ok(Reply::Integer(ranks.len() as i64))
+}
+
+fn remove(call: &mut Call<'_>, by: By) -> Answer {
+    let key = call.args[1];
+    let interval = Interval::parse(by, call.args[2], call.args[3])?;
+    let Some(zset) = call.edit::<Zset>(key)? else {
+        return Ok(Reply::Integer(0));
+    };
+    let removed = zset.remove_ranks(interval.ranks(zset)).len();
+    if removed > 0 {
+        let event = match by {
+            By::Rank => "zremrangebyrank",
+            By::Score => "zremrangebyscore",
+            By::Lex => "zremrangebylex",
+        };
+        call.changed_by(Class::SortedSet, event, key);
+    }
+    Ok(Reply::Integer(removed as i64))
+}
+
+/// `zrangeGenericCommand`. What the command's name does not say its options may.
+fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> Answer {
+    let options = Options::parse(&call.args[4..], by, direction)?;
+    let by = options.by.unwrap_or(By::Rank);
+    let direction = options.direction.unwrap_or(Direction::Up);
+    if options.limit != -1 && by == By::Rank {
+        return Err(Error::of(
+            "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
+        ));
+    }
+    if options.with_scores && by == By::Lex {
+        return Err(Error::of(
+            "ERR syntax error, WITHSCORES not supported in combination with BYLEX",
+        ));
+    }
+    let (mut min, mut max) = (call.args[2], call.args[3]);
+    if direction == Direction::Down && by != By::Rank {
+        (min, max) = (max, min);
+    }
+    let interval = Interval::parse(by, min, max)?;
+    let Some(zset) = call.read::<Zset>(call.args[1])? else {
+        return Ok(Reply::Array(Vec::new()));
+    };
+    let ranks = match (by, direction) {
+        (By::Rank, Direction::Down) => {
+            let from_end = interval.ranks(zset);
+            zset.len() - from_end.end..zset.len() - from_end.start
+        }
+        (_, Direction::Down) => interval.ranks_from_end(zset),
+        (_, Direction::Up) => interval.ranks(zset),
+    };
+    let in_order: Box<dyn Iterator<Item = &(f64, Bytes)>> = match direction {
+        Direction::Up => Box::new(zset.ranked()[ranks].iter()),
+        Direction::Down => Box::new(zset.ranked()[ranks].iter().rev()),
+    };
+    // Redis counts a negative offset down until the set is at its end.
+    let offset = usize::try_from(options.offset).unwrap_or(usize::MAX);
+    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    let found = in_order.skip(offset).take(limit).cloned();
+    Ok(match options.with_scores {
+        true => zsets::with_scores(found.collect()),
+        false => Reply::Array(found.map(|(_, member)| Reply::Bulk(member)).collect()),
+    })
+}
+
+/// What a range is of.
+#[derive(Copy, Clone, PartialEq)]
+enum By {
+    Rank,
+    Score,
+    Lex,
+}
+
+#[derive(Copy, Clone, PartialEq)]
+enum Direction {
+    /// From the lowest score.
+    Up,
+    /// From the highest score.
+    Down,
+}
+
+struct Options {
+    by: Option<By>,
+    direction: Option<Direction>,
+    with_scores: bool,
+    offset: i64,
+    /// Negative: no limit.
+    limit: i64,
+}
+
+impl Options {
+    fn parse(
+        mut args: &[&[u8]],
+        by: Option<By>,
+        direction: Option<Direction>,
+    ) -> Result<Self, Error> {
+        let mut options = Options {
+            by,
+            direction,
+            with_scores: false,
+            offset: 0,
+            limit: -1,
+        };
+        while let [option, rest @ ..] = args {
+            args = rest;
+            match (option.to_ascii_lowercase().as_slice(), args) {
+                (b"withscores", _) => options.with_scores = true,
+                (b"limit", [offset, limit, rest @ ..]) => {
+                    args = rest;
+                    options.offset = integer(offset)?;
+                    options.limit = integer(limit)?;
+                }
+                (b"rev", _) if options.direction.is_none() => {
+                    options.direction = Some(Direction::Down);
+                }
+                (b"bylex", _) if options.by.is_none() => options.by = Some(By::Lex),
+                (b"byscore", _) if options.by.is_none() => options.by = Some(By::Score),
+                _ => return Err(SYNTAX),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// What is in a range.
+enum Interval<'a> {
+    /// Start and stop, both included, negative from the end.
+    Ranks(i64, i64),
+    Scores(Bound<f64>, Bound<f64>),
+    Names(Bound<&'a [u8]>, Bound<&'a [u8]>),
+}
+
+enum Bound<T> {
+    Included(T),
+    Excluded(T),
+    /// Before everything: `-`.
+    Lowest,
+    /// After everything: `+`.
+    Highest,
+}
+
+impl<'a> Interval<'a> {
+    fn parse(by: By, min: &'a [u8], max: &'a [u8]) -> Result<Self, Error> {
+        Ok(match by {
+            By::Rank => Interval::Ranks(integer(min)?, integer(max)?),
+            By::Score => Interval::Scores(score_bound(min)?, score_bound(max)?),
+            By::Lex => Interval::Names(name_bound(min)?, name_bound(max)?),
+        })
+    }
+
+    /// The ranks of the members that are in it.
+    ///
+    /// By name this is what Redis finds that walks a small set from its start: where
+    /// not all scores are the same, so that names are in no order, it is not what the
+    /// bounds say.
+    fn ranks(&self, zset: &Zset) -> Range<usize> {
+        let all = zset.ranked();
+        match self {
+            Interval::Ranks(start, stop) => slice(*start, *stop, all.len()),
+            Interval::Scores(min, max) => {
+                let start = all.partition_point(|(score, _)| min.is_above(score));
+                let end = all.partition_point(|(score, _)| !max.is_below(score));
+                start..end.max(start)
+            }
+            Interval::Names(min, max) => {
+                if self.leaves_all_out(all) {
+                    return 0..0;
+                }
+                let skipped = all.iter().take_while(|(_, name)| min.is_above(&&name[..]));
+                let start = skipped.count();
+                let found = all[start..].iter();
+                let len = found.take_while(|(_, name)| !max.is_below(&&name[..]));
+                start..start + len.count()
+            }
+        }
+    }
+
+    /// As [`Interval::ranks`], for a walk from the end.
+    fn ranks_from_end(&self, zset: &Zset) -> Range<usize> {
+        let Interval::Names(min, max) = self else {
+            return self.ranks(zset);
+        };
+        let all = zset.ranked();
+        if self.leaves_all_out(all) {
+            return 0..0;
+        }
+        let skipped = all.iter().rev();
+        let skipped = skipped.take_while(|(_, name)| max.is_below(&&name[..]));
+        let end = all.len() - skipped.count();
+        let found = all[..end].iter().rev();
+        let len = found.take_while(|(_, name)| !min.is_above(&&name[..]));
+        end - len.count()..end
+    }
+
+    /// `zzlIsInLexRange`: looks at the bounds, and at the first and the last member.
+    fn leaves_all_out(&self, all: &[(f64, Bytes)]) -> bool {
+        let (Interval::Names(min, max), [(_, first), ..], [.., (_, last)]) = (self, all, all)
+        else {
+            return all.is_empty();
+        };
+        min.is_past(max) || min.is_above(&&last[..]) || max.is_below(&&first[..])
+    }
+}
+
+impl<T: PartialOrd> Bound<T> {
+    /// Whether, as lower bound, it leaves nothing below the other.
+    fn is_past(&self, upper: &Bound<T>) -> bool {
+        use Bound::{Excluded, Highest, Included, Lowest};
+        match (self, upper) {
+            (Lowest, _) | (_, Highest) => false,
+            (Highest, _) | (_, Lowest) => true,
+            (Included(lower), Included(upper)) => lower > upper,
+            (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => {
+                lower >= upper
+            }
+        }
+    }
+
+    /// Whether it is a lower bound that leaves this value out.
+    fn is_above(&self, value: &T) -> bool {
+        match self {
+            Bound::Included(bound) => value < bound,
+            Bound::Excluded(bound) => value <= bound,
+            Bound::Lowest => false,
+            Bound::Highest => true,
+        }
+    }
+
+    /// Whether it is an upper bound that leaves this value out.
+    fn is_below(&self, value: &T) -> bool {
+        match self {
+            Bound::Included(bound) => value > bound,
+            Bound::Excluded(bound) => value >= bound,
+            Bound::Lowest => true,
+            Bound::Highest => false,
+        }
+    }
+}
+
+/// `zslParseRange`: `1.5`, or `(1.5` without it.
+fn score_bound(text: &[u8]) -> Result<Bound<f64>, Error> {
+    const INVALID: Error = Error::of("ERR min or max is not a float");
+    match text.strip_prefix(b"(") {
+        Some(text) => parse_bound(text).map(Bound::Excluded),
+        None => parse_bound(text).map(Bound::Included),
+    }
+    .ok_or(INVALID)
+}
+
+/// `zslParseLexRange`: `[a`, `(a` without it, `-` and `+`.
+fn name_bound(text: &[u8]) -> Result<Bound<&[u8]>, Error> {
+    match text {
+        b"-" => Ok(Bound::Lowest),
+        b"+" => Ok(Bound::Highest),
+        [b'[', name @ ..] => Ok(Bound::Included(name)),
+        [b'(', name @ ..] => Ok(Bound::Excluded(name)),
+        _ => Err(Error::of("ERR min or max not valid string range item")),
+    }
+}

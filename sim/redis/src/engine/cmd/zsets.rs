@@ -1,0 +1,268 @@
+//! Sorted sets: members and their scores (`src/t_zset.c`). Ranges are in
+//! `zset_range`.
+
+use bytes::Bytes;
+
+use super::{NOT_A_FLOAT, SYNTAX, double, not_negative};
+use crate::engine::table::Call;
+use crate::store::changes::Class;
+use crate::store::value::Zset;
+use crate::wire::float::parse_f64;
+use crate::wire::reply::{Answer, Error, Reply};
+
+/// `ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member …]`: how many
+/// are new (CH: or have another score); with INCR the score then, nil if it was kept.
+pub(in crate::engine) fn zadd(call: &mut Call<'_>) -> Answer {
+    add(call, Options::default())
+}
+
+/// `ZINCRBY key increment member`: the score then.
+pub(in crate::engine) fn zincrby(call: &mut Call<'_>) -> Answer {
+    add(
+        call,
+        Options {
+            increment: true,
+            ..Options::default()
+        },
+    )
+}
+
+fn add(call: &mut Call<'_>, options: Options) -> Answer {
+    let key = call.args[1];
+    let (options, pairs) = options.parse(&call.args[2..])?;
+    let pairs: Result<Vec<(f64, &[u8])>, Error> = pairs
+        .chunks_exact(2)
+        .map(|pair| Ok((parse_f64(pair[0]).ok_or(NOT_A_FLOAT)?, pair[1])))
+        .collect();
+    let pairs = pairs?;
+    if call.read::<Zset>(key)?.is_none() && options.only_present {
+        return Ok(options.reply(Outcome::default()));
+    }
+    let zset = call.edit_or_create::<Zset>(key)?;
+    let mut outcome = Outcome::default();
+    let added = pairs
+        .iter()
+        .try_for_each(|(score, member)| options.apply(zset, *score, member, &mut outcome));
+    if outcome.added + outcome.updated > 0 {
+        call.reply_goes_here();
+        call.changed_by(Class::SortedSet, options.event(), key);
+    }
+    added.map(|()| options.reply(outcome))
+}
+
+/// What ZADD did.
+#[derive(Default)]
+struct Outcome {
+    added: i64,
+    /// Members that were there and have another score now.
+    updated: i64,
+    /// The score that the last member has now, if the options let it be set.
+    score: Option<f64>,
+}
+
+#[derive(Default)]
+struct Options {
+    only_absent: bool,
+    only_present: bool,
+    only_greater: bool,
+    only_less: bool,
+    /// CH.
+    count_changes: bool,
+    /// INCR.
+    increment: bool,
+}
+
+impl Options {
+    /// Reads the options; returns them and what follows, which is pairs.
+    fn parse<'a>(mut self, mut args: &'a [&'a [u8]]) -> Result<(Self, &'a [&'a [u8]]), Error> {
+        while let [option, rest @ ..] = args {
+            match option.to_ascii_lowercase().as_slice() {
+                b"nx" => self.only_absent = true,
+                b"xx" => self.only_present = true,
+                b"gt" => self.only_greater = true,
+                b"lt" => self.only_less = true,
+                b"ch" => self.count_changes = true,
+                b"incr" => self.increment = true,
+                _ => break,
+            }
+            args = rest;
+        }
+        if args.is_empty() || args.len() % 2 == 1 {
+            return Err(SYNTAX);
+        }
+        if self.only_absent && self.only_present {
+            return Err(Error::of(
+                "ERR XX and NX options at the same time are not compatible",
+            ));
+        }
+        let exclusive = [self.only_absent, self.only_greater, self.only_less];
+        if exclusive.into_iter().filter(|given| *given).count() > 1 {
+            return Err(Error::of(
+                "ERR GT, LT, and/or NX options at the same time are not compatible",
+            ));
+        }
+        if self.increment && args.len() > 2 {
+            return Err(Error::of(
+                "ERR INCR option supports a single increment-element pair",
+            ));
+        }
+        Ok((self, args))
+    }
+
+    /// `zsetAdd`.
+    fn apply(
+        &self,
+        zset: &mut Zset,
+        score: f64,
+        member: &[u8],
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
+        let Some(old) = zset.score(member) else {
+            if !self.only_present {
+                zset.set(member, score);
+                outcome.added += 1;
+                outcome.score = Some(score);
+            }
+            return Ok(());
+        };
+        if self.only_absent {
+            return Ok(());
+        }
+        let new = if self.increment { old + score } else { score };
+        if new.is_nan() {
+            return Err(Error::of("ERR resulting score is not a number (NaN)"));
+        }
+        if (self.only_less && new >= old) || (self.only_greater && new <= old) {
+            return Ok(());
+        }
+        outcome.score = Some(new);
+        if new != old {
+            zset.set(member, new);
+            outcome.updated += 1;
+        }
+        Ok(())
+    }
+
+    fn event(&self) -> &'static str {
+        match self.increment {
+            true => "zincr",
+            false => "zadd",
+        }
+    }
+
+    fn reply(&self, outcome: Outcome) -> Reply {
+        if self.increment {
+            return outcome.score.map_or(Reply::Nil, double);
+        }
+        Reply::Integer(match self.count_changes {
+            true => outcome.added + outcome.updated,
+            false => outcome.added,
+        })
+    }
+}
+
+/// `ZREM key member [member …]`: how many were there.
+pub(in crate::engine) fn zrem(call: &mut Call<'_>) -> Answer {
+    let (key, members) = (call.args[1], &call.args[2..]);
+    let Some(zset) = call.edit::<Zset>(key)? else {
+        return Ok(Reply::Integer(0));
+    };
+    let removed = members.iter().filter(|member| zset.remove(member)).count();
+    if removed > 0 {
+        call.changed_by(Class::SortedSet, "zrem", key);
+    }
+    Ok(Reply::Integer(removed as i64))
+}
+
+/// `ZSCORE key member`.
+pub(in crate::engine) fn zscore(call: &mut Call<'_>) -> Answer {
+    let member = call.args[2];
+    let zset = call.read::<Zset>(call.args[1])?;
+    let score = zset.and_then(|zset| zset.score(member));
+    Ok(score.map_or(Reply::Nil, double))
+}
+
+/// `ZMSCORE key member [member …]`.
+pub(in crate::engine) fn zmscore(call: &mut Call<'_>) -> Answer {
+    let members = &call.args[2..];
+    let zset = call.read::<Zset>(call.args[1])?;
+    let score = |member: &&[u8]| zset.and_then(|zset| zset.score(member));
+    let scores = members
+        .iter()
+        .map(|member| score(member).map_or(Reply::Nil, double));
+    Ok(Reply::Array(scores.collect()))
+}
+
+/// `ZCARD key`.
+pub(in crate::engine) fn zcard(call: &mut Call<'_>) -> Answer {
+    let zset = call.read::<Zset>(call.args[1])?;
+    Ok(Reply::Integer(zset.map_or(0, Zset::len) as i64))
+}
+
+/// `ZRANK key member`: its place from the lowest score, from 0.
+pub(in crate::engine) fn zrank(call: &mut Call<'_>) -> Answer {
+    let member = call.args[2];
+    let zset = call.read::<Zset>(call.args[1])?;
+    let rank = zset.and_then(|zset| zset.rank(member));
+    Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
+}
+
+/// `ZREVRANK key member`: its place from the highest score, from 0.
+pub(in crate::engine) fn zrevrank(call: &mut Call<'_>) -> Answer {
+    let member = call.args[2];
+    let zset = call.read::<Zset>(call.args[1])?;
+    let rank = zset.and_then(|zset| Some(zset.len() - 1 - zset.rank(member)?));
+    Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
+}
+
+/// `ZPOPMIN key [count]`: the members of the lowest scores, which are gone then.
+pub(in crate::engine) fn zpopmin(call: &mut Call<'_>) -> Answer {
+    pop(call, "zpopmin", |zset, count| {
+        let count = count.min(zset.len());
+        zset.remove_ranks(0..count)
+    })
+}
+
+/// `ZPOPMAX key [count]`: the members of the highest scores, the highest first.
+pub(in crate::engine) fn zpopmax(call: &mut Call<'_>) -> Answer {
+    pop(call, "zpopmax", |zset, count| {
+        let first = zset.len().saturating_sub(count);
+        let mut popped = zset.remove_ranks(first..zset.len());
+        popped.reverse();
+        popped
+    })
+}
+
+/// Members with their scores.
+type Scored = Vec<(f64, Bytes)>;
+
+fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> Scored) -> Answer {
+    let key = call.args[1];
+    let count = match call.args {
+        [_, _] => 1,
+        [_, _, count] => not_negative(count)? as usize,
+        _ => return Err(SYNTAX),
+    };
+    let Some(zset) = call.edit::<Zset>(key)? else {
+        return Ok(Reply::Array(Vec::new()));
+    };
+    let popped = take(zset, count);
+    if !popped.is_empty() {
+        call.drawn_by(Class::SortedSet, event, key);
+    }
+    Ok(match (call.args.len(), with_scores(popped)) {
+        // Without a count it is one member, and its score after it.
+        (2, Reply::Pairs(pairs)) => {
+            Reply::Array(pairs.into_iter().flat_map(<[Reply; 2]>::from).collect())
+        }
+        (_, pairs) => pairs,
+    })
+}
+
+/// Members, each with its score.
+pub(in crate::engine) fn with_scores(members: Scored) -> Reply {
+    let pairs = members
+        .into_iter()
+        .map(|(score, member)| (Reply::Bulk(member), double(score)));
+    Reply::Pairs(pairs.collect())
+}

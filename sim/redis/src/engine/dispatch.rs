@@ -1,0 +1,408 @@
+//! From a request to its reply: `processCommand` of `src/server.c`.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use super::propagate::{self, Unit};
+use super::repl::master;
+use super::script::{self, Access, Flags, ScriptFlag};
+use super::session::Session;
+use super::state::State;
+use super::table::{self, Call, Command, Context, Flag};
+use super::tell::{tell, tell_before_reply};
+use super::{busy, tracking};
+use crate::store::effects::Targets;
+use crate::wire::reply::{Error, Reply};
+
+/// What became of a request.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Processed {
+    Done,
+    /// CLIENT PAUSE holds it back: it is to be processed again.
+    Postponed,
+}
+
+/// Checks a request in Redis's order, then queues or calls it, and answers it.
+pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
+    state.current = Some(client);
+    state.db.overdue = state.overdue_for(client);
+    let session = state.client(client);
+    session.active_us = wall_us;
+    match check(state, client, args, wall_us) {
+        Ok(command) if state.is_paused(client, command) => {
+            state.current = None;
+            let session = state.client(client);
+            session.postponed = true;
+            session.last_command = command.name;
+            return Processed::Postponed;
+        }
+        Ok(command) => {
+            let session = state.client(client);
+            if session.transaction.is_some() && !UNQUEUED.contains(&command.name) {
+                queue(session, args);
+            } else {
+                session.last_command = command.name;
+                let mut call = Call {
+                    state,
+                    client,
+                    args,
+                    wall_us,
+                    context: Context::Direct,
+                };
+                let reply = run(command, &mut call);
+                answer(state, client, &reply);
+                if state.busy.is_none() {
+                    propagate::flush(state, Unit::Whole);
+                    tracking::tell_own(state, client);
+                }
+                after_command(state, client, command);
+                let written = state.written();
+                state.client(client).written = written;
+            }
+        }
+        Err(error) => {
+            let reply = reject(state, client, args, error);
+            state.client(client).answer(&reply);
+        }
+    }
+    state.current = None;
+    let session = state.client(client);
+    if session.blocked.is_none() {
+        session.request_is_over();
+    }
+    Processed::Done
+}
+
+/// Sends the reply of a command that was run, and tells what comes after it.
+pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
+    state.client(client).answer(reply);
+    if !state.db.changes.is_empty() {
+        tell(state);
+    }
+}
+
+fn queue(session: &mut Session, args: &[&[u8]]) {
+    if let Some(transaction) = &mut session.transaction {
+        let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
+        transaction.queue.push(copy.collect());
+    }
+    session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
+}
+
+/// `resetClient`: CLIENT CACHING is for one command.
+fn after_command(state: &mut State, client: u64, command: &Command) {
+    let session = state.client(client);
+    if session.transaction.is_none()
+        && !command.name.starts_with("client")
+        && let Some(tracking) = &mut session.tracking
+    {
+        tracking.caching = false;
+    }
+}
+
+/// `rejectCommand`: a refused command spoils the transaction that it was meant for,
+/// and a refused EXEC ends it.
+fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply {
+    let session = state.client(client);
+    if args[0].eq_ignore_ascii_case(b"exec") {
+        session.transaction = None;
+        state.unwatch(client);
+        let why = error.text().strip_prefix(b"ERR ").unwrap_or(error.text());
+        let text = [b"EXECABORT Transaction discarded because of: ", why].concat();
+        return Error::new(text).into();
+    }
+    if let Some(transaction) = &mut session.transaction {
+        transaction.refused = true;
+    }
+    error.into()
+}
+
+/// Calls a command that was checked when it was queued; its reply is for [`answer`].
+pub(super) fn call(call: &mut Call<'_>) -> Reply {
+    match table::find(call.args) {
+        Some(command) => run(command, call),
+        None => unknown(call.args).into(),
+    }
+}
+
+/// A command of a script: `scriptCall` of `src/script.c`.
+pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
+    let Some(command) = table::find(call.args) else {
+        return Error::of("ERR Unknown Redis command called from script").into();
+    };
+    if !has_right_arity(command, call.args) {
+        return Error::of("ERR Wrong number of args calling Redis command from script").into();
+    }
+    if command.flags.contains(&Flag::NoScript) {
+        return Error::of("ERR This Redis command is not allowed from script").into();
+    }
+    if is_stale(call.state) && !command.flags.contains(&Flag::Stale) {
+        return Error::of("ERR Can not execute the command on a stale replica").into();
+    }
+    if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
+        return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
+    }
+    if command.flags.contains(&Flag::Write) {
+        if too_few_replicas(call.state, call.wall_us) {
+            return NO_REPLICAS.into();
+        }
+        if is_read_only(call.state, call.client) {
+            return READ_ONLY.into();
+        }
+        call.state.script_wrote = true;
+    }
+    run(command, call)
+}
+
+/// Whether a script may run here and now, as far as it says what it needs
+/// (`scriptPrepareForRun`).
+///
+/// # Errors
+///
+/// Why not.
+pub(super) fn may_run(
+    call: &mut Call<'_>,
+    flags: Option<&Flags>,
+    access: Access,
+) -> Result<(), Error> {
+    call.state.script_wrote = false;
+    call.state.db.effects.script_targets = Targets::ALL;
+    let Some(flags) = flags else {
+        return match is_stale(call.state) {
+            true => Err(MASTER_DOWN),
+            false => Ok(()),
+        };
+    };
+    if is_stale(call.state) && !flags.contains(&ScriptFlag::AllowStale) {
+        return Err(Error::of(
+            "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and \
+             'allow-stale' flag is not set on the script.",
+        ));
+    }
+    if flags.contains(&ScriptFlag::NoWrites) {
+        return Ok(());
+    }
+    if is_read_only(call.state, call.client) {
+        return Err(Error::of(
+            "READONLY You can not run script with write flag on readonly replica.",
+        ));
+    }
+    if access == Access::ReadOnly {
+        return Err(Error::of(
+            "ERR Can not execute a script with write flag using *_ro command.",
+        ));
+    }
+    match too_few_replicas(call.state, call.wall_us) {
+        true => Err(NO_REPLICAS),
+        false => Ok(()),
+    }
+}
+
+/// What a transaction does not queue.
+const UNQUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset"];
+
+fn run(command: &Command, call: &mut Call<'_>) -> Reply {
+    call.state.commands_processed += 1;
+    let tracks = call.session().tracking.is_some();
+    let movable = command.flags.contains(&Flag::MovableKeys);
+    if tracks && movable && call.context != Context::Script {
+        call.state.caches.declare(command.keys_of(call.args));
+    }
+    let dirty = call.state.db.effects.dirty;
+    let reply = (command.run)(call).unwrap_or_else(Reply::Error);
+    if call.state.db.effects.wanted {
+        propagate::record(call, command, dirty);
+    }
+    if tracks && !movable && command.flags.contains(&Flag::ReadOnly) {
+        let keys = match call.context {
+            // Of a script 7.0 remembers not what it read, but what was declared.
+            Context::Script => None,
+            Context::Direct | Context::Transaction => Some(command.keys_of(call.args)),
+        };
+        tracking::remember(call.state, call.client, keys);
+    }
+    if !call.state.db.changes.is_empty() {
+        match call.context {
+            Context::Script => tell(call.state),
+            Context::Direct | Context::Transaction => tell_before_reply(call.state),
+        }
+    }
+    reply
+}
+
+fn check(
+    state: &mut State,
+    client: u64,
+    args: &[&[u8]],
+    wall_us: u64,
+) -> Result<&'static Command, Error> {
+    let command = table::find(args).ok_or_else(|| unknown(args))?;
+    if !has_right_arity(command, args) {
+        return Err(wrong_arity(command.name));
+    }
+    let session = state.client(client);
+    if !session.authenticated && !command.flags.contains(&Flag::NoAuth) {
+        return Err(Error::of("NOAUTH Authentication required."));
+    }
+    if session.transaction.is_some() && command.flags.contains(&Flag::NoMulti) {
+        return Err(Error::of("ERR Command not allowed inside a transaction"));
+    }
+    let only_listens = session.only_listens();
+    let needs = Needs::of(state, client, command, args);
+    if needs.writes && too_few_replicas(state, wall_us) {
+        return Err(NO_REPLICAS);
+    }
+    if needs.writes && is_read_only(state, client) {
+        return Err(READ_ONLY);
+    }
+    if only_listens && !WHILE_LISTENING.contains(&command.name) {
+        return Err(Error::new(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT \
+             / RESET are allowed in this context",
+            command.name
+        )));
+    }
+    if needs.fresh_data && is_stale(state) {
+        return Err(MASTER_DOWN);
+    }
+    match busy::refuses(state, command) {
+        Some(error) => Err(error),
+        None => Ok(command),
+    }
+}
+
+/// What a request needs (`getCommandFlags`).
+struct Needs {
+    /// It may change the keyspace.
+    writes: bool,
+    /// It does not work on a replica without its master.
+    fresh_data: bool,
+}
+
+impl Needs {
+    fn of(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Self {
+        if let Some(flags) = declared_flags(state, command, args) {
+            return Needs {
+                writes: !flags.contains(&ScriptFlag::NoWrites),
+                fresh_data: !flags.contains(&ScriptFlag::AllowStale),
+            };
+        }
+        let writes = |command: &Command| command.flags.contains(&Flag::Write);
+        let fresh_data = |command: &Command| !command.flags.contains(&Flag::Stale);
+        Needs {
+            writes: writes(command) || state.is_exec_of(client, command, writes),
+            fresh_data: fresh_data(command) || state.is_exec_of(client, command, fresh_data),
+        }
+    }
+}
+
+/// What the script or the function of a request says of itself: that counts, not what
+/// its command says.
+fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
+    match command.name {
+        "eval" | "eval_ro" => script::declared_flags(args[1]),
+        "evalsha" | "evalsha_ro" => {
+            let sha = script::parse_sha(args[1])?;
+            script::declared_flags(state.scripts.get(&sha)?)
+        }
+        "fcall" | "fcall_ro" => {
+            let (_, function) = state.functions.find(args[1])?;
+            Some(function.flags.clone())
+        }
+        _ => None,
+    }
+}
+
+/// What a client may call in RESP2 while it is subscribed to something.
+const WHILE_LISTENING: [&str; 9] = [
+    "ping",
+    "psubscribe",
+    "punsubscribe",
+    "quit",
+    "reset",
+    "ssubscribe",
+    "subscribe",
+    "sunsubscribe",
+    "unsubscribe",
+];
+
+const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
+
+const READ_ONLY: Error = Error::of("READONLY You can't write against a read only replica.");
+
+const MASTER_DOWN: Error =
+    Error::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
+
+/// `min-replicas-to-write`: a master that has heard of too few replicas lately does not
+/// write.
+fn too_few_replicas(state: &State, wall_us: u64) -> bool {
+    let wanted = state.config.min_replicas_to_write;
+    wanted > 0
+        && state.repl.link().is_none()
+        && !state.loading
+        && master::count_good(state, wall_us) < wanted
+}
+
+/// A replica writes what its master says, and nothing else.
+fn is_read_only(state: &State, client: u64) -> bool {
+    state.repl.link().is_some()
+        && state.config.replica_is_read_only()
+        && !state.repl.is_master(client)
+        && !state.loading
+}
+
+/// `replica-serve-stale-data no`: a replica without its master says little.
+fn is_stale(state: &State) -> bool {
+    let down = state.repl.link().is_some_and(|link| !link.is_up());
+    down && !state.config.serves_stale_data()
+}
+
+/// Whether a request has as many words as its command takes.
+fn has_right_arity(command: &Command, args: &[&[u8]]) -> bool {
+    let expected = command.arity.unsigned_abs() as usize;
+    args.len() == expected || (command.arity < 0 && args.len() > expected)
+}
+
+/// The error for a wrong number of words; `name` as in `client|setname`.
+pub(super) fn wrong_arity(name: &str) -> Error {
+    Error::new(format!(
+        "ERR wrong number of arguments for '{name}' command"
+    ))
+}
+
+/// The error for a name that is in no table, with as much of the request as Redis
+/// shows: 128 bytes of the name, and of the other words together.
+fn unknown(args: &[&[u8]]) -> Error {
+    if table::is_container(args[0]) {
+        let mut text = b"ERR unknown subcommand '".to_vec();
+        text.extend_from_slice(&c_string(args[1], 128));
+        text.extend_from_slice(b"'. Try ");
+        text.extend_from_slice(&args[0].to_ascii_uppercase());
+        text.extend_from_slice(b" HELP.");
+        return Error::new(text);
+    }
+    let mut text = b"ERR unknown command '".to_vec();
+    text.extend_from_slice(&c_string(args[0], 128));
+    text.extend_from_slice(b"', with args beginning with: ");
+    let start = text.len();
+    for arg in &args[1..] {
+        let shown = text.len() - start;
+        if shown >= 128 {
+            break;
+        }
+        text.push(b'\'');
+        text.extend_from_slice(&c_string(arg, 128 - shown));
+        text.extend_from_slice(b"' ");
+    }
+    Error::new(text)
+}
+
+/// What C prints of a string: up to a NUL, and up to `max` bytes.
+fn c_string(text: &[u8], max: usize) -> Vec<u8> {
+    text.iter()
+        .copied()
+        .take(max)
+        .take_while(|b| *b != 0)
+        .collect()
+}

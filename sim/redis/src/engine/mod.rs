@@ -1,0 +1,30 @@
+//! The server: connections, commands and what follows from them.
+//!
+//! Everything here works on one [`State`](state::State).
+
+mod active_expiry;
+mod blocking;
+mod busy;
+mod cmd;
+mod config;
+mod dispatch;
+mod functions;
+mod node;
+mod pause;
+mod persist;
+mod propagate;
+mod pubsub;
+#[cfg(test)]
+mod reference;
+mod repl;
+mod script;
+mod session;
+mod shutdown;
+mod state;
+mod table;
+mod tell;
+mod tracking;
+
+pub use node::{ConnId, Effect, Node, NodeConfig, Parameters};
+pub use persist::{DiskWrite, Files};
+pub use session::Addresses;

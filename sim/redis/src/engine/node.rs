@@ -1,0 +1,485 @@
+//! The node: its connections, and what goes in and out of them.
+
+use std::collections::BTreeMap;
+
+use bytes::{Bytes, BytesMut};
+
+use super::dispatch::{self, Processed};
+use super::persist::{self, DiskWrite, Files};
+use super::propagate::{self, Unit};
+use super::repl::{self, Handover, replica};
+use super::session::{Addresses, Closing, Peer, Session};
+use super::state::State;
+use super::{blocking, busy, config, shutdown, tracking};
+use crate::wire::request::{Parsed, Parser};
+
+/// What distinguishes one node from another when it starts.
+#[derive(Clone, Debug, Default)]
+pub struct NodeConfig {
+    /// Determines the 40-digit run id that `INFO` shows, what RANDOMKEY, SPOP and
+    /// SRANDMEMBER draw, and when the server does its regular work: `serverCron`,
+    /// `replicationCron`, pings. A restarted server has a new run id, so give every start of a
+    /// node its own seed.
+    pub run_id_seed: u64,
+}
+
+/// Parameters as a configuration file has them, each of which a node takes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// These parameters, in this order; see [`Node::configure`].
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first that a node would refuse.
+    pub fn new<'a>(
+        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, String> {
+        let mut node = Node::new(NodeConfig::default());
+        let mut taken = Vec::new();
+        for (name, value) in parameters {
+            node.configure(name, value)
+                .map_err(|error| format!("{name} {value}: {error}"))?;
+            taken.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(Parameters(taken))
+    }
+
+    /// What a node itself says that it was told.
+    pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
+        Parameters(parameters)
+    }
+}
+
+/// A client's connection to one [`Node`]; also its client id, as `CLIENT ID`
+/// answers it. Never reused within a node.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ConnId(u64);
+
+/// What the driver of a [`Node`] has to do, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Send these bytes to a client.
+    Send {
+        /// The client's connection.
+        conn: ConnId,
+        /// Whole replies and messages.
+        bytes: Bytes,
+    },
+    /// Close a connection, after what was sent on it. The node has forgotten it.
+    Close {
+        /// The connection to close.
+        conn: ConnId,
+    },
+    /// Connect to this node's master. The driver then tells [`Node::connected`], or
+    /// [`Node::closed`] if it cannot; what arrives goes to [`Node::receive`].
+    Connect {
+        /// The connection to be.
+        conn: ConnId,
+        /// The master's name or address, as REPLICAOF gave it.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+    /// Write to the node's disk, before anything is sent that comes after this.
+    Disk(DiskWrite),
+    /// SHUTDOWN is done: the process ends, and all its connections with it.
+    Exit,
+}
+
+/// One `redis-server`. Dropping it is its end: what persists is what it had its driver
+/// write to a disk, and what of that is there for [`Node::load`] when it starts again.
+pub struct Node {
+    state: State,
+    inputs: BTreeMap<ConnId, Input>,
+    next_conn: u64,
+}
+
+/// What a connection sent.
+#[derive(Default)]
+struct Input {
+    parser: Parser,
+    /// The query buffer: what arrived and is not handled yet.
+    pending: BytesMut,
+}
+
+impl Node {
+    /// A server that has just started, with an empty keyspace.
+    pub fn new(config: NodeConfig) -> Self {
+        Node {
+            state: State::new(config.run_id_seed),
+            inputs: BTreeMap::new(),
+            next_conn: 1,
+        }
+    }
+
+    /// Sets a parameter as a configuration file would: any that CONFIG SET knows, and
+    /// `replicaof` with a host and a port. To be called before anything else; a node that
+    /// was configured so has a file to which CONFIG REWRITE may write.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), String> {
+        self.state.config.has_file = true;
+        if parameter == "replicaof" {
+            let (host, port) = value
+                .split_once(' ')
+                .and_then(|(host, port)| Some((host, port.parse().ok()?)))
+                .ok_or_else(|| format!("replicaof takes a host and a port, not '{value}'"))?;
+            repl::follow(&mut self.state, host.to_owned(), port);
+            // Nothing has happened here yet that could go on.
+            self.state.repl.history = false;
+            return Ok(());
+        }
+        let found = config::find(parameter.as_bytes())
+            .ok_or_else(|| format!("there is no parameter '{parameter}'"))?;
+        let value = found.read(value.as_bytes())?;
+        self.state.config.set(found, value);
+        self.state.listen();
+        Ok(())
+    }
+
+    /// As [`Node::configure`], with parameters that a node takes.
+    pub fn configure_all(&mut self, parameters: &Parameters) {
+        for (name, value) in &parameters.0 {
+            self.configure(name, value)
+                .expect("a node takes what another one took");
+        }
+    }
+
+    /// Reads what the node's disk has when its process starts, at the node's wall-clock
+    /// time `wall_us`. To be called after [`Node::configure`] and before any client
+    /// connects.
+    pub fn load(&mut self, files: &Files, wall_us: u64) {
+        persist::load(&mut self.state, files, wall_us);
+    }
+
+    /// A client connected, from nobody knows where, and when the node last saw the time.
+    pub fn accept(&mut self) -> ConnId {
+        self.accept_from(Addresses::default(), self.state.seen_us.unwrap_or(0))
+    }
+
+    /// A client connected when the node's wall clock read `wall_us`, in microseconds.
+    pub fn accept_from(&mut self, addresses: Addresses, wall_us: u64) -> ConnId {
+        let conn = ConnId(self.next_conn);
+        self.next_conn += 1;
+        self.inputs.insert(conn, Input::default());
+        let authenticated = self.state.config.requirepass.is_empty();
+        let session = Session::new(conn.0, addresses, authenticated, wall_us);
+        self.state.clients.insert(conn.0, session);
+        conn
+    }
+
+    /// A connection that [`Effect::Connect`] asked for is there.
+    pub fn connected(&mut self, conn: ConnId, wall_us: u64, effects: &mut Vec<Effect>) {
+        self.state.see_time(wall_us);
+        let mut session = Session::new(conn.0, Addresses::default(), true, wall_us);
+        session.peer = Peer::Master;
+        self.state.clients.insert(conn.0, session);
+        if replica::connected(&mut self.state, conn.0) {
+            self.inputs.insert(conn, Input::default());
+        } else {
+            // The node follows somebody else by now.
+            self.state.kill(conn.0);
+        }
+        self.finish(wall_us, effects);
+    }
+
+    /// A client went away. Its transaction, its watches, its subscriptions and its
+    /// wait end. Does nothing for a connection that the node does not know (any
+    /// more).
+    pub fn closed(&mut self, conn: ConnId) {
+        self.state.forget(conn.0);
+        self.inputs.remove(&conn);
+    }
+
+    /// Bytes from a client, at the node's wall-clock time `wall_us`
+    /// (microseconds since the Unix epoch).
+    ///
+    /// Handles every request that is complete in the connection's query buffer,
+    /// and keeps the rest. What that has for whom is appended to `effects`, at most
+    /// one [`Effect::Send`] for a connection. A request that waits, or that CLIENT
+    /// PAUSE holds back, and those after it, are handled later, by a call of this
+    /// or of [`Node::wake`]. Bytes on an unknown connection are ignored.
+    pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
+        let Some(input) = self.inputs.get_mut(&conn) else {
+            return;
+        };
+        self.state.see_time(wall_us);
+        if self.state.is_asleep(wall_us) {
+            input.pending.extend_from_slice(bytes);
+            self.state.waiting.resumed.push_back(conn.0);
+            return;
+        }
+        busy::end_if_over(&mut self.state, wall_us);
+        replica::heard(&mut self.state, conn.0, wall_us);
+        // As a rule nothing is pending and `bytes` are whole requests: then they
+        // are handled where they lie.
+        if input.pending.is_empty() {
+            let answers = replica::hear(&mut self.state, conn.0, bytes);
+            let rest = &bytes[answers..];
+            let used = answers + input.parser.run(&mut self.state, conn.0, rest, wall_us);
+            input.pending.extend_from_slice(&bytes[used..]);
+        } else {
+            input.pending.extend_from_slice(bytes);
+            input.resume(&mut self.state, conn.0, wall_us);
+        }
+        if self.state.is_asleep(wall_us) {
+            self.state.waiting.resumed.push_back(conn.0);
+        }
+        self.state.stirred.push(conn.0);
+        self.finish(wall_us, effects);
+    }
+
+    /// How much of what a client sent is kept because it cannot be handled yet, in
+    /// bytes. The driver decides how much is too much.
+    pub fn pending_bytes(&self, conn: ConnId) -> usize {
+        let input = self.inputs.get(&conn);
+        input.map_or(0, |input| input.pending.len())
+    }
+
+    /// Whether a connection is to this node's master, or from a replica: a whole data set
+    /// passes it.
+    pub fn is_replication(&self, conn: ConnId) -> bool {
+        let session = self.state.clients.get(&conn.0);
+        session.is_some_and(|session| session.peer != Peer::Client)
+    }
+
+    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    pub fn max_clients(&self) -> usize {
+        self.state.config.max_clients()
+    }
+
+    /// The node's wall-clock time in microseconds at which it wants to be called
+    /// again, if nothing arrives before; `None` while nothing of what it does is due
+    /// to time. Ask after each call, and whenever the wall clock was set.
+    ///
+    /// It is asked for by a client that waits, a pause, DEBUG SLEEP, the expiry of keys if
+    /// somebody is told of it, replication, a SHUTDOWN that waits, and a disk: never by a node
+    /// that only answers.
+    pub fn next_wake_us(&self) -> Option<u64> {
+        if let Some(us) = self.state.asleep_until_us {
+            return Some(us);
+        }
+        if self.state.shut_down.is_some() {
+            return None;
+        }
+        if self.state.busy.is_some() {
+            return busy::next_wake_us(&self.state);
+        }
+        let at_tick = |ms: i64| {
+            let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
+            self.state.tick_from(us.min(u64::MAX / 2))
+        };
+        // What only `beforeSleep` does is done when `serverCron` ends the sleep.
+        let pause = self.state.pause;
+        let pause = pause.filter(|_| self.state.count_postponed() > 0);
+        let pause_us = pause.map(|pause| at_tick(pause.until_ms));
+        let timeout_us = blocking::next_timeout_ms(&self.state).map(at_tick);
+        let cycle_us = self.state.next_noticed_cycle_us();
+        let repl_us = self.state.repl.next_wake_us();
+        let handover = self.state.repl.handover.as_ref();
+        let handover_us = handover.and_then(Handover::next_due_ms).map(at_tick);
+        let leaving_us = self.state.leaving.as_ref().map(|leaving| leaving.look_us);
+        let write_us = self.state.next_write_us();
+        let due = [
+            pause_us,
+            timeout_us,
+            cycle_us,
+            repl_us,
+            handover_us,
+            leaving_us,
+            write_us,
+        ];
+        due.into_iter().flatten().min()
+    }
+
+    /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
+    /// free the memory of a key whose time is over, though nobody would notice. For a
+    /// driver that runs for long.
+    pub fn next_expiry_us(&self) -> Option<u64> {
+        self.state.next_cycle_us()
+    }
+
+    /// The wall clock reads `wall_us`: does what is due. To be called at the time
+    /// that [`Node::next_wake_us`] gave, and harmless at any other.
+    pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        self.state.see_time(wall_us);
+        if !self.state.is_asleep(wall_us) {
+            busy::end_if_over(&mut self.state, wall_us);
+            if self.state.busy.is_none() {
+                self.state.run_due_cycles(wall_us);
+            }
+            self.finish(wall_us, effects);
+        }
+    }
+
+    /// `beforeSleep`: what is left to do when the requests that arrived are done.
+    fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        if self.state.busy.is_none() {
+            let now_ms = (wall_us / 1000) as i64;
+            self.state.end_pause_if_over(now_ms);
+            shutdown::go_on(&mut self.state, wall_us);
+            repl::run_due_cron(&mut self.state, wall_us);
+            blocking::time_out(&mut self.state, now_ms);
+        }
+        loop {
+            self.resume_all(wall_us);
+            // SCRIPT KILL may have been among that.
+            busy::end_if_over(&mut self.state, wall_us);
+            if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
+                repl::handover::go_on(&mut self.state, wall_us);
+            }
+            self.resume_all(wall_us);
+            if self.state.is_asleep(wall_us) {
+                return;
+            }
+            if self.state.busy.is_none() {
+                tracking::broadcast(&mut self.state);
+                repl::master::ask_for_acks(&mut self.state);
+                self.connect_if_due(wall_us, effects);
+            }
+            // Who has waited for the disk goes on at once.
+            if !self.write_to_disk(wall_us, effects) {
+                break;
+            }
+        }
+        // Somebody may be there more than once: then there is nothing left to send.
+        for id in std::mem::take(&mut self.state.stirred) {
+            self.send(ConnId(id), effects);
+        }
+        for id in std::mem::take(&mut self.state.killed) {
+            let conn = ConnId(id);
+            self.inputs.remove(&conn);
+            effects.push(Effect::Close { conn });
+        }
+        if self.state.shut_down.is_some() {
+            effects.push(Effect::Exit);
+        }
+    }
+
+    /// Writes what there is to write; says whether somebody had waited for that.
+    fn write_to_disk(&mut self, wall_us: u64, effects: &mut Vec<Effect>) -> bool {
+        let state = &mut self.state;
+        if !state.writes_to_disk() || (state.busy.is_some() && state.shut_down.is_none()) {
+            return false;
+        }
+        let writes = persist::writes(state, wall_us);
+        effects.extend(writes.into_iter().map(Effect::Disk));
+        state.config.append_only() && blocking::serve_ack_waiters(state)
+    }
+
+    /// Goes on with those who have waited.
+    fn resume_all(&mut self, wall_us: u64) {
+        while !self.state.is_asleep(wall_us)
+            && let Some(id) = self.state.waiting.resumed.pop_front()
+        {
+            // It may have been killed meanwhile.
+            if let Some(input) = self.inputs.get_mut(&ConnId(id))
+                && self.state.clients.contains_key(&id)
+            {
+                input.resume(&mut self.state, id, wall_us);
+                self.state.stirred.push(id);
+            }
+        }
+    }
+
+    /// Looks for its master, if it has one and no connection to it.
+    fn connect_if_due(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
+        let next = self.next_conn;
+        if let Some((host, port)) = replica::begin_connecting(&mut self.state, next, wall_us) {
+            let conn = ConnId(next);
+            self.next_conn += 1;
+            effects.push(Effect::Connect { conn, host, port });
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, effects: &mut Vec<Effect>) {
+        if busy::holds_back(&self.state, conn.0) {
+            return;
+        }
+        let Some(session) = self.state.clients.get_mut(&conn.0) else {
+            return;
+        };
+        let closing = session.closing;
+        let out = std::mem::take(&mut session.out);
+        if !out.is_empty() && closing != Some(Closing::Now) {
+            let bytes = out.freeze();
+            effects.push(Effect::Send { conn, bytes });
+        }
+        if closing.is_some() {
+            effects.push(Effect::Close { conn });
+            self.closed(conn);
+        }
+    }
+}
+
+impl Input {
+    /// Goes on with what arrived before.
+    fn resume(&mut self, state: &mut State, client: u64, wall_us: u64) {
+        let pending = std::mem::take(&mut self.pending);
+        let answers = replica::hear(state, client, &pending);
+        let used = answers + self.parser.run(state, client, &pending[answers..], wall_us);
+        self.pending = pending;
+        let _ = self.pending.split_to(used);
+    }
+}
+
+impl Parser {
+    /// Handles the whole requests at the start of `input`, for as long as the client
+    /// need not wait; returns their length.
+    fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
+        let mut used = 0;
+        while may_go_on(state, client) && !state.is_asleep(wall_us) {
+            let (processed, len) = match self.next(&input[used..]) {
+                Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
+                Parsed::Inline { args, len } => {
+                    let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+                    (handle(state, client, &args, wall_us), len)
+                }
+                Parsed::Incomplete => break,
+                Parsed::Malformed(error) => {
+                    let session = state.client(client);
+                    session.answer(&error.into());
+                    session.closing = Some(Closing::AfterReplies);
+                    break;
+                }
+            };
+            match processed {
+                Processed::Done => {
+                    if state.repl.is_master(client) {
+                        replica::applied(state, &input[used..used + len]);
+                    }
+                    used += len;
+                }
+                Processed::Postponed => break,
+            }
+        }
+        used
+    }
+}
+
+/// Whether a connection's next request may be handled; one that has ended has none, and a
+/// server that has ended handles none.
+fn may_go_on(state: &State, client: u64) -> bool {
+    let free = |session: &Session| session.is_free();
+    state.shut_down.is_none()
+        && state.clients.get(&client).is_some_and(free)
+        && !replica::is_in_handshake(state, client)
+        && !busy::holds_back(state, client)
+}
+
+/// Processes a request, and serves who waited for what it did.
+fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
+    if args.is_empty() {
+        return Processed::Done;
+    }
+    let processed = dispatch::process(state, client, args, wall_us);
+    if state.busy.is_none() {
+        blocking::serve(state, wall_us);
+        propagate::flush(state, Unit::Whole);
+    }
+    processed
+}

@@ -1,0 +1,287 @@
+//! Persistence: what the node has on its disk, and what it finds there when it starts
+//! (`src/aof.c`, `src/rdb.c`).
+//!
+//! The node says what to write and when to make it durable; the disk, and what a loss
+//! of power takes from it, are the driver's. Three parameters matter: `appendonly`,
+//! `appendfsync` and `save`. What a node writes it has written before it replies, as
+//! Redis does before it sleeps; with `appendfsync always` it is durable by then.
+
+use bytes::{Bytes, BytesMut};
+
+use super::functions::Functions;
+use super::node::Parameters;
+use super::session::{Addresses, Replies, Session, Written};
+use super::state::State;
+use super::{blocking, dispatch, tell};
+use crate::resp;
+use crate::store::db::Overdue;
+use crate::store::effects::Op;
+use crate::store::rdb;
+use crate::wire::request::{Parsed, Parser};
+
+/// Something to do to the node's files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DiskWrite {
+    /// Append these bytes to the append-only file. They survive the process, and the
+    /// machine once they are synced.
+    Append(Bytes),
+    /// Make all that was appended durable.
+    Fsync,
+    /// Replace the append-only file by this one, durably.
+    Rewrite(Bytes),
+    /// Replace the snapshot by this one, durably.
+    Snapshot(Bytes),
+    /// Replace the configuration file, durably.
+    Config(Parameters),
+}
+
+/// What the disk has when the node starts; an empty file is none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Files {
+    /// The append-only file.
+    pub aof: Vec<u8>,
+    /// The last snapshot.
+    pub snapshot: Vec<u8>,
+    /// The configuration file, once CONFIG REWRITE has written it.
+    pub config: Option<Parameters>,
+}
+
+/// What is to be written, and what was.
+#[derive(Default)]
+pub(super) struct Persistence {
+    writes: Vec<DiskWrite>,
+    /// To be appended.
+    buffer: BytesMut,
+    /// The file has said SELECT.
+    selected: bool,
+    /// Something was appended since the last sync.
+    unsynced: bool,
+    /// How far the server was when all of it was durable; none without a file.
+    durable: Option<Written>,
+    /// The second of the wall clock in which the last sync began.
+    synced_s: u64,
+    /// What `Effects::dirty` was at the last snapshot, and when that was.
+    saved_dirty: u64,
+    saved_s: u64,
+}
+
+/// Commands for the file.
+pub(super) fn feed(state: &mut State, ops: &[Op]) {
+    if !state.config.append_only() {
+        return;
+    }
+    let persist = &mut state.persist;
+    for op in ops.iter().filter(|op| op.targets.file) {
+        if !persist.selected && !op.is_of_no_database() {
+            persist.selected = true;
+            resp::put_command(&["SELECT", "0"], &mut persist.buffer);
+        }
+        resp::put_command(&op.words, &mut persist.buffer);
+    }
+}
+
+/// The data set came from elsewhere, or the file is new: it begins with a snapshot.
+pub(super) fn rewrite(state: &mut State) {
+    if state.config.append_only() {
+        let persist = &mut state.persist;
+        persist.buffer.clear();
+        persist.selected = false;
+        persist.unsynced = false;
+        persist.durable = None;
+        let snapshot = rdb::save(&state.db, state.functions.codes());
+        persist.writes.push(DiskWrite::Rewrite(snapshot));
+    }
+}
+
+/// There is no file from now on: what is in it is no concern of anybody's any more.
+pub(super) fn stop(state: &mut State) {
+    state.persist.durable = None;
+    blocking::serve_ack_waiters(state);
+}
+
+/// `rewriteConfig`: the parameters as they are, and whom the server follows.
+pub(super) fn save_config(state: &mut State) {
+    let mut lines = state.config.lines();
+    if let Some(link) = state.repl.link() {
+        lines.push(("replicaof".into(), format!("{} {}", link.host, link.port)));
+    }
+    let lines = Parameters::of_node(lines);
+    state.persist.writes.push(DiskWrite::Config(lines));
+}
+
+/// `beforeSleep`: what is to be written before anybody is answered.
+pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
+    let now_s = wall_us / 1_000_000;
+    let due = state.save_is_due(now_s);
+    let persist = &mut state.persist;
+    let mut writes = std::mem::take(&mut persist.writes);
+    if !persist.buffer.is_empty() {
+        writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
+        persist.unsynced = true;
+    }
+    if persist.unsynced {
+        let now = match state.config.append_fsync() {
+            Fsync::Always => true,
+            Fsync::EverySecond => now_s > persist.synced_s || state.shut_down.is_some(),
+            Fsync::No => state.shut_down.is_some(),
+        };
+        // A clock that was set back does not put the next sync off.
+        persist.synced_s = persist.synced_s.min(now_s);
+        if now {
+            persist.unsynced = false;
+            persist.synced_s = now_s;
+            writes.push(DiskWrite::Fsync);
+        }
+    }
+    if state.config.append_only() && !state.persist.unsynced {
+        state.persist.durable = Some(state.written());
+    }
+    let saves = match state.shut_down {
+        None => due,
+        Some(saving) => state.saves_on_shutdown(saving),
+    };
+    if saves {
+        state.persist.saved_dirty = state.db.effects.dirty;
+        state.persist.saved_s = now_s;
+        writes.push(DiskWrite::Snapshot(rdb::save(
+            &state.db,
+            state.functions.codes(),
+        )));
+    }
+    writes
+}
+
+/// Whether SHUTDOWN takes a snapshot.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Saving {
+    /// If there are save points.
+    AsConfigured,
+    /// SAVE.
+    Always,
+    /// NOSAVE.
+    Never,
+}
+
+/// When to make durable.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Fsync {
+    Always,
+    EverySecond,
+    /// When the kernel does.
+    No,
+}
+
+impl State {
+    /// How far the server was when everything was durable; none without a file.
+    pub(super) fn durable(&self) -> Option<Written> {
+        self.persist.durable
+    }
+
+    /// When the node has to write something although nobody asks it anything, in
+    /// wall-clock microseconds.
+    pub(super) fn next_write_us(&self) -> Option<u64> {
+        let persist = &self.persist;
+        // What was written before the file was given up nobody syncs any more.
+        let syncs = self.config.append_only() && self.config.append_fsync() == Fsync::EverySecond;
+        let sync_s = (syncs && persist.unsynced).then_some(persist.synced_s + 1);
+        let changes = self.db.effects.dirty - persist.saved_dirty;
+        let points = self.config.save_points();
+        let save_s = points
+            .filter(|point| changes > 0 && changes >= point.changes)
+            .map(|point| persist.saved_s + point.seconds + 1)
+            .min();
+        let due_s = [sync_s, save_s].into_iter().flatten().min()?;
+        Some(self.tick_from(due_s.saturating_mul(1_000_000)))
+    }
+
+    /// Whether there may be anything to write.
+    pub(super) fn writes_to_disk(&self) -> bool {
+        self.config.append_only()
+            || self.config.save_points().next().is_some()
+            || !self.persist.writes.is_empty()
+            || self.shut_down == Some(Saving::Always)
+    }
+
+    fn save_is_due(&self, now_s: u64) -> bool {
+        let changes = self.db.effects.dirty - self.persist.saved_dirty;
+        let elapsed_s = now_s.saturating_sub(self.persist.saved_s);
+        changes > 0
+            && self
+                .config
+                .save_points()
+                .any(|point| changes >= point.changes && elapsed_s > point.seconds)
+    }
+
+    fn saves_on_shutdown(&self, saving: Saving) -> bool {
+        match saving {
+            Saving::AsConfigured => self.config.save_points().next().is_some(),
+            Saving::Always => true,
+            Saving::Never => false,
+        }
+    }
+}
+
+/// Reads what the disk has: the append-only file if there should be one, or else the
+/// snapshot. A command that is not whole at the end of the file is left out
+/// (`aof-load-truncated yes`); a snapshot that cannot be read counts as none.
+pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
+    state.config.has_file |= files.config.is_some();
+    state.persist.saved_s = wall_us / 1_000_000;
+    state.persist.synced_s = wall_us / 1_000_000;
+    let file = match state.config.append_only() {
+        true => &files.aof,
+        false => &files.snapshot,
+    };
+    let mut rest = &file[..];
+    if rdb::is_snapshot(rest)
+        && let Ok(snapshot) = rdb::load(rest)
+        && let Ok(functions) = Functions::of(&snapshot.libraries)
+    {
+        let now_ms = (wall_us / 1000) as i64;
+        for (key, entry) in snapshot.entries {
+            // `rdbLoadRio`: time went on while the server was down.
+            if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
+                state.db.load(key, entry);
+            }
+        }
+        state.functions = functions;
+        rest = &rest[snapshot.len..];
+    }
+    replay(state, rest, wall_us);
+    state.db.effects.clear();
+    state.persist.saved_dirty = state.db.effects.dirty;
+    if state.config.append_only() {
+        if file.is_empty() {
+            rewrite(state);
+        }
+        state.persist.durable = Some(state.written());
+    }
+}
+
+/// Executes the commands of an append-only file, as a client that is told nothing.
+fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
+    /// No connection has this number.
+    const LOADER: u64 = 0;
+    if commands.is_empty() {
+        return;
+    }
+    let mut session = Session::new(LOADER, Addresses::default(), true, wall_us);
+    session.replies = Replies::Off;
+    state.clients.insert(LOADER, session);
+    state.loading = true;
+    let mut parser = Parser::default();
+    while let Parsed::Multibulk { args, len } = parser.next(commands) {
+        if !args.is_empty() {
+            dispatch::process(state, LOADER, &args, wall_us);
+        }
+        commands = &commands[len..];
+    }
+    state.loading = false;
+    state.db.overdue = Overdue::Delete;
+    state.forget(LOADER);
+    tell::tell(state);
+    state.stirred.clear();
+    state.persist.buffer.clear();
+    state.persist.selected = false;
+    state.commands_processed = 0;
+}

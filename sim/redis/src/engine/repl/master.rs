@@ -1,0 +1,225 @@
+//! The side that is followed: PSYNC, acknowledgements, WAIT, good replicas.
+
+use bytes::Bytes;
+
+use super::backlog::Backlog;
+use super::{Handover, feed, new_id};
+use crate::engine::blocking;
+use crate::engine::session::Peer;
+use crate::engine::state::State;
+use crate::store::effects::{Op, Targets};
+use crate::store::rdb;
+
+/// A server that follows this one.
+pub(in crate::engine) struct Replica {
+    state: ReplicaState,
+    /// How far it said that it is.
+    pub(in crate::engine) acked: u64,
+    /// How far it said that its append-only file is durable.
+    durable: u64,
+    /// When it said so, in wall-clock microseconds.
+    pub(in crate::engine) acked_us: u64,
+}
+
+enum ReplicaState {
+    /// Waits for a snapshot, since this time in wall-clock microseconds.
+    Waiting { since_us: u64 },
+    /// Has the snapshot, and hears the stream.
+    Online,
+}
+
+impl Replica {
+    /// Whether it hears the stream.
+    pub(in crate::engine) fn is_online(&self) -> bool {
+        matches!(self.state, ReplicaState::Online)
+    }
+
+    /// As INFO names its state.
+    pub(in crate::engine) fn state_name(&self) -> &'static str {
+        match self.state {
+            ReplicaState::Waiting { .. } => "wait_bgsave",
+            ReplicaState::Online => "online",
+        }
+    }
+
+    /// Whole seconds since its last acknowledgement.
+    pub(in crate::engine) fn lag_s(&self, wall_us: u64) -> u64 {
+        (wall_us / 1_000_000).saturating_sub(self.acked_us / 1_000_000)
+    }
+}
+
+/// `PSYNC id offset`: goes on from there if it can, or else sends a snapshot of
+/// everything first.
+pub(in crate::engine) fn psync(
+    state: &mut State,
+    client: u64,
+    id: &str,
+    offset: i64,
+    wall_us: u64,
+) {
+    let missing = u64::try_from(offset)
+        .ok()
+        .filter(|offset| shares_history(state, id, *offset))
+        .and_then(|offset| state.repl.backlog.as_ref()?.from(offset));
+    let session = state.client(client);
+    session.peer = Peer::Replica;
+    let mut replica = Replica {
+        state: ReplicaState::Online,
+        acked: 0,
+        durable: 0,
+        acked_us: wall_us,
+    };
+    if let Some(missing) = missing {
+        let answer = format!("+CONTINUE {}\r\n", state.repl.id);
+        let session = state.client(client);
+        session.out.extend_from_slice(answer.as_bytes());
+        session.out.extend_from_slice(&missing);
+        state.repl.replicas.insert(client, replica);
+        return;
+    }
+    if state.repl.backlog.is_none() {
+        // Nobody knows the history so far.
+        state.repl.id = new_id(state);
+        state.repl.former = None;
+        begin_backlog(state);
+    }
+    replica.state = ReplicaState::Waiting { since_us: wall_us };
+    state.repl.replicas.insert(client, replica);
+    start_due_syncs(state, wall_us);
+}
+
+/// Keeps the stream from here on.
+pub(super) fn begin_backlog(state: &mut State) {
+    let capacity = state.config.backlog_bytes();
+    state.repl.backlog = Some(Backlog::new(capacity, state.repl.offset));
+    state.listen();
+}
+
+/// `masterTryPartialResynchronization`: whether an offset is of the same history.
+fn shares_history(state: &State, id: &str, offset: u64) -> bool {
+    let repl = &state.repl;
+    id == repl.id
+        || repl
+            .former
+            .as_ref()
+            .is_some_and(|(former, end)| id == former && offset <= *end)
+}
+
+/// Sends snapshots, when those that ask for one have waited for others to ask for the
+/// same (`repl-diskless-sync-delay`).
+fn start_due_syncs(state: &mut State, wall_us: u64) {
+    let delay_us = state.config.sync_delay_s() * 1_000_000;
+    let waits = |replica: &Replica| match replica.state {
+        ReplicaState::Waiting { since_us } => Some(wall_us.saturating_sub(since_us)),
+        ReplicaState::Online => None,
+    };
+    let longest = state.repl.replicas.values().filter_map(waits).max();
+    if longest.is_none_or(|waited_us| waited_us < delay_us) {
+        return;
+    }
+    let snapshot = rdb::save(&state.db, state.functions.codes());
+    let head = format!(
+        "+FULLRESYNC {} {}\r\n${}\r\n",
+        state.repl.id,
+        state.repl.offset,
+        snapshot.len()
+    );
+    // The stream that follows must not rely on what was said before.
+    state.repl.selected = false;
+    for (id, replica) in &mut state.repl.replicas {
+        if replica.is_online() {
+            continue;
+        }
+        replica.state = ReplicaState::Online;
+        replica.acked_us = wall_us;
+        if let Some(session) = state.clients.get_mut(id) {
+            session.out.extend_from_slice(head.as_bytes());
+            session.out.extend_from_slice(&snapshot);
+            state.stirred.push(*id);
+        }
+    }
+}
+
+/// `REPLCONF ACK offset FACK durable`.
+pub(in crate::engine) fn acknowledge(
+    state: &mut State,
+    client: u64,
+    offset: u64,
+    durable: Option<u64>,
+    wall_us: u64,
+) {
+    if let Some(replica) = state.repl.replicas.get_mut(&client) {
+        replica.acked = replica.acked.max(offset);
+        replica.durable = replica.durable.max(durable.unwrap_or(0));
+        replica.acked_us = wall_us;
+        blocking::serve_ack_waiters(state);
+    }
+}
+
+/// How many replicas have acknowledged this much of the stream.
+pub(in crate::engine) fn count_acked(state: &State, offset: u64) -> i64 {
+    let replicas = state.repl.replicas.values();
+    let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
+    reached.count() as i64
+}
+
+/// How many replicas have said that this much of the stream is durable.
+pub(in crate::engine) fn count_durable(state: &State, offset: u64) -> i64 {
+    let replicas = state.repl.replicas.values();
+    let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
+    reached.count() as i64
+}
+
+/// How many replicas were heard of within `min-replicas-max-lag`.
+pub(in crate::engine) fn count_good(state: &State, wall_us: u64) -> u64 {
+    let most_s = state.config.max_lag_s();
+    let replicas = state.repl.replicas.values();
+    let good = replicas.filter(|replica| replica.is_online() && replica.lag_s(wall_us) <= most_s);
+    good.count() as u64
+}
+
+/// Asks the replicas how far they are, if somebody waits for that.
+pub(in crate::engine) fn ask_for_acks(state: &mut State) {
+    // The question would make the stream longer.
+    if state.paused().is_none() && std::mem::take(&mut state.repl.acks_wanted) {
+        get_acks(state);
+    }
+}
+
+/// Asks the replicas how far they are.
+pub(in crate::engine) fn get_acks(state: &mut State) {
+    say(state, &[b"REPLCONF", b"GETACK", b"*"]);
+}
+
+/// What is to be done once a second, at `due_us` or a little later.
+pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
+    start_due_syncs(state, wall_us);
+    let timeout_us = state.config.repl_timeout_s() * 1_000_000;
+    let silent = |replica: &Replica| {
+        replica.is_online() && wall_us.saturating_sub(replica.acked_us) > timeout_us
+    };
+    let replicas = state.repl.replicas.iter();
+    let silent: Vec<u64> = replicas
+        .filter(|(_, r)| silent(r))
+        .map(|(id, _)| *id)
+        .collect();
+    for id in silent {
+        state.kill(id);
+    }
+    let period_us = state.config.ping_period_s() * 1_000_000;
+    let handover = state.repl.handover.as_ref();
+    let stands_still = handover.is_some_and(Handover::has_deadline);
+    let is_due = state.due_from(due_us, period_us) == due_us;
+    if is_due && !state.repl.replicas.is_empty() && !stands_still {
+        say(state, &[b"PING"]);
+    }
+}
+
+/// Says something to the replicas that changes nothing.
+fn say(state: &mut State, words: &[&'static [u8]]) {
+    let op = Op {
+        words: words.iter().map(|word| Bytes::from_static(word)).collect(),
+        targets: Targets::REPLICAS,
+    };
+    feed(state, &[op]);
+}

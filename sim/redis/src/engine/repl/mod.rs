@@ -1,0 +1,257 @@
+//! Replication (`src/replication.c`): who follows whom, what goes over the link, and
+//! how far everybody is.
+//!
+//! A master passes its effects on in one stream of bytes, whose length is its offset;
+//! `master` is that side. A replica connects to its master as a client does, asks for
+//! what it lacks and executes what it hears; `replica` is that side. Nothing here waits:
+//! a reply to a client never depends on a replica, except to WAIT.
+
+mod backlog;
+pub(super) mod handover;
+pub(super) mod master;
+pub(super) mod replica;
+
+use std::collections::BTreeMap;
+
+use bytes::BytesMut;
+
+use super::blocking;
+use super::session::Closing;
+use super::state::{State, run_id};
+use crate::resp;
+use crate::store::db::Overdue;
+use crate::store::effects::Op;
+use backlog::Backlog;
+pub(super) use handover::Handover;
+pub(super) use master::Replica;
+pub(super) use replica::{Link, LinkState};
+
+/// `replicationCron` runs once a second, at a tick of `serverCron`.
+const CRON_US: u64 = 1_000_000;
+
+/// What a server knows of the history that it shares with others.
+pub(super) struct Replication {
+    pub(super) role: Role,
+    /// The history that the server's data set is of: 40 hexadecimal digits.
+    pub(super) id: String,
+    /// The history before a promotion, and the first offset that is not of it.
+    pub(super) former: Option<(String, u64)>,
+    /// The bytes of the stream so far (`master_repl_offset`).
+    pub(super) offset: u64,
+    /// The last of these bytes; none before the first replica came.
+    pub(super) backlog: Option<Backlog>,
+    /// Those that follow this server, by their connections.
+    pub(super) replicas: BTreeMap<u64, Replica>,
+    /// Whether there is a history to go on with: a master's own, or one that was heard.
+    pub(super) history: bool,
+    /// The stream has said SELECT since somebody last began to listen.
+    selected: bool,
+    /// FAILOVER is under way.
+    pub(super) handover: Option<Handover>,
+    /// Somebody waits for replicas to say how far they are.
+    pub(super) acks_wanted: bool,
+    /// When `replicationCron` is due, in wall-clock microseconds.
+    next_cron_us: u64,
+}
+
+/// What a server is to others.
+pub(super) enum Role {
+    Master,
+    Replica(Link),
+}
+
+impl Replication {
+    pub(super) fn new(seed: u64) -> Self {
+        Replication {
+            role: Role::Master,
+            // Any other sequence than that of the run id will do.
+            id: run_id(!seed),
+            former: None,
+            offset: 0,
+            backlog: None,
+            replicas: BTreeMap::new(),
+            history: true,
+            selected: false,
+            handover: None,
+            acks_wanted: false,
+            next_cron_us: 0,
+        }
+    }
+
+    /// The link to the master, if there is one.
+    pub(super) fn link(&self) -> Option<&Link> {
+        match &self.role {
+            Role::Master => None,
+            Role::Replica(link) => Some(link),
+        }
+    }
+
+    fn link_mut(&mut self) -> Option<&mut Link> {
+        match &mut self.role {
+            Role::Master => None,
+            Role::Replica(link) => Some(link),
+        }
+    }
+
+    /// Whether this connection is the master, whose commands are executed whatever
+    /// they are (`mustObeyClient`).
+    pub(super) fn is_master(&self, client: u64) -> bool {
+        self.master_conn() == Some(client)
+    }
+
+    /// The connection on which the master's stream comes.
+    pub(super) fn master_conn(&self) -> Option<u64> {
+        match self.link()?.state {
+            LinkState::Stream(conn) => Some(conn),
+            _ => None,
+        }
+    }
+
+    /// Whether every replica has acknowledged the whole stream; so it is without replicas.
+    pub(super) fn all_have_all(&self) -> bool {
+        self.replicas.values().all(|replica| self.has_all(replica))
+    }
+
+    /// Whether a replica has acknowledged the whole stream.
+    fn has_all(&self, replica: &Replica) -> bool {
+        replica.acked == self.offset
+    }
+
+    /// Whether time matters to it.
+    fn is_active(&self) -> bool {
+        self.link().is_some() || !self.replicas.is_empty()
+    }
+
+    /// When it has to do something by itself.
+    pub(super) fn next_wake_us(&self) -> Option<u64> {
+        let connect_us = self.link().and_then(|link| match link.state {
+            LinkState::Due { from_us } => Some(from_us),
+            _ => None,
+        });
+        let cron_us = self.is_active().then_some(self.next_cron_us);
+        [connect_us, cron_us].into_iter().flatten().min()
+    }
+}
+
+/// Passes commands on to the replicas, by way of the backlog
+/// (`replicationFeedSlaves`).
+pub(super) fn feed(state: &mut State, ops: &[Op]) {
+    let repl = &mut state.repl;
+    if repl.backlog.is_none() || repl.link().is_some() {
+        return;
+    }
+    let mut bytes = BytesMut::new();
+    for op in ops.iter().filter(|op| op.targets.replicas) {
+        if !repl.selected && !op.is_of_no_database() {
+            repl.selected = true;
+            resp::put_command(&["SELECT", "0"], &mut bytes);
+        }
+        resp::put_command(&op.words, &mut bytes);
+    }
+    pass_on(state, &bytes);
+}
+
+/// The stream grows by these bytes.
+fn pass_on(state: &mut State, bytes: &[u8]) {
+    let repl = &mut state.repl;
+    repl.offset += bytes.len() as u64;
+    if let Some(backlog) = &mut repl.backlog {
+        backlog.push(bytes);
+    }
+    for (id, replica) in &repl.replicas {
+        if replica.is_online()
+            && let Some(session) = state.clients.get_mut(id)
+        {
+            session.out.extend_from_slice(bytes);
+            state.stirred.push(*id);
+        }
+    }
+}
+
+/// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they
+/// may be able to go on with what it will hear.
+pub(super) fn follow(state: &mut State, host: String, port: u16) {
+    let now_us = state.seen_us.unwrap_or(0);
+    let followed = state.repl.link();
+    let down_since_us = followed.map(|link| link.down_since_us.unwrap_or(now_us));
+    replica::hang_up(state);
+    blocking::unblock_all(state);
+    // What it was itself is a history that it may go on with.
+    state.repl.role = Role::Replica(Link {
+        down_since_us,
+        ..Link::new(host, port, now_us)
+    });
+    state.listen();
+}
+
+/// `REPLICAOF NO ONE`: a master from now on, with a history that begins here.
+pub(super) fn promote(state: &mut State) {
+    if state.repl.link().is_none() {
+        return;
+    }
+    replica::hang_up(state);
+    state.repl.role = Role::Master;
+    let id = new_id(state);
+    let repl = &mut state.repl;
+    repl.former = Some((std::mem::replace(&mut repl.id, id), repl.offset + 1));
+    disconnect_replicas(state);
+    state.repl.selected = false;
+    state.listen();
+}
+
+/// `replicationCron`.
+pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
+    if !state.repl.is_active() {
+        state.repl.next_cron_us = 0;
+        return;
+    }
+    // A clock that was set back does not stop it.
+    let longest_us = wall_us + 2 * CRON_US;
+    if state.repl.next_cron_us > wall_us && state.repl.next_cron_us <= longest_us {
+        return;
+    }
+    let next_us = state.due_from(wall_us + 1, CRON_US);
+    let due_us = std::mem::replace(&mut state.repl.next_cron_us, next_us);
+    if due_us == 0 {
+        return;
+    }
+    replica::cron(state, wall_us);
+    master::cron(state, wall_us, due_us);
+}
+
+/// A connection ended: it may have been one of these.
+pub(super) fn lost(state: &mut State, conn: u64) {
+    state.repl.replicas.remove(&conn);
+    replica::lost(state, conn);
+}
+
+fn disconnect_replicas(state: &mut State) {
+    for id in std::mem::take(&mut state.repl.replicas).into_keys() {
+        disconnect(state, id);
+    }
+}
+
+/// Ends a connection, but not before the command that came on it.
+fn disconnect(state: &mut State, id: u64) {
+    match state.current == Some(id) {
+        true => state.close(id, Closing::Now),
+        false => state.kill(id),
+    }
+}
+
+fn new_id(state: &mut State) -> String {
+    let drawn = state.draw();
+    run_id(drawn)
+}
+
+impl State {
+    /// What becomes of a key that this client finds after its time.
+    pub(super) fn overdue_for(&self, client: u64) -> Overdue {
+        match self.repl.role {
+            _ if self.loading || self.repl.is_master(client) => Overdue::Keep,
+            Role::Replica(_) => Overdue::Hide,
+            Role::Master if self.paused().is_some() => Overdue::Hide,
+            Role::Master => Overdue::Delete,
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The side that follows: the handshake, the snapshot, the stream, the way back to a
+//! master that was lost.
+
+use super::{Handover, Role, handover, master, pass_on};
+use crate::engine::functions::Functions;
+use crate::engine::persist;
+use crate::engine::session::{Peer, Replies};
+use crate::engine::state::State;
+use crate::engine::tell::tell;
+use crate::resp;
+use crate::store::rdb;
+
+/// The way to the master.
+pub(in crate::engine) struct Link {
+    /// As REPLICAOF named it.
+    pub(in crate::engine) host: String,
+    pub(in crate::engine) port: u16,
+    pub(in crate::engine) state: LinkState,
+    /// When anything was last heard of it, in wall-clock microseconds.
+    pub(in crate::engine) heard_us: u64,
+    /// Since when there is no stream; none while there is one, or if there was none yet.
+    pub(in crate::engine) down_since_us: Option<u64>,
+}
+
+/// How far the link is. A number is the connection's.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::engine) enum LinkState {
+    /// To be connected, not before this wall-clock time in microseconds.
+    Due { from_us: u64 },
+    /// The driver is connecting.
+    Connecting(u64),
+    /// A question was asked; so many answers are awaited, and then what comes next.
+    Handshake { conn: u64, answers: u8, step: Step },
+    /// A snapshot is on its way.
+    Sync(u64),
+    /// Commands come.
+    Stream(u64),
+}
+
+/// A step of the handshake.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::engine) enum Step {
+    Ping,
+    Announce,
+    Psync,
+}
+
+impl Link {
+    pub(super) fn new(host: String, port: u16, now_us: u64) -> Self {
+        Link {
+            host,
+            port,
+            state: LinkState::Due { from_us: 0 },
+            heard_us: now_us,
+            down_since_us: None,
+        }
+    }
+
+    fn conn(&self) -> Option<u64> {
+        match self.state {
+            LinkState::Due { .. } => None,
+            LinkState::Connecting(conn)
+            | LinkState::Handshake { conn, .. }
+            | LinkState::Sync(conn)
+            | LinkState::Stream(conn) => Some(conn),
+        }
+    }
+
+    /// As ROLE names its state.
+    pub(in crate::engine) fn state_name(&self) -> &'static str {
+        match self.state {
+            LinkState::Due { .. } => "connect",
+            LinkState::Connecting(_) => "connecting",
+            LinkState::Handshake { .. } => "handshake",
+            LinkState::Sync(_) => "sync",
+            LinkState::Stream(_) => "connected",
+        }
+    }
+
+    /// Whether the stream runs.
+    pub(in crate::engine) fn is_up(&self) -> bool {
+        matches!(self.state, LinkState::Stream(_))
+    }
+}
+
+/// The master's host and port, if it is time to connect; the connection will be `conn`.
+pub(in crate::engine) fn begin_connecting(
+    state: &mut State,
+    conn: u64,
+    wall_us: u64,
+) -> Option<(String, u16)> {
+    let link = state.repl.link_mut()?;
+    match link.state {
+        LinkState::Due { from_us } if from_us <= wall_us => {
+            link.state = LinkState::Connecting(conn);
+            link.heard_us = wall_us;
+            Some((link.host.clone(), link.port))
+        }
+        _ => None,
+    }
+}
+
+/// The connection is there: begins the handshake. Says whether it is wanted still.
+pub(in crate::engine) fn connected(state: &mut State, conn: u64) -> bool {
+    match state.repl.link_mut() {
+        Some(link) if link.state == LinkState::Connecting(conn) => {
+            ask(state, conn, Step::Ping, &[&["PING"]]);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether what comes on this connection is not yet the stream.
+pub(in crate::engine) fn is_in_handshake(state: &State, conn: u64) -> bool {
+    let link = state.repl.link();
+    link.is_some_and(|link| link.conn() == Some(conn) && !link.is_up())
+}
+
+/// Something came from the master.
+pub(in crate::engine) fn heard(state: &mut State, conn: u64, wall_us: u64) {
+    if let Some(link) = state
+        .repl
+        .link_mut()
+        .filter(|link| link.conn() == Some(conn))
+    {
+        link.heard_us = wall_us;
+    }
+}
+
+/// Reads answers and the snapshot from the start of `input`; returns how much of it.
+pub(in crate::engine) fn hear(state: &mut State, conn: u64, input: &[u8]) -> usize {
+    let mut used = 0;
+    while is_in_handshake(state, conn) {
+        let Some(len) = hear_one(state, conn, &input[used..]) else {
+            break;
+        };
+        used += len;
+    }
+    used
+}
+
+fn hear_one(state: &mut State, conn: u64, input: &[u8]) -> Option<usize> {
+    let end = input.iter().position(|byte| *byte == b'\n')?;
+    let line = String::from_utf8_lossy(&input[..end]);
+    let line = line.trim_end_matches('\r');
+    let used = end + 1;
+    if line.is_empty() {
+        // A sign of life from a master that prepares a snapshot.
+        return Some(used);
+    }
+    match state.repl.link()?.state {
+        LinkState::Handshake { step, answers, .. } => {
+            hear_answer(state, conn, step, answers, line);
+            Some(used)
+        }
+        LinkState::Sync(_) => {
+            let len: usize = line.strip_prefix('$').and_then(|len| len.parse().ok())?;
+            let snapshot = input.get(used..used.checked_add(len)?)?;
+            load(state, conn, snapshot);
+            Some(used + len)
+        }
+        _ => None,
+    }
+}
+
+fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str) {
+    if answers > 1 {
+        let answers = answers - 1;
+        set(
+            state,
+            LinkState::Handshake {
+                conn,
+                answers,
+                step,
+            },
+        );
+        return;
+    }
+    let words: Vec<&str> = line.split(' ').collect();
+    match (step, &words[..]) {
+        (Step::Ping, _) if line.starts_with('+') => {
+            let port = state.config.port();
+            let ip = state.config.announced_ip();
+            let port: &[&str] = &["REPLCONF", "listening-port", &port];
+            let ip: &[&str] = &["REPLCONF", "ip-address", &ip];
+            // Not `capa eof`: a snapshot comes with its length.
+            let capa: &[&str] = &["REPLCONF", "capa", "psync2"];
+            match ip[2].is_empty() {
+                true => ask(state, conn, Step::Announce, &[port, capa]),
+                false => ask(state, conn, Step::Announce, &[port, ip, capa]),
+            }
+        }
+        (Step::Announce, _) => {
+            let (id, offset) = match state.repl.history {
+                true => (state.repl.id.clone(), state.repl.offset as i64 + 1),
+                false => ("?".to_owned(), -1),
+            };
+            let offset = offset.to_string();
+            let mut words = vec!["PSYNC", &id, &offset];
+            let handover = state.repl.handover.as_ref();
+            if handover.is_some_and(Handover::is_asking) {
+                words.push("FAILOVER");
+            }
+            ask(state, conn, Step::Psync, &[&words]);
+        }
+        (Step::Psync, ["+FULLRESYNC", id, offset]) => {
+            handover::succeed(state);
+            if let Ok(offset) = offset.parse() {
+                state.repl.id = (*id).to_owned();
+                state.repl.offset = offset;
+                state.repl.former = None;
+                set(state, LinkState::Sync(conn));
+            } else {
+                state.kill(conn);
+            }
+        }
+        (Step::Psync, ["+CONTINUE", rest @ ..]) => {
+            handover::succeed(state);
+            if let [id] = rest
+                && *id != state.repl.id
+            {
+                let id = (*id).to_owned();
+                let repl = &mut state.repl;
+                repl.former = Some((std::mem::replace(&mut repl.id, id), repl.offset + 1));
+                super::disconnect_replicas(state);
+            }
+            if state.repl.backlog.is_none() {
+                master::begin_backlog(state);
+            }
+            begin_stream(state, conn);
+        }
+        (Step::Psync, _) if state.repl.handover.is_some() => handover::abort(state),
+        // An error: tries again.
+        _ => state.kill(conn),
+    }
+}
+
+/// Sends requests, and awaits as many answers.
+fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
+    let answers = requests.len() as u8;
+    set(
+        state,
+        LinkState::Handshake {
+            conn,
+            answers,
+            step,
+        },
+    );
+    for request in requests {
+        say(state, conn, request);
+    }
+}
+
+fn say(state: &mut State, conn: u64, words: &[&str]) {
+    if let Some(session) = state.stir(conn) {
+        resp::put_command(words, &mut session.out);
+    }
+}
+
+fn set(state: &mut State, to: LinkState) {
+    if let Some(link) = state.repl.link_mut() {
+        link.state = to;
+    }
+}
+
+/// The whole data set is the master's from now on.
+fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
+    let snapshot = rdb::load(snapshot).ok();
+    let loaded = snapshot.and_then(|snapshot| {
+        let functions = Functions::of(&snapshot.libraries).ok()?;
+        Some((snapshot.entries, functions))
+    });
+    let Some((entries, functions)) = loaded else {
+        state.kill(conn);
+        return;
+    };
+    super::disconnect_replicas(state);
+    state.db.flush();
+    for (key, entry) in entries {
+        state.db.load(key, entry);
+    }
+    state.functions = functions;
+    tell(state);
+    persist::rewrite(state);
+    master::begin_backlog(state);
+    begin_stream(state, conn);
+}
+
+fn begin_stream(state: &mut State, conn: u64) {
+    state.repl.history = true;
+    if let Some(link) = state.repl.link_mut() {
+        link.state = LinkState::Stream(conn);
+        link.down_since_us = None;
+    }
+    let session = state.client(conn);
+    session.peer = Peer::Master;
+    session.replies = Replies::Off;
+    acknowledge(state);
+}
+
+/// A command of the stream was executed: its bytes go on to this server's replicas.
+pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
+    pass_on(state, bytes);
+}
+
+/// Tells the master how far this replica is, and as of 7.2 its append-only file if it has
+/// one.
+pub(in crate::engine) fn acknowledge(state: &mut State) {
+    if let Some(LinkState::Stream(conn)) = state.repl.link().map(|link| link.state) {
+        let offset = state.repl.offset.to_string();
+        match state.durable().map(|durable| durable.offset.to_string()) {
+            None => say(state, conn, &["REPLCONF", "ACK", &offset]),
+            Some(durable) => {
+                let words = ["REPLCONF", "ACK", &offset, "FACK", &durable];
+                say(state, conn, &words);
+            }
+        }
+    }
+}
+
+pub(super) fn cron(state: &mut State, wall_us: u64) {
+    let Some(link) = state.repl.link() else {
+        return;
+    };
+    let timeout_us = state.config.repl_timeout_s() * 1_000_000;
+    if wall_us.saturating_sub(link.heard_us) > timeout_us && link.conn().is_some() {
+        let (host, port) = (link.host.clone(), link.port);
+        hang_up(state);
+        let down_since_us = state.repl.link().and_then(|link| link.down_since_us);
+        let link = Link {
+            down_since_us,
+            ..Link::new(host, port, wall_us)
+        };
+        state.repl.role = Role::Replica(link);
+        return;
+    }
+    acknowledge(state);
+}
+
+/// Ends the connection to the master, whatever its state.
+pub(super) fn hang_up(state: &mut State) {
+    if let Some(conn) = state.repl.link().and_then(Link::conn) {
+        super::disconnect(state, conn);
+    }
+}
+
+/// The connection ended, or never came about.
+pub(super) fn lost(state: &mut State, conn: u64) {
+    let seen_us = state.seen_us.unwrap_or(0);
+    let next_cron_us = state.repl.next_cron_us;
+    let Some(link) = state
+        .repl
+        .link_mut()
+        .filter(|link| link.conn() == Some(conn))
+    else {
+        return;
+    };
+    let from_us = match link.state {
+        // At once: the master may still have what is missing.
+        LinkState::Stream(_) => {
+            link.down_since_us = Some(seen_us);
+            0
+        }
+        _ => next_cron_us,
+    };
+    link.state = LinkState::Due { from_us };
+}

@@ -1,0 +1,162 @@
+//! Functions of the `redis` table that can fail, and how their errors travel.
+//!
+//! They raise errors through mlua, which shows them to Lua as userdata; the
+//! sandbox turns these into the tables that Redis raises.
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+
+use mlua::{Lua, MultiValue, Table, Value};
+
+use super::commands::Commands;
+use super::convert;
+use crate::store::effects::Targets;
+use crate::wire::reply::{Error, Resp};
+
+/// These functions. `redis.setresp` sets `resp`.
+pub(super) fn functions(
+    lua: &Lua,
+    resp: Rc<Cell<Resp>>,
+    commands: &Commands,
+) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("call", commands.raising(lua, Rc::clone(&resp))?)?;
+    table.set("pcall", commands.protected(lua, Rc::clone(&resp))?)?;
+    table.set("sha1hex", lua.create_function(sha1hex)?)?;
+    table.set("log", lua.create_function(log)?)?;
+    let commands = commands.clone();
+    let set_repl = move |lua: &Lua, arguments| {
+        commands.tell(targets(lua, &arguments)?);
+        Ok(())
+    };
+    table.set("set_repl", lua.create_function(set_repl)?)?;
+    let setresp = move |lua: &Lua, arguments| {
+        resp.set(setresp(lua, &arguments)?);
+        Ok(())
+    };
+    table.set("setresp", lua.create_function(setresp)?)?;
+    Ok(table)
+}
+
+fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::String> {
+    let (Some(value), 1) = (arguments.front(), arguments.len()) else {
+        return Err(raise(Error::of("ERR wrong number of arguments")));
+    };
+    let text = match value {
+        Value::String(_) | Value::Integer(_) | Value::Number(_) => convert::text(value),
+        _ => Vec::new(),
+    };
+    lua.create_string(super::sha(&text))
+}
+
+/// `redis.log(level, message, …)`: nobody reads the log of a fake node.
+fn log(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
+    if arguments.len() < 2 {
+        return Err(raise(Error::of(
+            "ERR redis.log() requires two arguments or more.",
+        )));
+    }
+    match number(lua, &arguments) {
+        None => Err(raise(Error::of(
+            "ERR First argument must be a number (log level).",
+        ))),
+        Some(0..=3) => Ok(()),
+        Some(_) => Err(raise(Error::of("ERR Invalid debug level."))),
+    }
+}
+
+/// `redis.set_repl(flags)`: who is told of the commands from here on. 1 stands for the
+/// append-only file, 2 for the replicas.
+fn targets(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Targets> {
+    match number(lua, arguments) {
+        _ if arguments.len() != 1 => Err(raise(Error::of(
+            "ERR redis.set_repl() requires two arguments.",
+        ))),
+        Some(flags @ 0..=3) => Ok(Targets {
+            file: flags & 1 != 0,
+            replicas: flags & 2 != 0,
+        }),
+        _ => Err(raise(Error::of(
+            "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
+        ))),
+    }
+}
+
+/// `redis.setresp(2 or 3)`: how the script sees replies from here on, and how its own
+/// value is taken.
+fn setresp(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Resp> {
+    match number(lua, arguments) {
+        _ if arguments.len() != 1 => Err(raise(Error::of(
+            "ERR redis.setresp() requires one argument.",
+        ))),
+        Some(2) => Ok(Resp::V2),
+        Some(3) => Ok(Resp::V3),
+        _ => Err(raise(Error::of("ERR RESP version must be 2 or 3."))),
+    }
+}
+
+/// The first argument, if it is a number or a string that is one, as C's `int`.
+fn number(lua: &Lua, arguments: &MultiValue) -> Option<i32> {
+    let first = arguments.front()?.clone();
+    let number = lua.coerce_number(first).ok().flatten();
+    number.map(|number| number as i32)
+}
+
+/// Raises an error reply in Lua.
+pub(super) fn raise(error: Error) -> mlua::Error {
+    mlua::Error::external(Raised::Reply(error))
+}
+
+/// Raises a string in Lua, as Lua's own libraries do.
+pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
+    mlua::Error::external(Raised::Message(text))
+}
+
+/// Raises an error in Lua, by its text with its code.
+pub(super) fn raise_text(text: &'static str) -> mlua::Error {
+    raise(Error::of(text))
+}
+
+/// What a script sees of an error: of one that [`raise`] made, or mlua itself, a table
+/// with its text; of one that [`raise_message`] made, the text. Other values it sees
+/// as they are.
+pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
+    let Value::Error(error) = error else {
+        return Ok(error);
+    };
+    let text = match raised(*error) {
+        Raised::Message(text) => return Ok(Value::String(lua.create_string(text)?)),
+        Raised::Reply(error) => error.text().to_vec(),
+    };
+    let table = lua.create_table()?;
+    table.raw_set("err", lua.create_string(text)?)?;
+    Ok(Value::Table(table))
+}
+
+fn raised(error: mlua::Error) -> Raised {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => raised((*cause).clone()),
+        error => match error.downcast_ref::<Raised>() {
+            Some(raised) => raised.clone(),
+            None => Raised::Reply(Error::new(format!("ERR {error}"))),
+        },
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Raised {
+    Reply(Error),
+    Message(Vec<u8>),
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(match self {
+            Raised::Reply(error) => error.text(),
+            Raised::Message(text) => text,
+        }))
+    }
+}
+
+impl std::error::Error for Raised {}

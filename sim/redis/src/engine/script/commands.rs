@@ -1,0 +1,92 @@
+//! `redis.call` and `redis.pcall`: commands that scripts call.
+
+use std::cell::{Cell, RefCell};
+use std::mem;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, MultiValue};
+
+use super::convert::{self, Arguments};
+use super::{Access, api};
+use crate::engine::dispatch;
+use crate::engine::state::State;
+use crate::engine::table::{Call, Context};
+use crate::store::effects::Targets;
+use crate::wire::reply::{Reply, Resp};
+
+/// Where the two functions find the node that they act on. They are made once, as making
+/// them takes as long as a short script runs, so a node lends its state for each run.
+#[derive(Clone)]
+pub(super) struct Commands(Rc<RefCell<Lent>>);
+
+struct Lent {
+    state: State,
+    client: u64,
+    wall_us: u64,
+    access: Access,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Commands(Rc::new(RefCell::new(Lent {
+            state: State::new(0), // nobody's, and never acted on
+            client: 0,
+            wall_us: 0,
+            access: Access::ReadOnly,
+        })))
+    }
+}
+
+impl Commands {
+    /// Until [`Commands::end`] commands act on the node of this call, for its client.
+    pub(super) fn begin(&self, call: &mut Call<'_>, access: Access) {
+        let lent = &mut *self.0.borrow_mut();
+        mem::swap(&mut lent.state, call.state);
+        lent.client = call.client;
+        lent.wall_us = call.wall_us;
+        lent.access = access;
+    }
+
+    /// The node has its state back.
+    pub(super) fn end(&self, call: &mut Call<'_>) {
+        mem::swap(&mut self.0.borrow_mut().state, call.state);
+    }
+
+    /// Who is told of the commands from here on.
+    pub(super) fn tell(&self, targets: Targets) {
+        self.0.borrow_mut().state.db.effects.script_targets = targets;
+    }
+
+    /// `redis.call`, which raises errors. Scripts see replies as `resp` has them.
+    pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
+        let commands = self.clone();
+        lua.create_function(move |lua, values| match commands.reply_to(lua, &values)? {
+            Reply::Error(error) => Err(api::raise(error)),
+            reply => convert::from_reply(lua, &reply, resp.get()),
+        })
+    }
+
+    /// `redis.pcall`, which returns them.
+    pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
+        let commands = self.clone();
+        lua.create_function(move |lua, values| {
+            convert::from_reply(lua, &commands.reply_to(lua, &values)?, resp.get())
+        })
+    }
+
+    fn reply_to(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<Reply> {
+        let arguments = match Arguments::read(lua, values)? {
+            Ok(arguments) => arguments,
+            Err(error) => return Ok(Reply::Error(error)),
+        };
+        let lent = &mut *self.0.borrow_mut();
+        let mut call = Call {
+            state: &mut lent.state,
+            client: lent.client,
+            args: &arguments.as_slices(),
+            wall_us: lent.wall_us,
+            context: Context::Script,
+        };
+        Ok(dispatch::call_from_script(&mut call, lent.access))
+    }
+}

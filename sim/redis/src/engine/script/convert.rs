@@ -1,0 +1,284 @@
+//! Between Lua's values and Redis's (`src/script_lua.c`).
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
+
+use crate::wire::float::general;
+use crate::wire::reply::MAX_OUT_BYTES;
+use crate::wire::reply::{Error, Reply, Resp};
+
+/// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
+/// a limit, of some thousand.)
+const MAX_DEPTH: usize = 500;
+
+/// How large the reply to a script may be. A table may hold the same text, or the same
+/// table, a million times; as a reply each of them is one more.
+const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
+
+/// The first integer for which `%.17g` needs an exponent.
+const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
+
+/// The arguments of `redis.call`.
+pub(super) struct Arguments<'a>(Vec<Argument<'a>>);
+
+enum Argument<'a> {
+    String(BorrowedBytes<'a>),
+    Number(Vec<u8>),
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads the arguments; the inner error is for the script.
+    pub(super) fn read(
+        lua: &Lua,
+        values: &'a MultiValue,
+    ) -> mlua::Result<Result<Arguments<'a>, Error>> {
+        let mut arguments = Vec::with_capacity(values.len());
+        for value in values {
+            arguments.push(match value {
+                Value::String(text) => Argument::String(text.as_bytes()),
+                Value::Integer(number) if number.unsigned_abs() < WITHOUT_EXPONENT => {
+                    Argument::Number(number.to_string().into_bytes())
+                }
+                Value::Integer(number) => Argument::Number(shortest_17(lua, *number as f64)?),
+                Value::Number(number) => Argument::Number(shortest_17(lua, *number)?),
+                _ => {
+                    return Ok(Err(Error::of(
+                        "ERR Lua redis lib command arguments must be strings or integers",
+                    )));
+                }
+            });
+        }
+        if arguments.is_empty() {
+            return Ok(Err(Error::of(
+                "ERR Please specify at least one argument for this redis lib call",
+            )));
+        }
+        Ok(Ok(Arguments(arguments)))
+    }
+
+    pub(super) fn as_slices(&self) -> Vec<&[u8]> {
+        self.0
+            .iter()
+            .map(|argument| match argument {
+                Argument::String(text) => &text[..],
+                Argument::Number(text) => text,
+            })
+            .collect()
+    }
+}
+
+/// C's `%.17g`, which Lua's `string.format` hands through.
+fn shortest_17(lua: &Lua, number: f64) -> mlua::Result<Vec<u8>> {
+    let format: mlua::Function = lua.globals().get::<Table>("string")?.get("format")?;
+    let text: mlua::String = format.call(("%.17g", number))?;
+    Ok(text.as_bytes().to_vec())
+}
+
+/// `redisProtocolToLuaType`: what a script that speaks this protocol sees.
+pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<Value> {
+    let single = |field: &str, value: Value| {
+        let table = lua.create_table_with_capacity(0, 1)?;
+        table.raw_set(field, value)?;
+        Ok(Value::Table(table))
+    };
+    let string = |text: &[u8]| lua.create_string(text).map(Value::String);
+    match (reply, resp) {
+        (Reply::Status(text), _) => single("ok", string(text.as_bytes())?),
+        (Reply::Error(error), _) => single("err", string(error.text())?),
+        (Reply::Integer(number), _) => Ok(Value::Number(*number as f64)),
+        (Reply::Bulk(bytes), _) => string(bytes),
+        (Reply::Nil | Reply::NilArray, Resp::V2) => Ok(Value::Boolean(false)),
+        (Reply::Nil | Reply::NilArray, Resp::V3) => Ok(Value::Nil),
+        (Reply::Bool(value), Resp::V2) => Ok(Value::Number((*value).into())),
+        (Reply::Bool(value), Resp::V3) => Ok(Value::Boolean(*value)),
+        (Reply::Double(number), Resp::V2) => string(general(*number, 17).as_bytes()),
+        (Reply::Double(number), Resp::V3) => single("double", Value::Number(*number)),
+        (Reply::BigNumber(digits), Resp::V2) => string(digits),
+        (Reply::BigNumber(digits), Resp::V3) => single("big_number", string(digits)?),
+        (Reply::Verbatim { text, .. }, Resp::V2) => string(text),
+        (Reply::Verbatim { format, text }, Resp::V3) => {
+            let table = lua.create_table_with_capacity(0, 2)?;
+            table.raw_set("format", string(format)?)?;
+            table.raw_set("string", string(text)?)?;
+            single("verbatim_string", Value::Table(table))
+        }
+        (Reply::Map(pairs), Resp::V3) => {
+            let table = lua.create_table()?;
+            for (key, value) in pairs {
+                let value = from_reply(lua, value, resp)?;
+                table.raw_set(from_reply(lua, key, resp)?, value)?;
+            }
+            single("map", Value::Table(table))
+        }
+        (Reply::Set(items), Resp::V3) => {
+            let table = lua.create_table()?;
+            for item in items {
+                table.raw_set(from_reply(lua, item, resp)?, true)?;
+            }
+            single("set", Value::Table(table))
+        }
+        (Reply::Pairs(pairs), Resp::V3) => {
+            let pairs = pairs.iter().cloned();
+            let arrays = pairs.map(|(one, other)| Reply::Array(vec![one, other]));
+            from_reply(lua, &Reply::Array(arrays.collect()), resp)
+        }
+        (Reply::Map(pairs) | Reply::Pairs(pairs), Resp::V2) => {
+            let items = pairs.iter().flat_map(|(key, value)| [key, value]);
+            array(lua, items, resp)
+        }
+        (
+            Reply::Array(items) | Reply::Set(items) | Reply::Push(items) | Reply::Several(items),
+            _,
+        ) => array(lua, items.iter(), resp),
+    }
+}
+
+fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> mlua::Result<Value> {
+    let table = lua.create_table_with_capacity(items.size_hint().0, 0)?;
+    for (index, item) in items.enumerate() {
+        table.raw_set(index + 1, from_reply(lua, item, resp)?)?;
+    }
+    Ok(Value::Table(table))
+}
+
+/// `luaReplyToRedisReply`: the value of a script that speaks this protocol. How the
+/// client is told is another matter.
+pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
+    let converter = Converter {
+        resp,
+        left_bytes: Cell::new(MAX_REPLY_BYTES),
+    };
+    let reply = converter.value(value, MAX_DEPTH);
+    match converter.left_bytes.get() {
+        0 => Error::of("ERR the script's value is too large for a reply").into(),
+        _ => reply,
+    }
+}
+
+struct Converter {
+    resp: Resp,
+    /// What may still be converted; 0 when that was too little.
+    left_bytes: Cell<usize>,
+}
+
+impl Converter {
+    fn value(&self, value: &Value, depth: usize) -> Reply {
+        let text_bytes = match value {
+            Value::String(text) => text.as_bytes().len(),
+            _ => 0,
+        };
+        let left_bytes = self.left_bytes.get();
+        let left_bytes = left_bytes.saturating_sub(size_of::<Reply>() + text_bytes);
+        self.left_bytes.set(left_bytes);
+        if left_bytes == 0 {
+            return Reply::Nil;
+        }
+        match value {
+            Value::String(_) => Reply::Bulk(Bytes::from(text(value))),
+            Value::Boolean(value) if self.resp == Resp::V3 => Reply::Bool(*value),
+            Value::Boolean(true) => Reply::Integer(1),
+            Value::Integer(number) => Reply::Integer(*number),
+            Value::Number(number) => Reply::Integer(truncate(*number)),
+            Value::Table(table) => self.table(table, depth),
+            _ => Reply::Nil,
+        }
+    }
+
+    fn table(&self, table: &Table, depth: usize) -> Reply {
+        if depth == 0 {
+            return Error::of("ERR reached lua stack limit").into();
+        }
+        if let Some(reply) = self.marked(table, depth) {
+            return reply;
+        }
+        let mut items = Vec::new();
+        // An array ends at its first nil.
+        for index in 1.. {
+            match table.raw_get(index) {
+                Ok(Value::Nil) | Err(_) => break,
+                Ok(item) => items.push(self.value(&item, depth - 1)),
+            }
+        }
+        Reply::Array(items)
+    }
+
+    /// The reply of a table with one of the fields that say what it is.
+    fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
+        let field = |name| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
+        if let error @ Value::String(_) = field("err") {
+            return Some(Error::new(text(&error)).into());
+        }
+        if let status @ Value::String(_) = field("ok") {
+            return Some(Reply::Status(one_line(text(&status)).into()));
+        }
+        match field("double") {
+            Value::Integer(number) => return Some(Reply::Double(number as f64)),
+            Value::Number(number) => return Some(Reply::Double(number)),
+            _ => {}
+        }
+        if let Value::Table(map) = field("map") {
+            let pairs = pairs(&map);
+            let convert = |(key, value): &(Value, Value)| {
+                (self.value(key, depth - 1), self.value(value, depth - 1))
+            };
+            return Some(Reply::Map(pairs.iter().map(convert).collect()));
+        }
+        if let Value::Table(set) = field("set") {
+            let members = pairs(&set);
+            let members = members.iter().map(|(key, _)| self.value(key, depth - 1));
+            return Some(Reply::Set(members.collect()));
+        }
+        if let number @ Value::String(_) = field("big_number") {
+            let digits = one_line(text(&number));
+            return Some(Reply::BigNumber(Bytes::from(digits)));
+        }
+        if let Value::Table(verbatim) = field("verbatim_string") {
+            let part = |name| verbatim.raw_get::<Value>(name).ok();
+            let (Some(Value::String(format)), Some(Value::String(text))) =
+                (part("format"), part("string"))
+            else {
+                return None;
+            };
+            let mut padded = *b"   ";
+            for (to, from) in padded.iter_mut().zip(&*format.as_bytes()) {
+                *to = *from;
+            }
+            return Some(Reply::Verbatim {
+                format: padded,
+                text: Bytes::copy_from_slice(&text.as_bytes()),
+            });
+        }
+        None
+    }
+}
+
+/// The keys of a table with their values, in Lua's order.
+fn pairs(table: &Table) -> Vec<(Value, Value)> {
+    table.pairs().filter_map(Result::ok).collect()
+}
+
+fn one_line(text: Vec<u8>) -> String {
+    String::from_utf8_lossy(&text).replace(['\r', '\n'], " ")
+}
+
+/// C's conversion of a `double` to a `long long`, as x86 has it: towards zero,
+/// and the smallest number for whatever does not fit.
+fn truncate(number: f64) -> i64 {
+    // 2^63, the first number above.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if (-END..END).contains(&number) {
+        number as i64
+    } else {
+        i64::MIN
+    }
+}
+
+/// The bytes of a Lua string, or of a number as Lua writes it.
+pub(super) fn text(value: &Value) -> Vec<u8> {
+    match value {
+        Value::String(text) => text.as_bytes().to_vec(),
+        other => other.to_string().unwrap_or_default().into_bytes(),
+    }
+}

@@ -1,0 +1,46 @@
+//! What a script, or a function, says of itself (`scripts_flags_def` in `src/script.c`).
+
+use std::collections::BTreeSet;
+
+/// One flag, in the order in which FUNCTION LIST shows them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(in crate::engine) enum ScriptFlag {
+    /// It calls nothing that writes, so it may run where nothing may be written.
+    NoWrites,
+    /// It may run when memory is short, which it never is here.
+    AllowOom,
+    /// It may run on a replica that has lost its master.
+    AllowStale,
+    /// It may not run in a cluster, which a node never is.
+    NoCluster,
+    /// Its keys may be of several slots of a cluster.
+    AllowCrossSlotKeys,
+}
+
+/// The flags of one script.
+pub(in crate::engine) type Flags = BTreeSet<ScriptFlag>;
+
+const NAMES: [(&str, ScriptFlag); 5] = [
+    ("no-writes", ScriptFlag::NoWrites),
+    ("allow-oom", ScriptFlag::AllowOom),
+    ("allow-stale", ScriptFlag::AllowStale),
+    ("no-cluster", ScriptFlag::NoCluster),
+    ("allow-cross-slot-keys", ScriptFlag::AllowCrossSlotKeys),
+];
+
+impl ScriptFlag {
+    /// The flag of this name.
+    pub(in crate::engine) fn named(name: &[u8]) -> Option<Self> {
+        let mut known = NAMES.iter();
+        let found = known.find(|(known, _)| known.as_bytes() == name);
+        found.map(|(_, flag)| *flag)
+    }
+
+    /// Its name.
+    pub(in crate::engine) fn name(self) -> &'static str {
+        let mut known = NAMES.iter();
+        known
+            .find(|(_, flag)| *flag == self)
+            .map_or("", |(name, _)| name)
+    }
+}

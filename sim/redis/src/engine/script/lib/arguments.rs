@@ -1,0 +1,99 @@
+//! Arguments of library functions, and the errors of Lua's C interface
+//! (`lauxlib.c`), which name the line of the script that called.
+
+use mlua::{Lua, MultiValue, Value};
+
+use crate::engine::script::api;
+use crate::engine::script::convert;
+
+/// The arguments of one call.
+pub(super) struct Arguments<'a> {
+    pub(super) lua: &'a Lua,
+    pub(super) values: &'a MultiValue,
+}
+
+impl Arguments<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// `luaL_checklstring`: a string, or a number as one. Counted from 1.
+    pub(super) fn string(&self, index: usize) -> mlua::Result<Vec<u8>> {
+        match self.values.get(index - 1) {
+            Some(value @ (Value::String(_) | Value::Integer(_) | Value::Number(_))) => {
+                Ok(convert::text(value))
+            }
+            other => Err(self.wrong_type(index, "string", other)),
+        }
+    }
+
+    /// `luaL_checknumber`: a number, or a string that is one.
+    pub(super) fn number(&self, index: usize) -> mlua::Result<f64> {
+        let value = self.values.get(index - 1);
+        let number = match value {
+            None => None,
+            Some(value) => to_number(self.lua, value)?,
+        };
+        number.ok_or_else(|| self.wrong_type(index, "number", value))
+    }
+
+    /// `luaL_optinteger`: as [`Arguments::number`], truncated; absent or nil is the
+    /// default.
+    pub(super) fn optional_integer(&self, index: usize, default: i64) -> mlua::Result<i64> {
+        match self.values.get(index - 1) {
+            None | Some(Value::Nil) => Ok(default),
+            Some(_) => Ok(self.number(index)? as i64),
+        }
+    }
+
+    fn wrong_type(&self, index: usize, expected: &str, found: Option<&Value>) -> mlua::Error {
+        let found = found.map_or("no value", type_name);
+        self.bad(index, format!("{expected} expected, got {found}"))
+    }
+
+    /// `luaL_argerror`.
+    pub(super) fn bad(&self, index: usize, why: impl AsRef<[u8]>) -> mlua::Error {
+        let name = self
+            .lua
+            .inspect_stack(0, |function| {
+                function.names().name.map(|name| name.into_owned())
+            })
+            .flatten();
+        let name = name.as_deref().unwrap_or("?");
+        let start = format!("bad argument #{index} to '{name}' (");
+        self.error([start.as_bytes(), why.as_ref(), b")"].concat())
+    }
+
+    /// `luaL_error`.
+    pub(super) fn error(&self, text: impl AsRef<[u8]>) -> mlua::Error {
+        let position = self
+            .lua
+            .inspect_stack(1, |caller| {
+                let line = caller.current_line()?;
+                let source = caller.source().short_src?.into_owned();
+                Some(format!("{source}:{line}: "))
+            })
+            .flatten();
+        let text = [position.unwrap_or_default().as_bytes(), text.as_ref()].concat();
+        api::raise_message(text)
+    }
+}
+
+/// `lua_tonumber`: a number, or what Lua reads from a string as one.
+pub(super) fn to_number(lua: &Lua, value: &Value) -> mlua::Result<Option<f64>> {
+    match value {
+        Value::Integer(number) => Ok(Some(*number as f64)),
+        Value::Number(number) => Ok(Some(*number)),
+        Value::String(_) => lua.coerce_number(value.clone()),
+        _ => Ok(None),
+    }
+}
+
+/// As Lua's `type` names a value.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) | Value::Number(_) => "number",
+        Value::LightUserData(_) | Value::Error(_) => "userdata",
+        other => other.type_name(),
+    }
+}

@@ -1,0 +1,346 @@
+//! `cmsgpack`: Lua's values to MessagePack and back (`lua_cmsgpack.c`).
+
+use mlua::{Lua, MultiValue, Table, Value};
+
+use super::arguments::Arguments;
+use crate::engine::script::api;
+
+/// `LUACMSGPACK_MAX_NESTING`: tables any deeper become nil.
+const MAX_NESTING: usize = 16;
+/// How deep what is unpacked may nest. (In Redis the stack of Lua sets a limit, of
+/// some thousand.)
+const MAX_UNPACKED_NESTING: usize = 200;
+
+pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("pack", lua.create_function(pack)?)?;
+    table.set("unpack", lua.create_function(unpack)?)?;
+    table.set("unpack_one", lua.create_function(unpack_one)?)?;
+    table.set("unpack_limit", lua.create_function(unpack_limit)?)?;
+    table.set("_NAME", "cmsgpack")?;
+    table.set("_VERSION", "lua-cmsgpack 0.4.0")?;
+    table.set("_COPYRIGHT", "Copyright (C) 2012, Salvatore Sanfilippo")?;
+    table.set("_DESCRIPTION", "MessagePack C implementation for Lua")?;
+    Ok(table)
+}
+
+/// `cmsgpack.pack(value, …)`: one after the other.
+fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::String> {
+    if values.is_empty() {
+        let arguments = Arguments {
+            lua,
+            values: &values,
+        };
+        return Err(arguments.bad(0, "MessagePack pack needs input."));
+    }
+    let mut out = Vec::new();
+    for value in &values {
+        pack_value(value, 0, &mut out)?;
+    }
+    lua.create_string(out)
+}
+
+fn pack_value(value: &Value, level: usize, out: &mut Vec<u8>) -> mlua::Result<()> {
+    match value {
+        Value::String(text) => {
+            let text = text.as_bytes();
+            pack_head(out, text.len(), &TEXT);
+            out.extend_from_slice(&text);
+        }
+        Value::Boolean(false) => out.push(0xc2),
+        Value::Boolean(true) => out.push(0xc3),
+        Value::Integer(number) => pack_integer(*number, out),
+        Value::Number(number) => pack_number(*number, out),
+        Value::Table(table) if level < MAX_NESTING => pack_table(table, level, out)?,
+        _ => out.push(0xc0),
+    }
+    Ok(())
+}
+
+fn pack_number(number: f64, out: &mut Vec<u8>) {
+    // 2^63, the first number above those of 64 bits.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    let short = number as f32;
+    if (-END..END).contains(&number) && number.trunc() == number {
+        pack_integer(number as i64, out);
+    } else if f64::from(short) == number {
+        out.push(0xca);
+        out.extend_from_slice(&short.to_be_bytes());
+    } else {
+        out.push(0xcb);
+        out.extend_from_slice(&number.to_be_bytes());
+    }
+}
+
+fn pack_integer(number: i64, out: &mut Vec<u8>) {
+    let bytes = number.to_be_bytes();
+    let (kind, len) = match number {
+        -32..=0x7f => return out.push(number as u8),
+        0x80..=0xff => (0xcc, 1),
+        0x100..=0xffff => (0xcd, 2),
+        0x1_0000..=0xffff_ffff => (0xce, 4),
+        0x1_0000_0000.. => (0xcf, 8),
+        -0x80..-32 => (0xd0, 1),
+        -0x8000..-0x80 => (0xd1, 2),
+        -0x8000_0000..-0x8000 => (0xd2, 4),
+        ..-0x8000_0000 => (0xd3, 8),
+    };
+    out.push(kind);
+    out.extend_from_slice(&bytes[8 - len..]);
+}
+
+/// The first bytes of a kind of value that has a length.
+struct Heads {
+    /// With the length in it, and how many lengths there are room for.
+    fixed: (u8, usize),
+    /// With the length in one byte after it, where there is such a head.
+    eight: Option<u8>,
+    sixteen: u8,
+    thirty_two: u8,
+}
+
+const TEXT: Heads = Heads {
+    fixed: (0xa0, 32),
+    eight: Some(0xd9),
+    sixteen: 0xda,
+    thirty_two: 0xdb,
+};
+const ARRAY: Heads = Heads {
+    fixed: (0x90, 16),
+    eight: None,
+    sixteen: 0xdc,
+    thirty_two: 0xdd,
+};
+const MAP: Heads = Heads {
+    fixed: (0x80, 16),
+    eight: None,
+    sixteen: 0xde,
+    thirty_two: 0xdf,
+};
+
+fn pack_head(out: &mut Vec<u8>, len: usize, heads: &Heads) {
+    match heads.eight {
+        _ if len < heads.fixed.1 => out.push(heads.fixed.0 | len as u8),
+        Some(head) if len <= 0xff => out.extend_from_slice(&[head, len as u8]),
+        _ if len <= 0xffff => {
+            out.push(heads.sixteen);
+            out.extend_from_slice(&(len as u16).to_be_bytes());
+        }
+        _ => {
+            out.push(heads.thirty_two);
+            out.extend_from_slice(&(len as u32).to_be_bytes());
+        }
+    }
+}
+
+fn pack_table(table: &Table, level: usize, out: &mut Vec<u8>) -> mlua::Result<()> {
+    let mut pairs = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        pairs.push(pair?);
+    }
+    if !is_array(&pairs) {
+        pack_head(out, pairs.len(), &MAP);
+        for (key, value) in &pairs {
+            pack_value(key, level + 1, out)?;
+            pack_value(value, level + 1, out)?;
+        }
+        return Ok(());
+    }
+    pack_head(out, pairs.len(), &ARRAY);
+    for index in 1..=pairs.len() {
+        pack_value(&table.raw_get(index)?, level + 1, out)?;
+    }
+    Ok(())
+}
+
+/// Whether the keys are the numbers from 1 to their count.
+fn is_array(pairs: &[(Value, Value)]) -> bool {
+    let in_range = |(key, _): &(Value, Value)| matches!(key, Value::Integer(index) if (1..=pairs.len() as i64).contains(index));
+    pairs.iter().all(in_range)
+}
+
+/// `cmsgpack.unpack(text)`: every value in it.
+fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+    let arguments = Arguments {
+        lua,
+        values: &values,
+    };
+    unpack_some(&arguments, 0, 0)
+}
+
+/// `cmsgpack.unpack_one(text [, offset])`: where to go on, and a value.
+fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+    let arguments = Arguments {
+        lua,
+        values: &values,
+    };
+    let offset = arguments.optional_integer(2, 0)?;
+    unpack_some(&arguments, 1, offset)
+}
+
+/// `cmsgpack.unpack_limit(text, limit [, offset])`: where to go on, and so many
+/// values.
+fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+    let arguments = Arguments {
+        lua,
+        values: &values,
+    };
+    let limit = arguments.number(2)? as i64;
+    let offset = arguments.optional_integer(3, 0)?;
+    unpack_some(&arguments, limit, offset)
+}
+
+/// `mp_unpack_full`. Without limit and offset it unpacks everything, and does not say
+/// where to go on.
+fn unpack_some(arguments: &Arguments<'_>, limit: i64, offset: i64) -> mlua::Result<MultiValue> {
+    let text = arguments.string(1)?;
+    // C's `int`s.
+    let (limit, offset) = (limit as i32, offset as i32);
+    let (Ok(count), Ok(start)) = (usize::try_from(limit), usize::try_from(offset)) else {
+        let len = text.len();
+        return Err(arguments.error(format!(
+            "Invalid request to unpack with offset of {offset} and limit of {len}."
+        )));
+    };
+    let Some(input) = text.get(start..) else {
+        let len = text.len();
+        return Err(arguments.error(format!(
+            "Start offset {start} greater than input length {len}."
+        )));
+    };
+    let everything = count == 0 && start == 0;
+    let count = if everything { usize::MAX } else { count };
+    let mut unpacker = Unpacker {
+        arguments,
+        rest: input,
+    };
+    let mut values = Vec::new();
+    while values.len() < count && !unpacker.rest.is_empty() {
+        values.push(unpacker.value(0)?);
+    }
+    if !everything {
+        let next = match unpacker.rest.len() {
+            0 => -1,
+            left => (text.len() - left) as i64,
+        };
+        values.insert(0, Value::Integer(next));
+    }
+    Ok(MultiValue::from_vec(values))
+}
+
+struct Unpacker<'a> {
+    arguments: &'a Arguments<'a>,
+    rest: &'a [u8],
+}
+
+impl<'a> Unpacker<'a> {
+    fn value(&mut self, level: usize) -> mlua::Result<Value> {
+        let [kind] = self.array()?;
+        Ok(match kind {
+            0x00..=0x7f => Value::Integer(kind.into()),
+            0x80..=0x8f => self.map((kind & 0xf).into(), level)?,
+            0x90..=0x9f => self.list((kind & 0xf).into(), level)?,
+            0xa0..=0xbf => self.text((kind & 0x1f).into())?,
+            0xc0 => Value::Nil,
+            0xc2 => Value::Boolean(false),
+            0xc3 => Value::Boolean(true),
+            0xca => Value::Number(f32::from_be_bytes(self.array()?).into()),
+            0xcb => Value::Number(f64::from_be_bytes(self.array()?)),
+            0xcc => Value::Integer(u8::from_be_bytes(self.array()?).into()),
+            0xcd => Value::Integer(u16::from_be_bytes(self.array()?).into()),
+            0xce => Value::Integer(u32::from_be_bytes(self.array()?).into()),
+            0xd0 => Value::Integer(i8::from_be_bytes(self.array()?).into()),
+            0xd1 => Value::Integer(i16::from_be_bytes(self.array()?).into()),
+            0xd2 => Value::Integer(i32::from_be_bytes(self.array()?).into()),
+            // Redis takes one without sign for one with it.
+            0xcf | 0xd3 => Value::Number(i64::from_be_bytes(self.array()?) as f64),
+            0xd9 => {
+                let len = u8::from_be_bytes(self.array()?);
+                self.text(len.into())?
+            }
+            0xda => {
+                let len = u16::from_be_bytes(self.array()?);
+                self.text(len.into())?
+            }
+            0xdb => {
+                let len = u32::from_be_bytes(self.array()?);
+                self.text(len as usize)?
+            }
+            0xdc => {
+                let len = u16::from_be_bytes(self.array()?);
+                self.list(len.into(), level)?
+            }
+            0xdd => {
+                let len = u32::from_be_bytes(self.array()?);
+                self.list(len, level)?
+            }
+            0xde => {
+                let len = u16::from_be_bytes(self.array()?);
+                self.map(len.into(), level)?
+            }
+            0xdf => {
+                let len = u32::from_be_bytes(self.array()?);
+                self.map(len, level)?
+            }
+            0xe0..=0xff => Value::Integer((kind as i8).into()),
+            _ => return Err(self.arguments.error("Bad data format in input.")),
+        })
+    }
+
+    fn array<const LEN: usize>(&mut self) -> mlua::Result<[u8; LEN]> {
+        let (bytes, rest) = self
+            .rest
+            .split_first_chunk()
+            .ok_or_else(|| self.missing())?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    fn text(&mut self, len: usize) -> mlua::Result<Value> {
+        let (text, rest) = self
+            .rest
+            .split_at_checked(len)
+            .ok_or_else(|| self.missing())?;
+        self.rest = rest;
+        Ok(Value::String(self.arguments.lua.create_string(text)?))
+    }
+
+    fn missing(&self) -> mlua::Error {
+        self.arguments.error("Missing bytes in input.")
+    }
+
+    fn list(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
+        let table = self.table(level)?;
+        for index in 1..=len {
+            let value = self.value(level + 1)?;
+            table.raw_set(index, value)?;
+        }
+        Ok(Value::Table(table))
+    }
+
+    fn map(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
+        let table = self.table(level)?;
+        for _ in 0..len {
+            let key = self.value(level + 1)?;
+            let value = self.value(level + 1)?;
+            // Lua itself refuses these, and then names no line.
+            match &key {
+                Value::Nil => return Err(api::raise_message(b"table index is nil".to_vec())),
+                Value::Number(number) if number.is_nan() => {
+                    return Err(api::raise_message(b"table index is NaN".to_vec()));
+                }
+                _ => table.raw_set(key, value)?,
+            }
+        }
+        Ok(Value::Table(table))
+    }
+
+    fn table(&self, level: usize) -> mlua::Result<Table> {
+        if level >= MAX_UNPACKED_NESTING {
+            return Err(self
+                .arguments
+                .error("stack overflow (in function mp_decode_to_lua_type)"));
+        }
+        self.arguments.lua.create_table()
+    }
+}

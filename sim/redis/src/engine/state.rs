@@ -1,0 +1,224 @@
+//! What all connections of one server share, and its connections' sessions.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
+use super::active_expiry::ActiveExpiry;
+use super::blocking::Waiting;
+use super::busy::Busy;
+use super::config::Config;
+use super::functions::Functions;
+use super::pause::Pause;
+use super::persist::{Persistence, Saving};
+use super::pubsub::PubSub;
+use super::repl;
+use super::repl::Replication;
+use super::script::{Rand48, Sha};
+use super::session::{Closing, Replies, Session, Written};
+use super::shutdown::Leaving;
+use super::tracking::Caches;
+use crate::store::db::Db;
+
+/// The server.
+pub(super) struct State {
+    pub(super) db: Db,
+    pub(super) clients: BTreeMap<u64, Session>,
+    pub(super) pubsub: PubSub,
+    pub(super) caches: Caches,
+    pub(super) waiting: Waiting,
+    pub(super) repl: Replication,
+    pub(super) persist: Persistence,
+    /// The commands that are executed come from the append-only file.
+    pub(super) loading: bool,
+    pub(super) config: Config,
+    pub(super) pause: Option<Pause>,
+    pub(super) active_expiry: ActiveExpiry,
+    /// The scripts that EVALSHA finds here.
+    pub(super) scripts: BTreeMap<Sha, Bytes>,
+    pub(super) functions: Functions,
+    /// A script that takes its time.
+    pub(super) busy: Option<Busy>,
+    /// The script that runs, or ran last, called a command that writes.
+    pub(super) script_wrote: bool,
+    /// Where the scripts' `math.random` is in its sequence.
+    pub(super) random: Rand48,
+    /// What RANDOMKEY, SPOP and SRANDMEMBER draw from.
+    choices: SplitMix64,
+    /// 40 hexadecimal digits that name this start of the server.
+    pub(super) run_id: String,
+    /// Commands called since the start, for INFO.
+    pub(super) commands_processed: u64,
+    /// The last time that the node saw, in microseconds.
+    pub(super) seen_us: Option<u64>,
+    /// The client whose command runs (`server.current_client`).
+    pub(super) current: Option<u64>,
+    /// Who may have something to be sent, or may have to be closed.
+    pub(super) stirred: Vec<u64>,
+    /// Whose connection was ended at once.
+    pub(super) killed: Vec<u64>,
+    /// DEBUG SLEEP, or a script: the server does nothing before this wall-clock time, in
+    /// microseconds.
+    pub(super) asleep_until_us: Option<u64>,
+    /// SHUTDOWN waits for replicas.
+    pub(super) leaving: Option<Leaving>,
+    /// The process ends.
+    pub(super) shut_down: Option<Saving>,
+}
+
+impl State {
+    /// A server that has just started; `seed` names this start.
+    pub(super) fn new(seed: u64) -> Self {
+        State {
+            db: Db::default(),
+            clients: BTreeMap::new(),
+            pubsub: PubSub::default(),
+            caches: Caches::default(),
+            waiting: Waiting::default(),
+            repl: Replication::new(seed),
+            persist: Persistence::default(),
+            loading: false,
+            config: Config::default(),
+            pause: None,
+            active_expiry: ActiveExpiry::new(seed),
+            scripts: BTreeMap::new(),
+            functions: Functions::default(),
+            busy: None,
+            script_wrote: false,
+            random: Rand48::default(),
+            choices: SplitMix64::seed_from_u64(seed),
+            run_id: run_id(seed),
+            commands_processed: 0,
+            seen_us: None,
+            current: None,
+            stirred: Vec::new(),
+            killed: Vec::new(),
+            asleep_until_us: None,
+            leaving: None,
+            shut_down: None,
+        }
+    }
+
+    /// Whether DEBUG SLEEP or a script holds the server still. Once it is over it is forgotten.
+    pub(super) fn is_asleep(&mut self, wall_us: u64) -> bool {
+        self.asleep_until_us = self.asleep_until_us.filter(|until_us| wall_us < *until_us);
+        self.asleep_until_us.is_some()
+    }
+
+    /// The session of a client that is connected: for whoever runs its command.
+    ///
+    /// # Panics
+    ///
+    /// If it is not. A session outlives the command that runs in it.
+    pub(super) fn client(&mut self, id: u64) -> &mut Session {
+        self.clients
+            .get_mut(&id)
+            .expect("the client of a command is connected")
+    }
+
+    /// Another client's session, to send something on it or to close it.
+    pub(super) fn stir(&mut self, id: u64) -> Option<&mut Session> {
+        let session = self.clients.get_mut(&id)?;
+        self.stirred.push(id);
+        Some(session)
+    }
+
+    /// Ends a connection.
+    pub(super) fn close(&mut self, id: u64, how: Closing) {
+        if let Some(session) = self.stir(id) {
+            session.closing = session.closing.or(Some(how));
+        }
+    }
+
+    /// Ends another client's connection at once: nothing more is sent to it.
+    pub(super) fn kill(&mut self, id: u64) {
+        self.forget(id);
+        self.killed.push(id);
+    }
+
+    /// `unwatchAllKeys`.
+    pub(super) fn unwatch(&mut self, id: u64) {
+        for key in std::mem::take(&mut self.client(id).watched) {
+            self.db.unwatch(&key, id);
+        }
+    }
+
+    /// A connection is gone: so is all that it was part of.
+    pub(super) fn forget(&mut self, id: u64) {
+        repl::lost(self, id);
+        if self.clients.contains_key(&id) {
+            self.release(id);
+            self.clients.remove(&id);
+        }
+    }
+
+    /// Back to what a new connection is (`clearClientConnectionState`).
+    pub(super) fn reset(&mut self, id: u64) {
+        self.release(id);
+        let authenticated = self.config.requirepass.is_empty();
+        let session = self.client(id);
+        session.resp = Default::default();
+        session.name = Bytes::new();
+        session.transaction = None;
+        // The reply to RESET itself is still skipped.
+        if session.replies != Replies::Skip {
+            session.replies = Replies::On;
+        }
+        session.authenticated = authenticated;
+    }
+
+    fn release(&mut self, id: u64) {
+        self.unwatch(id);
+        self.pubsub.forget(self.clients.get_mut(&id));
+        self.waiting.forget(id);
+        let session = self.client(id);
+        session.blocked = None;
+        session.tracking = None;
+        self.listen();
+    }
+
+    /// Has the keyspace write down what happens, if anybody wants to know. To be
+    /// called when that may have changed.
+    pub(super) fn listen(&mut self) {
+        self.db.changes.wanted = !self.config.notify.is_empty()
+            || !self.waiting.is_empty()
+            || self
+                .clients
+                .values()
+                .any(|session| session.tracking.is_some());
+        self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
+    }
+
+    /// How far the server is.
+    pub(super) fn written(&self) -> Written {
+        Written {
+            offset: self.repl.offset,
+            changes: self.db.effects.dirty,
+        }
+    }
+
+    /// 64 bits, drawn by the node.
+    pub(super) fn draw(&mut self) -> u64 {
+        self.choices.next_u64()
+    }
+
+    /// A number below `len`, drawn by the node. `len` is not 0.
+    pub(super) fn choose(&mut self, len: usize) -> usize {
+        // The bias is below 2^-32 for whatever fits into a node.
+        (self.draw() % len as u64) as usize
+    }
+}
+
+/// 160 bits from SplitMix64, which spreads neighbouring seeds.
+pub(super) fn run_id(mut seed: u64) -> String {
+    let mut next = || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    format!("{:016x}{:016x}{:08x}", next(), next(), next() as u32)
+}

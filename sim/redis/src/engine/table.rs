@@ -1,0 +1,525 @@
+//! The command table: name, arity, flags, keys, function (`src/commands.c`).
+
+use super::cmd::{
+    auth, blocking, client, config, connection, debug, del, expire, failover, function, get, incr,
+    keys, multi, pubsub, replication, script, server, set, tracking, wait,
+};
+use super::cmd::{diagnostics, zset_range, zsets};
+use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
+use super::session::Session;
+use super::state::State;
+use crate::store::changes::Class;
+use crate::wire::number::parse_i64;
+use crate::wire::reply::{Answer, Error};
+
+/// A command that the server knows.
+pub(super) struct Command {
+    /// Lower case; a subcommand's is `client|setname`.
+    pub(super) name: &'static str,
+    /// The number of words, the command's own included; negative: at least.
+    pub(super) arity: i32,
+    pub(super) flags: &'static [Flag],
+    /// First key, last key (negative: from the end), step; zeros for none.
+    pub(super) keys: (i32, i32, i32),
+    pub(super) run: fn(&mut Call<'_>) -> Answer,
+    /// By name. If there are any, the second word has to be one of them.
+    pub(super) subcommands: &'static [Command],
+}
+
+/// One call of a command: whose it is, when, and with what.
+pub(super) struct Call<'a> {
+    pub(super) state: &'a mut State,
+    /// The client whose request this is; a script's commands are its client's.
+    pub(super) client: u64,
+    /// The words of the request, the command's own first.
+    pub(super) args: &'a [&'a [u8]],
+    /// The node's wall clock, in microseconds since the Unix epoch. One reading
+    /// for a command, a transaction or a script.
+    pub(super) wall_us: u64,
+    pub(super) context: Context,
+}
+
+/// Where a command is called from. Only a direct call can wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    Direct,
+    Transaction,
+    Script,
+}
+
+impl Call<'_> {
+    /// The session of the client whose request this is.
+    pub(super) fn session(&mut self) -> &mut Session {
+        self.state.client(self.client)
+    }
+
+    /// `notifyKeyspaceEvent`: to be called by a command for what it did to a key.
+    pub(super) fn notify(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.state.db.changes.event(class, event, key);
+    }
+
+    /// `addReply`: to be called by a command that Redis has reply before it tells of (all)
+    /// that it does. What it does from here on is told after the reply. A script's commands
+    /// have no reply of their own, so there it means nothing.
+    pub(super) fn reply_goes_here(&mut self) {
+        self.state.db.changes.reply_goes_here();
+    }
+
+    /// The node's wall clock in milliseconds, the unit of expiry.
+    pub(super) fn now_ms(&self) -> i64 {
+        (self.wall_us / 1000) as i64
+    }
+}
+
+/// A property of a command.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Flag {
+    /// May change the keyspace.
+    Write,
+    /// Reads the keyspace.
+    ReadOnly,
+    /// May make the keyspace larger.
+    DenyOom,
+    /// Takes constant or logarithmic time.
+    Fast,
+    /// May not be called from a script.
+    NoScript,
+    /// Works while the data set is being loaded.
+    Loading,
+    /// Works on a replica without its master.
+    Stale,
+    /// Works before authentication.
+    NoAuth,
+    /// For whoever runs the server.
+    Admin,
+    /// About subscriptions and messages.
+    PubSub,
+    /// May make its client wait.
+    Blocking,
+    /// May not be called in a transaction.
+    NoMulti,
+    /// Works while a script is running for too long.
+    AllowBusy,
+    /// Its keys are not where `keys` says.
+    MovableKeys,
+}
+
+impl Flag {
+    /// As `COMMAND INFO` names it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Flag::Write => "write",
+            Flag::ReadOnly => "readonly",
+            Flag::DenyOom => "denyoom",
+            Flag::Fast => "fast",
+            Flag::NoScript => "noscript",
+            Flag::Loading => "loading",
+            Flag::Stale => "stale",
+            Flag::NoAuth => "no_auth",
+            Flag::Admin => "admin",
+            Flag::PubSub => "pubsub",
+            Flag::Blocking => "blocking",
+            Flag::NoMulti => "no_multi",
+            Flag::AllowBusy => "allow_busy",
+            Flag::MovableKeys => "movablekeys",
+        }
+    }
+}
+
+impl Command {
+    /// The keys among the words of a request.
+    pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
+        if self.flags.contains(&Flag::MovableKeys) {
+            // EVAL and its relatives: the number of keys, then the keys.
+            let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
+            let count = usize::try_from(count).unwrap_or(0);
+            return args.iter().copied().skip(3).take(count).collect();
+        }
+        let (first, last, step) = self.keys;
+        let last = match last {
+            ..0 => args.len() as i32 + last,
+            _ => last,
+        };
+        let indices = (first..=last).step_by(step.max(1) as usize);
+        let places = indices
+            .filter(|_| first > 0)
+            .filter_map(|index| usize::try_from(index).ok());
+        places
+            .filter_map(|place| args.get(place).copied())
+            .collect()
+    }
+}
+
+/// Finds the command, or the subcommand, that a request names.
+pub(super) fn find(args: &[&[u8]]) -> Option<&'static Command> {
+    let command = lookup(COMMANDS, "", args.first()?)?;
+    match args.get(1) {
+        Some(word) if !command.subcommands.is_empty() => {
+            lookup(command.subcommands, command.name, word)
+        }
+        _ => Some(command),
+    }
+}
+
+/// Whether a word names a command that has subcommands.
+pub(super) fn is_container(word: &[u8]) -> bool {
+    lookup(COMMANDS, "", word).is_some_and(|command| !command.subcommands.is_empty())
+}
+
+/// Finds a name, in any case, in a sorted table whose names start with
+/// `container` and a bar if they have one.
+fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'static Command> {
+    let skip = match container {
+        "" => 0,
+        name => name.len() + 1,
+    };
+    let order = |command: &Command| {
+        let name = command.name.bytes().skip(skip);
+        name.cmp(word.iter().map(u8::to_ascii_lowercase))
+    };
+    let at = table.binary_search_by(order).ok()?;
+    Some(&table[at])
+}
+
+use Flag::{
+    Admin, AllowBusy, Blocking, DenyOom, Fast, Loading, MovableKeys, NoAuth, NoMulti, NoScript,
+    PubSub, ReadOnly, Stale, Write,
+};
+
+/// No keys.
+const NONE: (i32, i32, i32) = (0, 0, 0);
+/// The first argument.
+const ONE: (i32, i32, i32) = (1, 1, 1);
+/// The first two arguments.
+const TWO: (i32, i32, i32) = (1, 2, 1);
+/// The word after the subcommand.
+const SECOND: (i32, i32, i32) = (2, 2, 1);
+/// Every second argument.
+const PAIRS: (i32, i32, i32) = (1, -1, 2);
+/// Every argument.
+const ALL: (i32, i32, i32) = (1, -1, 1);
+
+/// Every command, by name.
+#[rustfmt::skip]
+pub(super) static COMMANDS: &[Command] = &[
+    container("acl", -2, ACL),
+    command("append", 3, &[Write, DenyOom, Fast], ONE, strings::append),
+    command("auth", -2, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, auth::auth),
+    command("blmove", 6, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), blocking::blmove),
+    command("blmpop", -5, &[Write, Blocking, MovableKeys], NONE, blocking::blmpop),
+    command("blpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), blocking::blpop),
+    command("brpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), blocking::brpop),
+    command("brpoplpush", 4, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), blocking::brpoplpush),
+    command("bzmpop", -5, &[Write, Blocking, MovableKeys], NONE, blocking::bzmpop),
+    command("bzpopmax", -3, &[Write, NoScript, Fast, Blocking], (1, -2, 1), blocking::bzpopmax),
+    command("bzpopmin", -3, &[Write, NoScript, Fast, Blocking], (1, -2, 1), blocking::bzpopmin),
+    container("client", -2, CLIENT),
+    Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, server::command) },
+    container("config", -2, CONFIG),
+    command("copy", -3, &[Write, DenyOom], TWO, rename::copy),
+    command("dbsize", 1, &[ReadOnly, Fast], NONE, keys::dbsize),
+    command("debug", -2, &[Admin, NoScript, Loading, Stale], NONE, debug::debug),
+    command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
+    command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
+    command("del", -2, &[Write], ALL, del::del),
+    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::discard),
+    command("echo", 2, &[Loading, Stale, Fast], NONE, connection::echo),
+    command("eval", -3, &[NoScript, Stale, MovableKeys], NONE, script::eval),
+    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::eval_ro),
+    command("evalsha", -3, &[NoScript, Stale, MovableKeys], NONE, script::evalsha),
+    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::evalsha_ro),
+    command("exec", 1, &[NoScript, Loading, Stale], NONE, multi::exec),
+    command("exists", -2, &[ReadOnly, Fast], ALL, keys::exists),
+    command("expire", -3, &[Write, Fast], ONE, expire::expire),
+    command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
+    command("expiretime", 2, &[ReadOnly, Fast], ONE, expire::expiretime),
+    command("failover", -1, &[Admin, NoScript, Stale], NONE, failover::failover),
+    command("fcall", -3, &[NoScript, Stale, MovableKeys], NONE, function::fcall),
+    command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, function::fcall_ro),
+    command("flushall", -1, &[Write], NONE, keys::flush),
+    command("flushdb", -1, &[Write], NONE, keys::flush),
+    container("function", -2, FUNCTION),
+    command("get", 2, &[ReadOnly, Fast], ONE, get::get),
+    command("getdel", 2, &[Write, Fast], ONE, get::getdel),
+    command("getex", -2, &[Write, Fast], ONE, getex::getex),
+    command("getrange", 4, &[ReadOnly], ONE, strings::getrange),
+    command("getset", 3, &[Write, DenyOom, Fast], ONE, get::getset),
+    command("hdel", -3, &[Write, Fast], ONE, hashes::hdel),
+    command("hello", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::hello),
+    command("hexists", 3, &[ReadOnly, Fast], ONE, hashes::hexists),
+    command("hget", 3, &[ReadOnly, Fast], ONE, hashes::hget),
+    command("hgetall", 2, &[ReadOnly], ONE, hashes::hgetall),
+    command("hincrby", 4, &[Write, DenyOom, Fast], ONE, hashes::hincrby),
+    command("hincrbyfloat", 4, &[Write, DenyOom, Fast], ONE, hashes::hincrbyfloat),
+    command("hkeys", 2, &[ReadOnly], ONE, hashes::hkeys),
+    command("hlen", 2, &[ReadOnly, Fast], ONE, hashes::hlen),
+    command("hmget", -3, &[ReadOnly, Fast], ONE, hashes::hmget),
+    command("hmset", -4, &[Write, DenyOom, Fast], ONE, hashes::hmset),
+    command("hscan", -3, &[ReadOnly], ONE, scan::hscan),
+    command("hset", -4, &[Write, DenyOom, Fast], ONE, hashes::hset),
+    command("hsetnx", 4, &[Write, DenyOom, Fast], ONE, hashes::hsetnx),
+    command("hstrlen", 3, &[ReadOnly, Fast], ONE, hashes::hstrlen),
+    command("hvals", 2, &[ReadOnly], ONE, hashes::hvals),
+    command("incr", 2, &[Write, DenyOom, Fast], ONE, incr::incr),
+    command("incrby", 3, &[Write, DenyOom, Fast], ONE, incr::incrby),
+    command("incrbyfloat", 3, &[Write, DenyOom, Fast], ONE, strings::incrbyfloat),
+    command("info", -1, &[Loading, Stale], NONE, server::info),
+    command("keys", 2, &[ReadOnly], NONE, scan::keys),
+    container("latency", -2, LATENCY),
+    command("lindex", 3, &[ReadOnly], ONE, lists::lindex),
+    command("linsert", 5, &[Write, DenyOom], ONE, list_search::linsert),
+    command("llen", 2, &[ReadOnly, Fast], ONE, lists::llen),
+    command("lmove", 5, &[Write, DenyOom], TWO, lists::lmove),
+    command("lmpop", -4, &[Write, MovableKeys], NONE, blocking::lmpop),
+    command("lpop", -2, &[Write, Fast], ONE, lists::lpop),
+    command("lpos", -3, &[ReadOnly], ONE, list_search::lpos),
+    command("lpush", -3, &[Write, DenyOom, Fast], ONE, lists::lpush),
+    command("lpushx", -3, &[Write, DenyOom, Fast], ONE, lists::lpushx),
+    command("lrange", 4, &[ReadOnly], ONE, lists::lrange),
+    command("lrem", 4, &[Write], ONE, list_search::lrem),
+    command("lset", 4, &[Write, DenyOom], ONE, lists::lset),
+    command("ltrim", 4, &[Write], ONE, lists::ltrim),
+    container("memory", -2, MEMORY),
+    command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
+    command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
+    command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
+    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::multi),
+    container("object", -2, OBJECT),
+    command("persist", 2, &[Write, Fast], ONE, expire::persist),
+    command("pexpire", -3, &[Write, Fast], ONE, expire::pexpire),
+    command("pexpireat", -3, &[Write, Fast], ONE, expire::pexpireat),
+    command("pexpiretime", 2, &[ReadOnly, Fast], ONE, expire::pexpiretime),
+    command("ping", -1, &[Fast], NONE, connection::ping),
+    command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
+    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::psubscribe),
+    command("psync", -3, &[Admin, NoScript, NoMulti], NONE, replication::psync),
+    command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
+    command("publish", 3, &[PubSub, Loading, Stale, Fast], NONE, pubsub::publish),
+    container("pubsub", -2, PUBSUB),
+    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::punsubscribe),
+    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::quit),
+    command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
+    command("rename", 3, &[Write], TWO, rename::rename),
+    command("renamenx", 3, &[Write, Fast], TWO, rename::renamenx),
+    command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, replication::replconf),
+    command("replicaof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
+    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::reset),
+    command("role", 1, &[NoScript, Loading, Stale, Fast], NONE, replication::role),
+    command("rpop", -2, &[Write, Fast], ONE, lists::rpop),
+    command("rpoplpush", 3, &[Write, DenyOom], TWO, lists::rpoplpush),
+    command("rpush", -3, &[Write, DenyOom, Fast], ONE, lists::rpush),
+    command("rpushx", -3, &[Write, DenyOom, Fast], ONE, lists::rpushx),
+    command("sadd", -3, &[Write, DenyOom, Fast], ONE, sets::sadd),
+    command("scan", -2, &[ReadOnly], NONE, scan::scan),
+    command("scard", 2, &[ReadOnly, Fast], ONE, sets::scard),
+    container("script", -2, SCRIPT),
+    command("select", 2, &[Loading, Stale, Fast], NONE, keys::select),
+    command("set", -3, &[Write, DenyOom], ONE, set::set),
+    command("setex", 4, &[Write, DenyOom], ONE, set::setex),
+    command("setnx", 3, &[Write, DenyOom, Fast], ONE, set::setnx),
+    command("setrange", 4, &[Write, DenyOom], ONE, strings::setrange),
+    command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], NONE, debug::shutdown),
+    command("sismember", 3, &[ReadOnly, Fast], ONE, sets::sismember),
+    command("slaveof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
+    container("slowlog", -2, SLOWLOG),
+    command("smembers", 2, &[ReadOnly], ONE, sets::smembers),
+    command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
+    command("smove", 4, &[Write, Fast], TWO, sets::smove),
+    command("spop", -2, &[Write, Fast], ONE, sets::spop),
+    command("spublish", 3, &[PubSub, Loading, Stale, Fast], ONE, pubsub::spublish),
+    command("srandmember", -2, &[ReadOnly], ONE, sets::srandmember),
+    command("srem", -3, &[Write, Fast], ONE, sets::srem),
+    command("sscan", -3, &[ReadOnly], ONE, scan::sscan),
+    command("ssubscribe", -2, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::ssubscribe),
+    command("strlen", 2, &[ReadOnly, Fast], ONE, strings::strlen),
+    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::subscribe),
+    command("substr", 4, &[ReadOnly], ONE, strings::getrange),
+    command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::sunsubscribe),
+    command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
+    command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
+    command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
+    command("type", 2, &[ReadOnly, Fast], ONE, object::type_of),
+    command("unlink", -2, &[Write, Fast], ALL, del::del),
+    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
+    command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
+    command("wait", 3, &[NoScript], NONE, wait::wait),
+    command("waitaof", 4, &[NoScript], NONE, wait::waitaof),
+    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
+    command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
+    command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),
+    command("zcount", 4, &[ReadOnly, Fast], ONE, zset_range::zcount),
+    command("zincrby", 4, &[Write, DenyOom, Fast], ONE, zsets::zincrby),
+    command("zlexcount", 4, &[ReadOnly, Fast], ONE, zset_range::zlexcount),
+    command("zmpop", -4, &[Write, MovableKeys], NONE, blocking::zmpop),
+    command("zmscore", -3, &[ReadOnly, Fast], ONE, zsets::zmscore),
+    command("zpopmax", -2, &[Write, Fast], ONE, zsets::zpopmax),
+    command("zpopmin", -2, &[Write, Fast], ONE, zsets::zpopmin),
+    command("zrange", -4, &[ReadOnly], ONE, zset_range::zrange),
+    command("zrangebylex", -4, &[ReadOnly], ONE, zset_range::zrangebylex),
+    command("zrangebyscore", -4, &[ReadOnly], ONE, zset_range::zrangebyscore),
+    command("zrank", 3, &[ReadOnly, Fast], ONE, zsets::zrank),
+    command("zrem", -3, &[Write, Fast], ONE, zsets::zrem),
+    command("zremrangebylex", 4, &[Write], ONE, zset_range::zremrangebylex),
+    command("zremrangebyrank", 4, &[Write], ONE, zset_range::zremrangebyrank),
+    command("zremrangebyscore", 4, &[Write], ONE, zset_range::zremrangebyscore),
+    command("zrevrange", -4, &[ReadOnly], ONE, zset_range::zrevrange),
+    command("zrevrangebylex", -4, &[ReadOnly], ONE, zset_range::zrevrangebylex),
+    command("zrevrangebyscore", -4, &[ReadOnly], ONE, zset_range::zrevrangebyscore),
+    command("zrevrank", 3, &[ReadOnly, Fast], ONE, zsets::zrevrank),
+    command("zscan", -3, &[ReadOnly], ONE, scan::zscan),
+    command("zscore", 3, &[ReadOnly, Fast], ONE, zsets::zscore),
+];
+
+#[rustfmt::skip]
+static ACL: &[Command] = &[
+    command("acl|getuser", 3, &[Admin, NoScript, Loading, Stale], NONE, auth::getuser),
+    command("acl|list", 2, &[Admin, NoScript, Loading, Stale], NONE, auth::list),
+    command("acl|users", 2, &[Admin, NoScript, Loading, Stale], NONE, auth::users),
+    command("acl|whoami", 2, &[NoScript, Loading, Stale], NONE, auth::whoami),
+];
+
+#[rustfmt::skip]
+static CLIENT: &[Command] = &[
+    command("client|caching", 3, &[NoScript, Loading, Stale], NONE, tracking::caching),
+    command("client|getname", 2, &[NoScript, Loading, Stale], NONE, client::getname),
+    command("client|getredir", 2, &[NoScript, Loading, Stale], NONE, tracking::getredir),
+    command("client|id", 2, &[NoScript, Loading, Stale], NONE, client::id),
+    command("client|info", 2, &[NoScript, Loading, Stale], NONE, client::info),
+    command("client|kill", -3, &[Admin, NoScript, Loading, Stale], NONE, client::kill),
+    command("client|list", -2, &[Admin, NoScript, Loading, Stale], NONE, client::list),
+    command("client|no-evict", 3, &[Admin, NoScript, Loading, Stale], NONE, client::no_evict),
+    command("client|pause", -3, &[Admin, NoScript, Loading, Stale], NONE, client::pause),
+    command("client|reply", 3, &[NoScript, Loading, Stale], NONE, client::reply),
+    command("client|setname", 3, &[NoScript, Loading, Stale], NONE, client::setname),
+    command("client|tracking", -3, &[NoScript, Loading, Stale], NONE, tracking::tracking),
+    command("client|trackinginfo", 2, &[NoScript, Loading, Stale], NONE, tracking::trackinginfo),
+    command("client|unblock", -3, &[Admin, NoScript, Loading, Stale], NONE, client::unblock),
+    command("client|unpause", 2, &[Admin, NoScript, Loading, Stale], NONE, client::unpause),
+];
+
+#[rustfmt::skip]
+static COMMAND: &[Command] = &[
+    command("command|count", 2, &[Loading, Stale], NONE, server::command_count),
+    command("command|docs", -2, &[Loading, Stale], NONE, server::command_docs),
+    command("command|info", -2, &[Loading, Stale], NONE, server::command_info),
+    command("command|list", -2, &[Loading, Stale], NONE, server::command_list),
+];
+
+#[rustfmt::skip]
+static CONFIG: &[Command] = &[
+    command("config|get", -3, &[Admin, NoScript, Loading, Stale], NONE, config::get),
+    command("config|resetstat", 2, &[Admin, NoScript, Loading, Stale], NONE, config::resetstat),
+    command("config|rewrite", 2, &[Admin, NoScript, Loading, Stale], NONE, config::rewrite),
+    command("config|set", -4, &[Admin, NoScript, Loading, Stale], NONE, config::set),
+];
+
+#[rustfmt::skip]
+static FUNCTION: &[Command] = &[
+    command("function|delete", 3, &[Write, NoScript], NONE, function::delete),
+    command("function|dump", 2, &[NoScript], NONE, function::dump),
+    command("function|flush", -2, &[Write, NoScript], NONE, function::flush),
+    command("function|kill", 2, &[NoScript, AllowBusy], NONE, function::kill),
+    command("function|list", -2, &[NoScript], NONE, function::list),
+    command("function|load", -3, &[Write, DenyOom, NoScript], NONE, function::load),
+    command("function|restore", -3, &[Write, DenyOom, NoScript], NONE, function::restore),
+    command("function|stats", 2, &[NoScript, AllowBusy], NONE, function::stats),
+];
+
+#[rustfmt::skip]
+static PUBSUB: &[Command] = &[
+    command("pubsub|channels", -2, &[PubSub, Loading, Stale], NONE, pubsub::channels),
+    command("pubsub|numpat", 2, &[PubSub, Loading, Stale], NONE, pubsub::numpat),
+    command("pubsub|numsub", -2, &[PubSub, Loading, Stale], NONE, pubsub::numsub),
+    command("pubsub|shardchannels", -2, &[PubSub, Loading, Stale], NONE, pubsub::shard_channels),
+    command("pubsub|shardnumsub", -2, &[PubSub, Loading, Stale], NONE, pubsub::shard_numsub),
+];
+
+#[rustfmt::skip]
+static LATENCY: &[Command] = &[
+    command("latency|doctor", 2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::latency_doctor),
+    command("latency|graph", 3, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::latency_graph),
+    command("latency|history", 3, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::nothing),
+    command("latency|latest", 2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::nothing),
+    command("latency|reset", -2, &[Admin, NoScript, Loading, Stale], NONE, diagnostics::none),
+];
+
+static MEMORY: &[Command] = &[
+    command("memory|doctor", 2, &[], NONE, diagnostics::memory_doctor),
+    command("memory|purge", 2, &[], NONE, diagnostics::done),
+    command(
+        "memory|usage",
+        -3,
+        &[ReadOnly],
+        SECOND,
+        diagnostics::memory_usage,
+    ),
+];
+
+#[rustfmt::skip]
+static SLOWLOG: &[Command] = &[
+    command("slowlog|get", -2, &[Admin, Loading, Stale], NONE, diagnostics::slowlog_get),
+    command("slowlog|len", 2, &[Admin, Loading, Stale], NONE, diagnostics::none),
+    command("slowlog|reset", 2, &[Admin, Loading, Stale], NONE, diagnostics::done),
+];
+
+static OBJECT: &[Command] = &[
+    command("object|encoding", 3, &[ReadOnly], SECOND, object::encoding),
+    command("object|freq", 3, &[ReadOnly], SECOND, object::freq),
+    command("object|idletime", 3, &[ReadOnly], SECOND, object::idletime),
+    command("object|refcount", 3, &[ReadOnly], SECOND, object::refcount),
+];
+
+static SCRIPT: &[Command] = &[
+    command("script|exists", -3, &[NoScript], NONE, script::exists),
+    command("script|flush", -2, &[NoScript], NONE, script::flush),
+    command("script|kill", 2, &[NoScript, AllowBusy], NONE, script::kill),
+    command("script|load", 3, &[NoScript, Stale], NONE, script::load),
+];
+
+const fn command(
+    name: &'static str,
+    arity: i32,
+    flags: &'static [Flag],
+    keys: (i32, i32, i32),
+    run: fn(&mut Call<'_>) -> Answer,
+) -> Command {
+    Command {
+        name,
+        arity,
+        flags,
+        keys,
+        run,
+        subcommands: &[],
+    }
+}
+
+/// A command that is nothing without one of its subcommands. Its arity and
+/// [`find`] see to it that its function is never called.
+const fn container(name: &'static str, arity: i32, subcommands: &'static [Command]) -> Command {
+    Command {
+        subcommands,
+        ..command(name, arity, &[], NONE, |_| {
+            Err(Error::of("ERR unknown subcommand"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted_and_so_every_name_is_found() {
+        for table in [
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, FUNCTION, LATENCY, MEMORY, SLOWLOG, OBJECT,
+            PUBSUB, SCRIPT,
+        ] {
+            assert!(table.is_sorted_by(|a, b| a.name < b.name));
+            for command in table {
+                let words: Vec<&[u8]> = command.name.split('|').map(str::as_bytes).collect();
+                let found = find(&words).expect("every name in the table is found");
+                assert_eq!(found.name, command.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Redis 7.0 as a state machine: bytes and a time go in, bytes and effects come out.
+//!
+//! [`Node`] is one `redis-server` 7.0.15 with `databases 1`: master or replica, with
+//! whatever persistence its driver lends it a disk for. [`sentinel::Sentinel`] is one
+//! `redis-sentinel`. Neither does input or output, and neither reads a clock: whoever
+//! drives it passes in what arrived and what the time is, and carries out the [`Effect`]s.
+//!
+//! # The map
+//!
+//! | module | what it is, and what it may not know |
+//! |---|---|
+//! | `wire` | requests, replies and numbers as bytes; knows nothing of keys or commands |
+//! | `store` | keys, values, times to live, and their snapshot (RDB); knows nothing of commands, clients or replicas |
+//! | `engine` | the server: connections, commands, scripts, replication, persistence |
+//! | [`sentinel`] | Redis Sentinel; knows nothing of `store` and `engine` |
+//! | [`resp`] | RESP for those who speak to a server, and for other servers that speak it |
+//!
+//! The way of a request: `engine::node` keeps the connections, `wire::request` cuts their
+//! bytes into commands, `engine::dispatch` checks a command as `processCommand` does and
+//! queues or calls it, `engine::table` says which function that is, `engine::cmd` holds
+//! those functions, `store::db` is the keyspace they work on, `engine::script` is Lua, and
+//! `wire::reply` writes the answer. What a command did to keys is told to others by
+//! `engine::tell`, and what others have to do likewise by `engine::propagate`, to replicas
+//! (`engine::repl`) and to the disk (`engine::persist`). Source files named in comments
+//! (`src/db.c`) are Redis's.
+
+mod engine;
+mod glob;
+pub mod resp;
+pub mod sentinel;
+mod store;
+mod wire;
+
+pub use engine::{Addresses, ConnId, DiskWrite, Effect, Files, Node, NodeConfig, Parameters};
+
+/// The Redis that the node is like in whatever can be seen of it.
+pub const VERSION: &str = "7.0.15";

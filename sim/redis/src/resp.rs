@@ -1,0 +1,129 @@
+//! RESP as the in-tree servers other than Redis speak it: a request is an array of
+//! words, an answer is any frame.
+//!
+//! What is cut and written here is `redis-protocol`'s. Redis itself answers malformed
+//! input with texts of its own, and so the Redis node has its own parser.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::encode::extend_encode;
+use redis_protocol::resp2::types::BytesFrame;
+
+/// What nobody's request comes near. Whoever sends more without completing a frame is
+/// not heard out.
+const MAX_FRAME_BYTES: usize = 16 << 20;
+
+/// The other end does not speak RESP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProtocolError;
+
+/// Cuts a whole frame off the front, if there is one.
+pub fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, ProtocolError> {
+    if inbound.is_empty() {
+        return Ok(None);
+    }
+    let decoded = decode_bytes_mut(inbound).map_err(|_| ProtocolError)?;
+    match decoded {
+        None if inbound.len() > MAX_FRAME_BYTES => Err(ProtocolError),
+        decoded => Ok(decoded.map(|(frame, _, _)| frame)),
+    }
+}
+
+/// Cuts a whole request off the front, if there is one: an array of strings.
+pub fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, ProtocolError> {
+    match next_frame(inbound)? {
+        None => Ok(None),
+        Some(BytesFrame::Array(items)) => {
+            let words = items.into_iter().map(|item| match item {
+                BytesFrame::BulkString(word) => Ok(word),
+                _ => Err(ProtocolError),
+            });
+            words.collect::<Result<_, _>>().map(Some)
+        }
+        Some(_) => Err(ProtocolError),
+    }
+}
+
+/// A command, or a message, as a client sends it: an array of strings.
+pub fn command(words: &[&[u8]]) -> Bytes {
+    let mut out = BytesMut::new();
+    put_command(words, &mut out);
+    out.freeze()
+}
+
+/// Appends what [`command`] makes.
+pub fn put_command<W: AsRef<[u8]>>(words: &[W], out: &mut BytesMut) {
+    out.put_slice(format!("*{}\r\n", words.len()).as_bytes());
+    for word in words {
+        let word = word.as_ref();
+        out.put_slice(format!("${}\r\n", word.len()).as_bytes());
+        out.put_slice(word);
+        out.put_slice(b"\r\n");
+    }
+}
+
+/// An answer.
+pub fn answer(frame: &BytesFrame) -> Bytes {
+    let mut out = BytesMut::new();
+    // It fails where the buffer is too small, and this one grows.
+    let _ = extend_encode(&mut out, frame, false);
+    out.freeze()
+}
+
+/// An integer as an answer. None of ours reaches 2⁶³.
+pub fn integer(number: u64) -> BytesFrame {
+    BytesFrame::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// An error as an answer, code first.
+pub fn error(text: impl AsRef<str>) -> BytesFrame {
+    BytesFrame::Error(text.as_ref().into())
+}
+
+/// A string as an answer.
+pub fn bulk(text: impl Into<Bytes>) -> BytesFrame {
+    BytesFrame::BulkString(text.into())
+}
+
+/// A word that is a number.
+pub fn number(word: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(word).ok()?;
+    // `parse` takes a sign, which nobody writes.
+    text.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let mut inbound = BytesMut::from(&command(&[b"SELECT", b"a\r\nb", b""])[..]);
+        inbound.extend_from_slice(b"*1\r\n$4\r\nPI");
+        let words = next_words(&mut inbound);
+        assert_eq!(
+            words,
+            Ok(Some(vec!["SELECT".into(), "a\r\nb".into(), "".into()]))
+        );
+        assert_eq!(next_words(&mut inbound), Ok(None));
+        inbound.extend_from_slice(b"NG\r\n");
+        assert_eq!(next_words(&mut inbound), Ok(Some(vec!["PING".into()])));
+    }
+
+    #[test]
+    fn what_is_no_array_of_strings_is_garbled() {
+        for text in ["PING\r\n", ":1\r\n", "*1\r\n:1\r\n", "*1\r\n$-1\r\n"] {
+            let mut inbound = BytesMut::from(text);
+            assert_eq!(next_words(&mut inbound), Err(ProtocolError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_digits() {
+        assert_eq!(number(b"42"), Some(42));
+        for word in ["", "+1", "-1", "1x", "18446744073709551616"] {
+            assert_eq!(number(word.as_bytes()), None, "{word}");
+        }
+    }
+}

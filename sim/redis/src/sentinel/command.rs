@@ -1,0 +1,396 @@
+//! What clients, and other sentinels, may ask.
+
+use bytes::{Bytes, BytesMut};
+
+use super::config::{Address, Monitor};
+use super::core::{ConnId, Effect};
+use super::failover::Reason;
+use super::instance::HELLO_CHANNEL;
+use super::listing;
+use super::master::{Master, Who};
+use super::server::Sentinel;
+use crate::VERSION;
+use crate::glob;
+use crate::wire::reply::{Error, Reply, Resp};
+
+/// An answer; an error's text begins with its code.
+type Answer = Result<Reply, String>;
+
+/// Answers what is no request, and ends the connection.
+pub(super) fn refuse(sentinel: &mut Sentinel, conn: ConnId, text: &str) {
+    answer(sentinel, conn, error(text));
+    sentinel.core.clients.remove(&conn);
+    sentinel.core.effects.push(Effect::Close { conn });
+}
+
+/// Serves one request.
+pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
+    let texts: Vec<&str> = words
+        .iter()
+        .map(|word| std::str::from_utf8(word).unwrap_or(""))
+        .collect();
+    let Some((name, arguments)) = texts.split_first() else {
+        return;
+    };
+    let result = match (name.to_ascii_uppercase().as_str(), arguments) {
+        ("PING", []) if listens(sentinel, conn) && !speaks_resp3(sentinel, conn) => {
+            Ok(array(["pong", ""]))
+        }
+        ("PING", []) => Ok(status("PONG")),
+        ("SENTINEL", [subcommand, rest @ ..]) => ask(sentinel, subcommand, rest),
+        ("SUBSCRIBE" | "PSUBSCRIBE" | "UNSUBSCRIBE" | "PUNSUBSCRIBE", _) => {
+            subscribe(sentinel, conn, name, &words[1..]);
+            return;
+        }
+        ("PUBLISH", [HELLO_CHANNEL, hello]) => {
+            sentinel.take_hello(hello);
+            Ok(Reply::Integer(1))
+        }
+        ("PUBLISH", [_, _]) => {
+            Err("ERR Only HELLO messages are accepted by Sentinel instances.".into())
+        }
+        ("HELLO", []) => Ok(hello(sentinel, conn)),
+        ("HELLO", [version, ..]) => match *version {
+            "2" => Ok(switch(sentinel, conn, Resp::V2)),
+            "3" => Ok(switch(sentinel, conn, Resp::V3)),
+            _ => Err("NOPROTO unsupported protocol version".into()),
+        },
+        ("INFO", _) => Ok(bulk(listing::info(sentinel))),
+        ("ROLE", []) => Ok(Reply::Array(vec![
+            bulk("sentinel"),
+            array(sentinel.masters.keys()),
+        ])),
+        ("CLIENT", [sub, _]) if sub.eq_ignore_ascii_case("setname") => Ok(status("OK")),
+        ("PING" | "SENTINEL" | "PUBLISH" | "ROLE", _) => Err(format!(
+            "ERR wrong number of arguments for '{}' command",
+            name.to_ascii_lowercase()
+        )),
+        _ => {
+            let arguments: String = arguments.iter().map(|word| format!("'{word}' ")).collect();
+            Err(format!(
+                "ERR unknown command '{name}', with args beginning with: {arguments}"
+            ))
+        }
+    };
+    answer(sentinel, conn, result.unwrap_or_else(|text| error(&text)));
+}
+
+/// `HELLO 2` and `HELLO 3`. A name and a password may follow, and matter to nobody here.
+fn switch(sentinel: &mut Sentinel, conn: ConnId, resp: Resp) -> Reply {
+    if let Some(client) = sentinel.core.clients.get_mut(&conn) {
+        client.resp = resp;
+    }
+    hello(sentinel, conn)
+}
+
+fn hello(sentinel: &Sentinel, conn: ConnId) -> Reply {
+    let client = sentinel.core.clients.get(&conn);
+    let proto = match client.map_or(Resp::V2, |client| client.resp) {
+        Resp::V2 => 2,
+        Resp::V3 => 3,
+    };
+    let fields = [
+        ("server", bulk("redis")),
+        ("version", bulk(VERSION)),
+        ("proto", Reply::Integer(proto)),
+        ("id", Reply::Integer(conn.0 as i64)),
+        ("mode", bulk("sentinel")),
+        ("modules", Reply::Array(Vec::new())),
+    ];
+    let pairs = fields.into_iter().map(|(name, value)| (bulk(name), value));
+    Reply::Map(pairs.collect())
+}
+
+/// Begins to monitor a master (`SENTINEL MONITOR`).
+pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
+    let (name, quorum) = (settings.name.clone(), settings.quorum);
+    let master = Master::new(settings, sentinel.core.now_ms);
+    sentinel.core.unsaved = true;
+    let what = master.describe(&Who::Master);
+    sentinel
+        .core
+        .event("+monitor", format!("{what} quorum {quorum}"));
+    sentinel.masters.insert(name, master);
+}
+
+/// `SENTINEL …`.
+fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer {
+    let Sentinel { core, masters, .. } = sentinel;
+    match (subcommand.to_ascii_lowercase().as_str(), arguments) {
+        ("get-master-addr-by-name", [name]) => {
+            let address = masters.get(*name).map(Master::current_address);
+            Ok(address.map_or(Reply::NilArray, |a| {
+                array([a.host.clone(), a.port.to_string()])
+            }))
+        }
+        ("masters", []) => Ok(Reply::Array(
+            masters
+                .values()
+                .map(|master| map(listing::master(core, master)))
+                .collect(),
+        )),
+        ("master", [name]) => Ok(map(listing::master(core, find(masters.get(*name))?))),
+        ("replicas" | "slaves", [name]) => {
+            let master = find(masters.get(*name))?;
+            let listed = master
+                .replicas
+                .values()
+                .map(|r| map(listing::replica(core, master, r)));
+            Ok(Reply::Array(listed.collect()))
+        }
+        ("sentinels", [name]) => {
+            let master = find(masters.get(*name))?;
+            let listed = master
+                .peers
+                .values()
+                .map(|peer| map(listing::peer(core, peer)));
+            Ok(Reply::Array(listed.collect()))
+        }
+        ("myid", []) => Ok(bulk(core.run_id.clone())),
+        ("ckquorum", [name]) => quorum(find(masters.get(*name))?),
+        ("is-master-down-by-addr", [host, port, epoch, candidate]) => {
+            let (Ok(port), Ok(epoch)) = (port.parse::<u16>(), epoch.parse::<u64>()) else {
+                return Err("ERR value is not an integer or out of range".into());
+            };
+            let address = Address {
+                host: (*host).to_owned(),
+                port,
+            };
+            let master = masters
+                .values_mut()
+                .find(|master| master.server.address == address);
+            let Some(master) = master else {
+                return Ok(Reply::Array(vec![
+                    Reply::Integer(0),
+                    bulk("*"),
+                    Reply::Integer(0),
+                ]));
+            };
+            let is_down = core.tilt_since_ms.is_none() && master.server.is_down;
+            let (leader, epoch) = match *candidate {
+                "*" => (None, 0),
+                candidate => master.vote_for(core, epoch, candidate),
+            };
+            let leader = leader.unwrap_or_else(|| "*".to_owned());
+            Ok(Reply::Array(vec![
+                Reply::Integer(is_down.into()),
+                bulk(leader),
+                Reply::Integer(epoch as i64),
+            ]))
+        }
+        ("failover", [name]) => {
+            let master = find(masters.get_mut(*name))?;
+            if master.failover.is_some() {
+                return Err("INPROG Failover already in progress".into());
+            }
+            if master.best_replica(core).is_none() {
+                return Err("NOGOODSLAVE No suitable replica to promote".into());
+            }
+            master.start_failover(core, Reason::Asked);
+            Ok(status("OK"))
+        }
+        ("set", [name, options @ ..]) if !options.is_empty() && options.len() % 2 == 0 => {
+            let master = find(masters.get_mut(*name))?;
+            core.unsaved = true;
+            for pair in options.chunks_exact(2) {
+                set(master, pair[0], pair[1])?;
+                let what = master.describe(&Who::Master);
+                core.event("+set", format!("{what} {} {}", pair[0], pair[1]));
+            }
+            Ok(status("OK"))
+        }
+        ("monitor", [name, host, port, quorum]) => {
+            let quorum = quorum.parse().map_err(|_| "ERR Invalid quorum number")?;
+            let port = port.parse().map_err(|_| "ERR Invalid port number")?;
+            if quorum == 0 {
+                return Err("ERR Quorum must be 1 or greater.".into());
+            }
+            if masters.contains_key(*name) {
+                return Err("ERR Duplicate master name".into());
+            }
+            let address = Address {
+                host: (*host).to_owned(),
+                port,
+            };
+            monitor(sentinel, Monitor::new(name, address, quorum));
+            Ok(status("OK"))
+        }
+        ("remove", [name]) => {
+            let mut master = find(masters.remove(*name))?;
+            core.unsaved = true;
+            core.event("-monitor", master.describe(&Who::Master));
+            disconnect(core, &mut master);
+            Ok(status("OK"))
+        }
+        ("reset", [pattern]) => {
+            let mut count = 0;
+            for master in masters.values_mut() {
+                if glob::matches(pattern.as_bytes(), master.settings.name.as_bytes()) {
+                    disconnect(core, master);
+                    master.peers.clear();
+                    master.forget_servers(core);
+                    core.unsaved = true;
+                    core.event("+reset-master", master.describe(&Who::Master));
+                    count += 1;
+                }
+            }
+            Ok(Reply::Integer(count))
+        }
+        _ => Err(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{subcommand}'. Try SENTINEL HELP."
+        )),
+    }
+}
+
+fn find<M>(master: Option<M>) -> Result<M, String> {
+    master.ok_or_else(|| "ERR No such master with that name".into())
+}
+
+fn disconnect(core: &mut super::core::Core, master: &mut Master) {
+    for peer in master.peers.values_mut() {
+        peer.server.disconnect(core);
+    }
+    for replica in master.replicas.values_mut() {
+        replica.server.disconnect(core);
+    }
+    master.server.disconnect(core);
+}
+
+/// Whether enough sentinels are there to agree and to authorise a failover.
+fn quorum(master: &Master) -> Answer {
+    let usable = 1 + master
+        .peers
+        .values()
+        .filter(|peer| !peer.server.is_down)
+        .count();
+    let mut text = String::new();
+    if usable < master.settings.quorum {
+        text += "Not enough available Sentinels to reach the specified quorum for this master. ";
+    }
+    if usable < master.majority() {
+        text += "Not enough available Sentinels to reach the majority and authorize a failover";
+    }
+    if text.is_empty() {
+        return Ok(status(&format!(
+            "OK {usable} usable Sentinels. Quorum and failover authorization can be reached"
+        )));
+    }
+    Err(format!(
+        "NOQUORUM {usable} usable Sentinels. {}",
+        text.trim_end()
+    ))
+}
+
+/// One option of `SENTINEL SET`.
+fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
+    let settings = &mut master.settings;
+    let number: i64 = value
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("ERR Invalid argument '{value}' for SENTINEL SET '{option}'"))?;
+    match option.to_ascii_lowercase().as_str() {
+        "down-after-milliseconds" => settings.down_after_ms = number,
+        "failover-timeout" => settings.failover_timeout_ms = number,
+        "parallel-syncs" => settings.parallel_syncs = number as usize,
+        "quorum" => settings.quorum = number as usize,
+        _ => {
+            return Err(format!(
+                "ERR Unknown option or number of arguments for SENTINEL SET '{option}'"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn speaks_resp3(sentinel: &Sentinel, conn: ConnId) -> bool {
+    let client = sentinel.core.clients.get(&conn);
+    client.is_some_and(|client| client.resp == Resp::V3)
+}
+
+fn listens(sentinel: &Sentinel, conn: ConnId) -> bool {
+    let client = sentinel.core.clients.get(&conn);
+    client.is_some_and(|client| client.channels.len() + client.patterns.len() > 0)
+}
+
+/// SUBSCRIBE and its relatives: one confirmation for each name.
+fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Bytes]) {
+    let command = command.to_ascii_lowercase();
+    let Some(client) = sentinel.core.clients.get_mut(&conn) else {
+        return;
+    };
+    let mut replies = Vec::new();
+    let (of_patterns, adds) = (command.starts_with('p'), !command.contains("un"));
+    let own = match of_patterns {
+        true => &mut client.patterns,
+        false => &mut client.channels,
+    };
+    let names = match names {
+        [] if !adds => own.clone(),
+        names => names.to_vec(),
+    };
+    let mut counts = Vec::new();
+    for name in &names {
+        match own.iter().position(|known| known == name) {
+            Some(place) if !adds => drop(own.remove(place)),
+            None if adds => own.push(name.clone()),
+            _ => {}
+        }
+        counts.push(own.len());
+    }
+    let others = client.channels.len() + client.patterns.len() - counts.last().unwrap_or(&0);
+    for (name, count) in names.into_iter().zip(counts) {
+        let count = Reply::Integer((count + others) as i64);
+        replies.push(Reply::Push(vec![
+            bulk(command.clone()),
+            Reply::Bulk(name),
+            count,
+        ]));
+    }
+    if replies.is_empty() {
+        let reply = match adds {
+            true => error(&format!(
+                "ERR wrong number of arguments for '{command}' command"
+            )),
+            false => {
+                let left = (client.channels.len() + client.patterns.len()) as i64;
+                Reply::Push(vec![bulk(command), Reply::Nil, Reply::Integer(left)])
+            }
+        };
+        replies.push(reply);
+    }
+    for reply in replies {
+        answer(sentinel, conn, reply);
+    }
+}
+
+fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Reply) {
+    let client = sentinel.core.clients.get(&conn);
+    let resp = client.map_or(Resp::V2, |client| client.resp);
+    let mut out = BytesMut::new();
+    reply.encode(resp, &mut out);
+    let bytes = out.freeze();
+    sentinel.core.effects.push(Effect::Reply { conn, bytes });
+}
+
+fn status(text: &str) -> Reply {
+    Reply::Status(text.to_owned().into())
+}
+
+fn error(text: &str) -> Reply {
+    Error::new(text).into()
+}
+
+fn bulk(text: impl AsRef<str>) -> Reply {
+    Reply::bulk(text.as_ref())
+}
+
+fn array<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Reply {
+    Reply::Array(words.into_iter().map(bulk).collect())
+}
+
+/// Names and values in turn.
+fn map(fields: Vec<String>) -> Reply {
+    let pairs = fields.chunks_exact(2);
+    Reply::Map(pairs.map(|two| (bulk(&two[0]), bulk(&two[1]))).collect())
+}

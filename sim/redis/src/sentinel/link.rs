@@ -1,0 +1,70 @@
+//! One connection of a sentinel to somebody it watches: commands out, replies in, each
+//! with what it was asked for.
+
+use std::collections::VecDeque;
+
+use bytes::BytesMut;
+use redis_protocol::resp2::types::BytesFrame;
+
+use super::core::{Core, Effect, LinkId};
+use crate::resp::{ProtocolError, command, next_frame};
+
+/// A connection, or the attempt at one.
+pub(super) struct Link {
+    pub(super) id: LinkId,
+    /// When it was begun.
+    pub(super) since_ms: i64,
+    expected: VecDeque<Expect>,
+    inbound: BytesMut,
+}
+
+/// What a reply answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// Nothing that anybody looks at.
+    Nothing,
+    Ping,
+    Info,
+    /// `SENTINEL is-master-down-by-addr`.
+    MasterDown,
+}
+
+impl Link {
+    pub(super) fn new(id: LinkId, since_ms: i64) -> Self {
+        Link {
+            id,
+            since_ms,
+            expected: VecDeque::new(),
+            inbound: BytesMut::new(),
+        }
+    }
+
+    /// Sends a command.
+    pub(super) fn send(&mut self, core: &mut Core, words: &[&str], expect: Expect) {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        self.expected.push_back(expect);
+        core.effects.push(Effect::Send {
+            link: self.id,
+            bytes: command(&words),
+        });
+    }
+
+    /// How many commands wait for their replies.
+    pub(super) fn pending(&self) -> usize {
+        self.expected.len()
+    }
+
+    /// Takes in bytes.
+    pub(super) fn receive(&mut self, bytes: &[u8]) {
+        self.inbound.extend_from_slice(bytes);
+    }
+
+    /// The next whole reply, with what it answers; a message answers nothing.
+    pub(super) fn next_reply(&mut self) -> Result<Option<(Expect, BytesFrame)>, ProtocolError> {
+        let frame = next_frame(&mut self.inbound)?;
+        Ok(frame.map(|frame| {
+            let expected = self.expected.pop_front();
+            (expected.unwrap_or(Expect::Nothing), frame)
+        }))
+    }
+}

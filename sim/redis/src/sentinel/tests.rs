@@ -1,0 +1,401 @@
+//! Three sentinels, a master and two replicas that answer as they should, and a clock
+//! that the test moves: no network, no delay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Address, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile};
+
+/// A server that answers what sentinels ask.
+#[derive(Clone)]
+struct Server {
+    is_up: bool,
+    /// `None`: it is a master.
+    master: Option<String>,
+    offset: u64,
+}
+
+struct Town {
+    now_ms: i64,
+    sentinels: Vec<Sentinel>,
+    files: Vec<Option<SentinelFile>>,
+    servers: BTreeMap<String, Server>,
+    /// Per sentinel, where its links lead.
+    links: BTreeMap<(usize, LinkId), String>,
+    listeners: BTreeSet<(usize, LinkId)>,
+    log: Vec<(usize, String)>,
+}
+
+fn address(host: &str) -> Address {
+    Address {
+        host: host.to_owned(),
+        port: 6379,
+    }
+}
+
+fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
+    let mut state = index as u64;
+    let monitor = Monitor {
+        down_after_ms: 1000,
+        failover_timeout_ms: 5000,
+        ..Monitor::new("mymaster", address("m"), 2)
+    };
+    let config = SentinelConfig {
+        announce: address(&format!("s{index}")),
+        monitor: vec![monitor],
+        file,
+        past: Past::None,
+        random: Box::new(move |n| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % n
+        }),
+    };
+    Sentinel::new(config, now_ms)
+}
+
+impl Town {
+    fn new() -> Self {
+        let server = |master: Option<&str>, offset| Server {
+            is_up: true,
+            master: master.map(str::to_owned),
+            offset,
+        };
+        let servers = [
+            ("m".to_owned(), server(None, 100)),
+            ("r1".to_owned(), server(Some("m"), 90)),
+            ("r2".to_owned(), server(Some("m"), 100)),
+        ];
+        Town {
+            now_ms: 1_000_000,
+            sentinels: (0..3).map(|index| start(index, None, 1_000_000)).collect(),
+            files: vec![None; 3],
+            servers: servers.into(),
+            links: BTreeMap::new(),
+            listeners: BTreeSet::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// The process of a sentinel ends, and another one starts.
+    fn restart(&mut self, index: usize) {
+        self.links.retain(|(owner, _), _| *owner != index);
+        self.listeners.retain(|(owner, _)| *owner != index);
+        self.sentinels[index] = start(index, self.files[index].clone(), self.now_ms);
+    }
+
+    /// Lets time pass in steps of 10 ms.
+    fn pass(&mut self, ms: i64) {
+        for _ in 0..ms / 10 {
+            self.now_ms += 10;
+            for index in 0..self.sentinels.len() {
+                let mut effects = Vec::new();
+                self.sentinels[index].wake(self.now_ms, &mut effects);
+                self.carry_out(index, effects);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Connect { link, to } => {
+                    self.links.insert((index, link), to.host);
+                }
+                Effect::Send { link, bytes } => {
+                    let Some(to) = self.links.get(&(index, link)).cloned() else {
+                        continue;
+                    };
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    for answer in self.answer(index, link, &to, &text) {
+                        let mut effects = Vec::new();
+                        let sentinel = &mut self.sentinels[index];
+                        sentinel.link_received(link, answer.as_bytes(), self.now_ms, &mut effects);
+                        self.carry_out(index, effects);
+                    }
+                }
+                Effect::Write(file) => self.files[index] = Some(file),
+                Effect::Event(notice) => {
+                    self.log
+                        .push((index, format!("{} {}", notice.channel, notice.text)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the other end answers to a command, given as it is on the wire.
+    fn answer(&mut self, from: usize, link: LinkId, to: &str, command: &str) -> Vec<String> {
+        let words: Vec<&str> = command.split("\r\n").skip(2).step_by(2).collect();
+        if let Some(peer) = to.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()) {
+            let mut effects = Vec::new();
+            let sentinel = &mut self.sentinels[peer];
+            let conn = sentinel.accept();
+            sentinel.receive(conn, command.as_bytes(), self.now_ms, &mut effects);
+            sentinel.closed(conn);
+            let is_reply =
+                |effect: &Effect| matches!(effect, Effect::Reply { conn: to, .. } if *to == conn);
+            let (replies, others): (Vec<_>, Vec<_>) = effects.into_iter().partition(is_reply);
+            self.carry_out(peer, others);
+            let texts = replies.into_iter().filter_map(|effect| match effect {
+                Effect::Reply { bytes, .. } => Some(String::from_utf8_lossy(&bytes).into_owned()),
+                _ => None,
+            });
+            return texts.collect();
+        }
+        let servers = self.servers.clone();
+        let Some(server) = self.servers.get_mut(to).filter(|server| server.is_up) else {
+            return Vec::new();
+        };
+        let reply = match words[..] {
+            ["PING"] => "+PONG\r\n".to_owned(),
+            ["SUBSCRIBE", _] => {
+                self.listeners.insert((from, link));
+                "+OK\r\n".to_owned()
+            }
+            ["SLAVEOF", "NO", _] => {
+                server.master = None;
+                "+OK\r\n".to_owned()
+            }
+            ["SLAVEOF", host, _] => {
+                server.master = Some(host.to_owned());
+                "+OK\r\n".to_owned()
+            }
+            ["INFO"] => {
+                let text = info(to, &servers);
+                format!("${}\r\n{text}\r\n", text.len())
+            }
+            ["PUBLISH", channel, hello] => {
+                self.publish(to, channel, hello);
+                ":3\r\n".to_owned()
+            }
+            _ => "+OK\r\n".to_owned(),
+        };
+        vec![reply]
+    }
+
+    fn publish(&mut self, server: &str, channel: &str, hello: &str) {
+        let words = [b"message", channel.as_bytes(), hello.as_bytes()];
+        let message = crate::resp::command(&words);
+        let here: Vec<_> = (self.listeners.iter())
+            .filter(|key| self.links.get(key).is_some_and(|to| to == server))
+            .copied()
+            .collect();
+        for (index, link) in here {
+            let mut effects = Vec::new();
+            self.sentinels[index].link_received(link, &message, self.now_ms, &mut effects);
+            self.carry_out(index, effects);
+        }
+    }
+
+    fn ask(&mut self, index: usize, command: &[&str]) -> String {
+        let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
+        let mut effects = Vec::new();
+        let sentinel = &mut self.sentinels[index];
+        let conn = sentinel.accept();
+        sentinel.receive(
+            conn,
+            &crate::resp::command(&words),
+            self.now_ms,
+            &mut effects,
+        );
+        sentinel.closed(conn);
+        let reply = effects.iter().find_map(|effect| match effect {
+            Effect::Reply { bytes, .. } => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
+        });
+        self.carry_out(index, effects);
+        reply.expect("a reply")
+    }
+
+    fn happened(&self, event: &str) -> usize {
+        self.log
+            .iter()
+            .filter(|(_, text)| text.starts_with(event))
+            .count()
+    }
+}
+
+fn info(name: &str, servers: &BTreeMap<String, Server>) -> String {
+    let server = &servers[name];
+    let mut text = format!("run_id:{name:0>40}\r\n");
+    match &server.master {
+        None => {
+            text += "role:master\r\n";
+            let of_it = servers
+                .iter()
+                .filter(|(_, s)| s.master.as_deref() == Some(name));
+            for (index, (replica, _)) in of_it.enumerate() {
+                text += &format!("slave{index}:ip={replica},port=6379,state=online\r\n");
+            }
+        }
+        Some(master) => {
+            text += &format!(
+                "role:slave\r\nmaster_host:{master}\r\nmaster_port:6379\r\nmaster_link_status:up\r\n\
+                 slave_repl_offset:{}\r\nslave_priority:100\r\n",
+                server.offset
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn sentinels_find_each_other_and_the_replicas() {
+    let mut town = Town::new();
+    town.pass(5000);
+    assert_eq!(
+        (town.happened("+sentinel"), town.happened("+slave")),
+        (6, 6)
+    );
+    let quorum = town.ask(0, &["SENTINEL", "ckquorum", "mymaster"]);
+    assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
+}
+
+#[test]
+fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
+    let mut town = Town::new();
+    town.pass(5000);
+    town.servers.get_mut("m").expect("the master").is_up = false;
+    town.pass(10_000);
+    assert_eq!(town.servers["r2"].master, None);
+    assert_eq!(town.servers["r1"].master.as_deref(), Some("r2"));
+    assert_eq!(town.happened("+switch-master mymaster m 6379 r2 6379"), 3);
+    for index in 0..3 {
+        let address = town.ask(index, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
+        assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
+    }
+}
+
+/// `PUBLISH_PERIOD` times four after it was first heard to be a master, not before.
+#[test]
+fn an_old_master_stays_one_for_eight_seconds() {
+    let mut town = Town::new();
+    town.pass(5000);
+    town.servers.get_mut("m").expect("the master").is_up = false;
+    town.pass(10_000);
+    town.servers.get_mut("m").expect("the master").is_up = true;
+    town.pass(7_900);
+    assert_eq!(town.happened("+convert-to-slave"), 0);
+    // Asked for its role every ten seconds.
+    town.pass(23_000);
+    assert!(town.happened("+convert-to-slave") > 0);
+    assert_eq!(town.servers["m"].master.as_deref(), Some("r2"));
+}
+
+#[test]
+fn an_administrator_needs_no_vote() {
+    let mut town = Town::new();
+    town.pass(5000);
+    assert_eq!(
+        town.ask(1, &["SENTINEL", "failover", "mymaster"]),
+        "+OK\r\n"
+    );
+    town.pass(5000);
+    assert_eq!(town.happened("+odown"), 0);
+    assert_eq!(town.happened("+switch-master"), 3);
+}
+
+/// One vote in an epoch, whoever asks second.
+#[test]
+fn a_vote_is_given_once_in_an_epoch() {
+    let mut town = Town::new();
+    let mut vote = |candidate, epoch| {
+        let words = [
+            "SENTINEL",
+            "is-master-down-by-addr",
+            "m",
+            "6379",
+            epoch,
+            candidate,
+        ];
+        town.ask(0, &words)
+    };
+    assert_eq!(vote("aa", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
+    assert_eq!(vote("bb", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
+    assert_eq!(vote("bb", "2"), "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n");
+}
+
+/// The file says in which epoch a vote was given, not for whom.
+#[test]
+fn a_vote_is_given_once_in_an_epoch_even_by_two_processes() {
+    let mut town = Town::new();
+    let words = |candidate, epoch| {
+        let question = ["SENTINEL", "is-master-down-by-addr", "m", "6379"];
+        [&question[..], &[epoch, candidate]].concat()
+    };
+    assert_eq!(
+        town.ask(0, &words("aa", "1")),
+        "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n"
+    );
+    town.restart(0);
+    assert_eq!(
+        town.ask(0, &words("bb", "1")),
+        "*3\r\n:0\r\n$1\r\n*\r\n:1\r\n"
+    );
+    assert_eq!(
+        town.ask(0, &words("bb", "2")),
+        "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n"
+    );
+}
+
+#[test]
+fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
+    let mut town = Town::new();
+    town.pass(5000);
+    town.servers.get_mut("m").expect("the master").is_up = false;
+    town.pass(10_000);
+    let own = ["SENTINEL", "myid"];
+    let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
+    for index in 0..3 {
+        let id = town.ask(index, &own);
+        town.restart(index);
+        // At once: nobody has told it anything.
+        assert_eq!(town.ask(index, &own), id);
+        let master = town.ask(index, &address);
+        assert_eq!(master, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
+        let quorum = town.ask(index, &["SENTINEL", "ckquorum", "mymaster"]);
+        assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
+        let listed = town.ask(index, &["SENTINEL", "replicas", "mymaster"]);
+        assert!(listed.starts_with("*2\r\n"), "{listed}");
+    }
+    town.pass(5000);
+    // They are who they were: nobody is met a second time.
+    assert_eq!(town.happened("+sentinel "), 6);
+}
+
+/// The outcome is written as soon as the replica is a master, before the others follow.
+#[test]
+fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
+    let mut town = Town::new();
+    town.pass(5000);
+    let asked = town.ask(0, &["SENTINEL", "failover", "mymaster"]);
+    assert_eq!(asked, "+OK\r\n");
+    while town.happened("+promoted-slave") == 0 {
+        town.pass(10);
+    }
+    assert_eq!(town.happened("+switch-master"), 0);
+    town.restart(0);
+    let address = town.ask(0, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
+    assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
+    let listed = town.ask(0, &["SENTINEL", "replicas", "mymaster"]);
+    assert!(
+        listed.contains("m:6379") && listed.contains("r1:6379"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_late_timer_makes_a_sentinel_watch_only() {
+    let mut town = Town::new();
+    town.pass(5000);
+    town.now_ms += 3000;
+    town.pass(100);
+    assert_eq!(town.happened("+tilt"), 3);
+    town.servers.get_mut("m").expect("the master").is_up = false;
+    town.pass(20_000);
+    assert_eq!(town.happened("+sdown"), 0);
+    town.pass(20_000);
+    assert_eq!(town.happened("-tilt"), 3);
+    assert_eq!(town.happened("+switch-master"), 3);
+}

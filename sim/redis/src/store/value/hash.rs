@@ -1,0 +1,65 @@
+//! Hashes: fields and their values, in the order in which the fields came.
+
+use bytes::Bytes;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
+
+/// A hash. The order is that of Redis's listpack; a hash that outgrew it has no
+/// order in Redis, and the same one here.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Hash {
+    fields: IndexMap<Bytes, Bytes, FxBuildHasher>,
+    /// It outgrew the listpack once; Redis does not turn back.
+    outgrown: bool,
+}
+
+impl Hash {
+    pub(crate) fn get(&self, field: &[u8]) -> Option<&Bytes> {
+        self.fields.get(field)
+    }
+
+    /// Sets a field; says whether it is new.
+    pub(crate) fn set(&mut self, field: &[u8], value: Bytes) -> bool {
+        self.outgrown |= field.len().max(value.len()) > LISTPACK_MAX_BYTES;
+        let new = match self.fields.get_mut(field) {
+            Some(old) => {
+                *old = value;
+                false
+            }
+            None => {
+                self.fields.insert(Bytes::copy_from_slice(field), value);
+                true
+            }
+        };
+        self.outgrown |= self.fields.len() > LISTPACK_MAX_ENTRIES;
+        new
+    }
+
+    /// Removes a field; says whether it was there.
+    pub(crate) fn remove(&mut self, field: &[u8]) -> bool {
+        self.fields.shift_remove(field).is_some()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
+        self.fields.iter()
+    }
+
+    /// Whether it is small: then HSCAN shows it whole.
+    pub(crate) fn is_compact(&self) -> bool {
+        !self.outgrown
+    }
+
+    pub(super) fn encoding(&self) -> &'static str {
+        if self.outgrown {
+            "hashtable"
+        } else {
+            "listpack"
+        }
+    }
+}

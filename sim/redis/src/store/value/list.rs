@@ -1,0 +1,62 @@
+//! Lists.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// A list, from its head (left) to its tail (right).
+pub(crate) type List = VecDeque<Bytes>;
+
+/// An end of a list.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// The head.
+    Left,
+    /// The tail.
+    Right,
+}
+
+impl End {
+    /// What subscribers hear of an element added here.
+    pub(crate) fn push_event(self) -> &'static str {
+        match self {
+            End::Left => "lpush",
+            End::Right => "rpush",
+        }
+    }
+
+    /// What subscribers hear of an element taken from here.
+    pub(crate) fn pop_event(self) -> &'static str {
+        match self {
+            End::Left => "lpop",
+            End::Right => "rpop",
+        }
+    }
+
+    /// `LEFT` or `RIGHT`, in any case.
+    pub(crate) fn parse(word: &[u8]) -> Option<End> {
+        if word.eq_ignore_ascii_case(b"left") {
+            Some(End::Left)
+        } else if word.eq_ignore_ascii_case(b"right") {
+            Some(End::Right)
+        } else {
+            None
+        }
+    }
+
+    /// Adds an element at this end.
+    pub(crate) fn push(self, list: &mut List, element: Bytes) {
+        match self {
+            End::Left => list.push_front(element),
+            End::Right => list.push_back(element),
+        }
+    }
+
+    /// Takes the element at this end.
+    pub(crate) fn pop(self, list: &mut List) -> Option<Bytes> {
+        match self {
+            End::Left => list.pop_front(),
+            End::Right => list.pop_back(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Sorted sets.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
+
+/// A sorted set: members by score, and those of the same score by their bytes.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Zset {
+    scores: BTreeMap<Bytes, f64>,
+    ranked: Vec<(f64, Bytes)>,
+    /// It outgrew the listpack once; Redis does not turn back.
+    outgrown: bool,
+}
+
+impl Zset {
+    pub(crate) fn score(&self, member: &[u8]) -> Option<f64> {
+        self.scores.get(member).copied()
+    }
+
+    /// Sets a member's score, which is a number.
+    pub(crate) fn set(&mut self, member: &[u8], score: f64) {
+        let member = match self.scores.get_key_value(member) {
+            Some((member, old)) => {
+                let (member, old) = (member.clone(), *old);
+                if let Ok(rank) = self.find(old, &member) {
+                    self.ranked.remove(rank);
+                }
+                member
+            }
+            None => {
+                self.outgrown |= member.len() > LISTPACK_MAX_BYTES;
+                self.outgrown |= self.ranked.len() >= LISTPACK_MAX_ENTRIES;
+                Bytes::copy_from_slice(member)
+            }
+        };
+        // A listpack keeps whole numbers as integers, and so no negative zero.
+        let score = match score == 0.0 && !self.outgrown {
+            true => 0.0,
+            false => score,
+        };
+        let (Ok(rank) | Err(rank)) = self.find(score, &member);
+        self.ranked.insert(rank, (score, member.clone()));
+        self.scores.insert(member, score);
+    }
+
+    /// Removes a member; says whether it was there.
+    pub(crate) fn remove(&mut self, member: &[u8]) -> bool {
+        let Some(score) = self.scores.remove(member) else {
+            return false;
+        };
+        if let Ok(rank) = self.find(score, member) {
+            self.ranked.remove(rank);
+        }
+        true
+    }
+
+    /// Removes the members of these ranks, and returns them.
+    pub(crate) fn remove_ranks(&mut self, ranks: Range<usize>) -> Vec<(f64, Bytes)> {
+        let removed: Vec<_> = self.ranked.drain(ranks).collect();
+        for (_, member) in &removed {
+            self.scores.remove(member);
+        }
+        removed
+    }
+
+    /// Where a member stands, from the lowest score.
+    pub(crate) fn rank(&self, member: &[u8]) -> Option<usize> {
+        self.find(self.score(member)?, member).ok()
+    }
+
+    /// Every member with its score, from the lowest.
+    pub(crate) fn ranked(&self) -> &[(f64, Bytes)] {
+        &self.ranked
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ranked.len()
+    }
+
+    /// Whether it is small: then ZSCAN shows it whole.
+    pub(crate) fn is_compact(&self) -> bool {
+        !self.outgrown
+    }
+
+    pub(super) fn encoding(&self) -> &'static str {
+        if self.outgrown {
+            "skiplist"
+        } else {
+            "listpack"
+        }
+    }
+
+    /// The rank of a score and member, or the one that they would have.
+    fn find(&self, score: f64, member: &[u8]) -> Result<usize, usize> {
+        self.ranked.binary_search_by(|(other, name)| {
+            other
+                .partial_cmp(&score)
+                .unwrap_or(Ordering::Equal)
+                .then_with(|| name[..].cmp(member))
+        })
+    }
+}

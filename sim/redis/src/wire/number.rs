@@ -1,0 +1,67 @@
+//! Numbers as Redis reads and writes them.
+
+/// `string2ll` of `src/util.c`: a decimal integer with no plus sign, no leading
+/// zero, no space; nothing else counts as one.
+pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    match digits {
+        [b'0'] => (text.len() == 1).then_some(0),
+        [b'1'..=b'9', ..] if text.len() <= 20 => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Appends an integer in decimal.
+pub(crate) fn push_i64(out: &mut bytes::BytesMut, number: i64) {
+    // u64::MAX has 20 digits; the sign never goes with the longest of them.
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_canonical_integers_are_numbers() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("-1", Some(-1)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("9223372036854775808", None),
+            ("", None),
+            ("-", None),
+            ("-0", None),
+            ("01", None),
+            ("+1", None),
+            (" 1", None),
+            ("1.0", None),
+        ] {
+            assert_eq!(parse_i64(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn integers_are_written_as_std_writes_them() {
+        for number in [0, 7, -7, 10, i64::MAX, i64::MIN] {
+            let mut out = bytes::BytesMut::new();
+            push_i64(&mut out, number);
+            assert_eq!(out, number.to_string());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! How long a script takes, and who notices.
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+/// A node with a client that runs scripts, and one that looks on.
+struct Scene {
+    node: Node,
+    runner: ConnId,
+    other: ConnId,
+}
+
+/// About so many instructions in a loop, and then what it takes to see that it ended.
+fn script(million_instructions: u64) -> String {
+    let turns = million_instructions * 1_000_000;
+    format!("EVAL \"for i = 1, {turns} do end return redis.call('set', 'k', 'v')\" 0")
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut node = Node::new(NodeConfig::default());
+        Scene {
+            runner: node.accept(),
+            other: node.accept(),
+            node,
+        }
+    }
+
+    /// What is sent to whom after a request.
+    fn say(&mut self, conn: ConnId, now_us: u64, line: &str) -> Vec<(ConnId, String)> {
+        let mut effects = Vec::new();
+        let line = format!("{line}\r\n");
+        self.node
+            .receive(conn, line.as_bytes(), now_us, &mut effects);
+        sent(effects)
+    }
+
+    fn wake(&mut self, now_us: u64) -> Vec<(ConnId, String)> {
+        let mut effects = Vec::new();
+        self.node.wake(now_us, &mut effects);
+        sent(effects)
+    }
+}
+
+fn sent(effects: Vec<Effect>) -> Vec<(ConnId, String)> {
+    let text = |effect| match effect {
+        Effect::Send { conn, bytes } => (conn, String::from_utf8_lossy(&bytes).into_owned()),
+        other => panic!("{other:?}"),
+    };
+    effects.into_iter().map(text).collect()
+}
+
+const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or \
+                    SHUTDOWN NOSAVE.\r\n";
+
+#[test]
+fn a_short_script_takes_no_time() {
+    let mut scene = Scene::new();
+    let runner = scene.runner;
+    let reply = scene.say(
+        runner,
+        0,
+        "EVAL \"for i = 1, 900000 do end return redis.call('set', 'k', 'v')\" 0",
+    );
+    assert_eq!(reply, [(runner, "+OK\r\n".to_owned())]);
+    assert_eq!(scene.node.next_wake_us(), None);
+}
+
+#[test]
+fn a_longer_one_takes_its_time_and_others_wait() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    assert_eq!(scene.say(runner, 0, &script(20)), []);
+    // Ten instructions a microsecond.
+    let ends_us = scene.node.next_wake_us().expect("it ends");
+    assert!((2_000_000..2_000_100).contains(&ends_us), "{ends_us}");
+    assert_eq!(scene.say(other, 1_000_000, "GET k"), []);
+    assert_eq!(scene.say(runner, 1_000_000, "GET k"), []);
+    assert_eq!(scene.wake(ends_us - 1), []);
+    let mut all = scene.wake(ends_us);
+    all.sort();
+    assert_eq!(
+        all,
+        [
+            (runner, "+OK\r\n$1\r\nv\r\n".to_owned()),
+            (other, "$1\r\nv\r\n".to_owned()),
+        ]
+    );
+    assert_eq!(scene.node.next_wake_us(), None);
+}
+
+#[test]
+fn one_beyond_the_threshold_makes_the_node_busy_until_it_ends() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    scene.say(other, 0, "CONFIG SET busy-reply-threshold 500");
+    assert_eq!(scene.say(runner, 0, &script(20)), []);
+    assert_eq!(scene.node.next_wake_us(), Some(500_000));
+    assert_eq!(scene.say(other, 499_999, "GET k"), []);
+    assert_eq!(scene.wake(500_000), [(other, BUSY.to_owned())]);
+    assert_eq!(
+        scene.say(other, 600_000, "GET k"),
+        [(other, BUSY.to_owned())]
+    );
+    let ends_us = scene.node.next_wake_us().expect("it ends");
+    assert_eq!(scene.say(runner, 600_000, "GET k"), []);
+    assert_eq!(
+        scene.wake(ends_us),
+        [(runner, "+OK\r\n$1\r\nv\r\n".to_owned())]
+    );
+    assert_eq!(
+        scene.say(other, ends_us, "GET k"),
+        [(other, "$1\r\nv\r\n".to_owned())]
+    );
+}
+
+#[test]
+fn one_that_only_reads_can_be_killed_before_it_ends() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    scene.say(runner, 0, "MULTI");
+    scene.say(
+        runner,
+        0,
+        "EVAL \"for i = 1, 55000000 do end return 'never seen'\" 0",
+    );
+    scene.say(runner, 0, "SET after x");
+    assert_eq!(scene.say(runner, 0, "EXEC"), []);
+    assert_eq!(scene.wake(5_000_000), []);
+    let mut all = scene.say(other, 5_100_000, "SCRIPT KILL");
+    all.sort();
+    assert_eq!(
+        all,
+        [
+            (
+                runner,
+                "*2\r\n-ERR Script killed by user with SCRIPT KILL... script: \
+                 2f9da0ecf3fa61ae66c0dda3d6e6485db02b4496, on @user_script:1.\r\n+OK\r\n"
+                    .to_owned()
+            ),
+            (other, "+OK\r\n".to_owned()),
+        ]
+    );
+    assert_eq!(
+        scene.say(other, 5_100_000, "GET after"),
+        [(other, "$1\r\nx\r\n".to_owned())]
+    );
+}
+
+#[test]
+fn how_long_a_script_takes_does_not_depend_on_others() {
+    let ends_us = |before: u64| {
+        let mut scene = Scene::new();
+        let runner = scene.runner;
+        for _ in 0..before {
+            scene.say(runner, 0, "EVAL \"for i = 1, 12345 do end\" 0");
+        }
+        scene.say(runner, 0, &script(2));
+        scene.node.next_wake_us()
+    };
+    assert!(ends_us(0).is_some());
+    for before in [1, 7, 30] {
+        assert_eq!(ends_us(before), ends_us(0));
+    }
+}
+
+#[test]
+fn what_waits_for_the_keys_of_a_script_is_served_when_it_ends() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    scene.say(other, 0, "BLPOP list 1");
+    scene.say(
+        runner,
+        0,
+        "EVAL \"redis.call('rpush', 'list', 'x') for i = 1, 20000000 do end\" 0",
+    );
+    let ends_us = scene.node.next_wake_us().expect("it ends");
+    // The wait was long enough, but nobody looked at the clock.
+    let mut all = scene.wake(ends_us);
+    all.sort();
+    assert_eq!(
+        all,
+        [
+            (runner, "$-1\r\n".to_owned()),
+            (other, "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn a_loop_in_a_coroutine_ends_too() {
+    for body in [
+        "while true do coroutine.resume(coroutine.create(function() pcall(f) end)) end",
+        "coroutine.wrap(function() while true do pcall(f) end end)()",
+        "while true do xpcall(f, f) end",
+    ] {
+        let mut scene = Scene::new();
+        let (runner, other) = (scene.runner, scene.other);
+        let line = format!("EVAL \"local function f() while true do end end {body}\" 0");
+        assert_eq!(scene.say(runner, 0, &line), [], "{body}");
+        scene.wake(5_000_000);
+        let heard = scene.say(other, 5_000_000, "SCRIPT KILL");
+        assert_eq!(heard.len(), 2, "{heard:?}");
+    }
+}
+
+#[test]
+fn whoever_goes_away_leaves_the_script_behind() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    scene.say(runner, 0, &script(55));
+    scene.node.closed(runner);
+    scene.wake(5_000_000);
+    assert_eq!(
+        scene.say(other, 5_000_000, "GET k"),
+        [(other, BUSY.to_owned())]
+    );
+    let ends_us = scene.node.next_wake_us().expect("it ends");
+    scene.wake(ends_us);
+    assert_eq!(
+        scene.say(other, ends_us, "GET k"),
+        [(other, "$1\r\nv\r\n".to_owned())]
+    );
+}

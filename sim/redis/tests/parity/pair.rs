@@ -1,0 +1,110 @@
+//! A real server and a fake node side by side, and a check that they agree.
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+use crate::real::{RealClient, RealServer};
+use crate::wire::{Likeness, alike, multibulk};
+
+/// Both servers, each with the same connections.
+pub struct Pair {
+    server: RealServer,
+    /// Asks the real server for the time.
+    clock: RealClient,
+    real: Vec<RealClient>,
+    node: Node,
+    fake: Vec<ConnId>,
+}
+
+impl Pair {
+    /// Two empty servers with this many connections each.
+    pub fn start(connections: usize) -> Self {
+        let server = RealServer::start();
+        let mut node = Node::new(NodeConfig::default());
+        // As for the real server: what it deletes by itself, and when, is chance.
+        let admin = node.accept();
+        let request = b"DEBUG SET-ACTIVE-EXPIRE 0\r\n";
+        node.receive(admin, request, 0, &mut Vec::new());
+        Pair {
+            clock: server.connect(),
+            real: (0..connections).map(|_| server.connect()).collect(),
+            fake: (0..connections).map(|_| node.accept()).collect(),
+            server,
+            node,
+        }
+    }
+
+    /// Sends a request on a connection of both servers; says how the replies
+    /// differ.
+    pub fn compare(
+        &mut self,
+        connection: usize,
+        words: &[&[u8]],
+        likeness: Likeness,
+    ) -> Result<Vec<u8>, String> {
+        let request = multibulk(words);
+        let now_us = self.now_us();
+        let real = self.real[connection].request(&request);
+        let fake = sent(&self.receive(self.fake[connection], &request, now_us));
+        if alike(&real, &fake, likeness) {
+            return Ok(fake);
+        }
+        Err(format!(
+            "{}\n  real: {}\n  fake: {}",
+            words.join(&b' ').escape_ascii(),
+            real.escape_ascii(),
+            fake.escape_ascii()
+        ))
+    }
+
+    /// Sends bytes that need not be requests on a new connection, and closes it;
+    /// says how the answers differ.
+    pub fn compare_raw(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let now_us = self.now_us();
+        let real = self.server.connect().finish(bytes);
+        let conn = self.node.accept();
+        let fake = sent(&self.receive(conn, bytes, now_us));
+        self.node.closed(conn);
+        if real == fake {
+            return Ok(());
+        }
+        let shown = &bytes[..bytes.len().min(200)];
+        Err(format!(
+            "{}\n  real: {}\n  fake: {}",
+            shown.escape_ascii(),
+            real.escape_ascii(),
+            fake.escape_ascii()
+        ))
+    }
+
+    /// Both servers forget everything that a client can see.
+    pub fn clear(&mut self) {
+        for connection in 0..self.fake.len() {
+            let cleared = self
+                .compare(connection, &[b"RESET"], Likeness::Bytes)
+                .and_then(|_| self.compare(connection, &[b"FLUSHALL"], Likeness::Bytes))
+                .and_then(|_| self.compare(connection, &[b"SCRIPT", b"FLUSH"], Likeness::Bytes));
+            cleared.expect("both servers can be cleared");
+        }
+    }
+
+    /// The real server's clock, in microseconds since the Unix epoch.
+    fn now_us(&mut self) -> u64 {
+        self.clock.time_us()
+    }
+
+    fn receive(&mut self, conn: ConnId, bytes: &[u8], now_us: u64) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.node.receive(conn, bytes, now_us, &mut effects);
+        effects
+    }
+}
+
+fn sent(effects: &[Effect]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for effect in effects {
+        if let Effect::Send { bytes, .. } = effect {
+            all.extend_from_slice(bytes);
+        }
+    }
+    all
+}

@@ -1,0 +1,273 @@
+//! The replication stream of a real master against the fake's: the test follows both as
+//! a replica does, and compares what they pass on.
+
+use std::time::Duration;
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+use crate::real::{RealClient, RealServer};
+use crate::wire::multibulk;
+
+/// Both masters, followed.
+struct Masters {
+    clock: RealClient,
+    real: RealClient,
+    real_stream: RealClient,
+    _server: RealServer,
+    node: Node,
+    fake: ConnId,
+    fake_stream: ConnId,
+    fake_sent: Vec<u8>,
+}
+
+impl Masters {
+    fn start() -> Self {
+        let server = RealServer::start();
+        let mut node = Node::new(NodeConfig::default());
+        let (fake, fake_stream) = (node.accept(), node.accept());
+        let mut masters = Masters {
+            clock: server.connect(),
+            real: server.connect(),
+            real_stream: server.connect(),
+            _server: server,
+            node,
+            fake,
+            fake_stream,
+            fake_sent: Vec::new(),
+        };
+        for line in [
+            "CONFIG SET repl-diskless-sync no repl-ping-replica-period 3600",
+            "DEBUG SET-ACTIVE-EXPIRE 0",
+        ] {
+            masters.say(line);
+        }
+        masters.follow();
+        masters
+    }
+
+    /// Sends a request to both; time stands still for neither, so both get it at the same
+    /// time of the real one's clock.
+    fn say(&mut self, line: &str) {
+        let words = split(line);
+        let request = multibulk(&words);
+        let now_us = self.clock.time_us();
+        self.real.request(&request);
+        let mut effects = Vec::new();
+        self.node.receive(self.fake, &request, now_us, &mut effects);
+        self.take(effects);
+    }
+
+    fn follow(&mut self) {
+        let request = b"PSYNC ? -1\r\n";
+        self.real_stream.send(request);
+        let now_us = self.clock.time_us();
+        let mut effects = Vec::new();
+        self.node
+            .receive(self.fake_stream, request, now_us, &mut effects);
+        self.take(effects);
+        let fake = std::mem::take(&mut self.fake_sent);
+        let real = self.real_until_quiet();
+        for answer in [&fake, &real] {
+            assert!(
+                answer.starts_with(b"+FULLRESYNC "),
+                "{}",
+                answer.escape_ascii()
+            );
+        }
+        // A replica that reads a snapshot with a length hears the stream at once.
+        let (real_offset, fake_offset) = (offset(&real), offset(&fake));
+        assert_eq!(real_offset, fake_offset);
+    }
+
+    /// What both passed on since the last time.
+    fn streams(&mut self) -> (Vec<u8>, Vec<u8>) {
+        (self.real_until_quiet(), std::mem::take(&mut self.fake_sent))
+    }
+
+    fn real_until_quiet(&mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut quiet = 0;
+        while quiet < 10 {
+            std::thread::sleep(Duration::from_millis(20));
+            let (bytes, closed) = self.real_stream.arrived();
+            assert!(!closed, "the real master closed the link");
+            let alive: Vec<u8> = bytes;
+            quiet = match alive.is_empty() {
+                true if !all.is_empty() => quiet + 1,
+                _ => 0,
+            };
+            all.extend_from_slice(&alive);
+        }
+        all
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            if let Effect::Send { conn, bytes } = effect
+                && conn == self.fake_stream
+            {
+                self.fake_sent.extend_from_slice(&bytes);
+            }
+        }
+    }
+}
+
+/// Words are parted by spaces; what is in double quotes is one.
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
+
+/// The offset in `+FULLRESYNC id offset`.
+fn offset(answer: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(answer);
+    let line = text.lines().next().unwrap_or_default();
+    let offset = line.rsplit(' ').next().and_then(|word| word.parse().ok());
+    offset.unwrap_or_else(|| panic!("no offset in {line}"))
+}
+
+/// The stream as commands, and points in time, which differ by what passes between the
+/// two servers, as the second of some milliseconds.
+fn commands(stream: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(stream);
+    let mut commands: Vec<String> = Vec::new();
+    for line in text.split("\r\n") {
+        match line.as_bytes().first() {
+            Some(b'*') => commands.push(String::new()),
+            None | Some(b'$') => {}
+            Some(_) => {
+                let is_time = line.len() == 13 && line.bytes().all(|b| b.is_ascii_digit());
+                let word = if is_time { "TIME" } else { line };
+                if let Some(command) = commands.last_mut() {
+                    command.push_str(word);
+                    command.push(' ');
+                }
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn a_master_passes_on_what_a_real_one_does() {
+    let mut masters = Masters::start();
+    let script = r#"EVAL "redis.call('hincrby', KEYS[1], 'f', 1); redis.call('pexpire', KEYS[1], 9000); redis.call('publish', 'c', 'x'); return 1" 1 h"#;
+    let one = r#"EVAL "return redis.call('set', KEYS[1], 'v', 'NX', 'PX', 9000)" 1 once"#;
+    let library = "FUNCTION LOAD \"#!lua name=lib\nredis.register_function('f', function(k) redis.call('incr', k[1]) return redis.call('expire', k[1], 100) end)\"";
+    let none = r#"EVAL "return redis.call('get', KEYS[1])" 1 once"#;
+    let chosen = r#"EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set', 'r0', 'v') redis.set_repl(redis.REPL_ALL) redis.call('set', 'r1', 'v') redis.set_repl(redis.REPL_AOF) redis.call('set', 'r2', 'v') redis.call('publish', 'c', 'x') redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'r3', 'v') return 1" 0"#;
+    let unheard = r#"EVAL "redis.set_repl(redis.REPL_NONE) return redis.call('incr', 'r4')" 0"#;
+    let anew = r#"EVAL "return redis.call('incr', 'r4')" 0"#;
+    for lines in [
+        &[
+            "SET k v NX PX 90000",
+            "SET k v NX PX 90000",
+            "set plain v NX",
+            "SETNX n v",
+            "SETNX n v",
+        ][..],
+        &[
+            "GETSET k w",
+            "GETDEL k",
+            "DEL k",
+            "UNLINK n",
+            "SET g v GET",
+            "SET g v XX GET KEEPTTL",
+        ],
+        &[
+            "SETEX s 100 v",
+            "PSETEX s 90000 v",
+            "SET s v EX 100",
+            "SET s v EXAT 33177117420",
+        ],
+        &[
+            "EXPIRE s 100",
+            "PEXPIRE s 90000 NX",
+            "PEXPIRE s 95000 GT",
+            "PERSIST s",
+            "PERSIST s",
+        ],
+        &[
+            "EXPIRE s -1",
+            "EXPIRE s -1",
+            "GETEX plain PX 90000",
+            "GETEX plain PERSIST",
+            "GETEX plain",
+        ],
+        &[
+            "INCR i",
+            "INCRBY i 5",
+            "INCRBYFLOAT i 0.5",
+            "HINCRBYFLOAT h2 f 1.5",
+            "HSET h2 f v",
+        ],
+        &[
+            "SADD s1 a",
+            "SPOP s1",
+            "SADD s1 a b",
+            "SPOP s1 5",
+            "RPUSH l a b",
+            "BLPOP l 0",
+            "LMOVE l l2 LEFT RIGHT",
+        ],
+        &["ZADD z 1 a", "ZADD z 1 a", "ZREM z a", "ZREM z a"],
+        &[
+            "PUBLISH c x",
+            "SPUBLISH c x",
+            "GET k",
+            "FLUSHALL",
+            "FLUSHALL",
+        ],
+        &[
+            "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "MULTI", "SET a 1", "EXEC", "MULTI",
+            "GET a", "EXEC",
+        ],
+        &[chosen, unheard, anew],
+        &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
+        &[
+            library,
+            library,
+            "FCALL f 1 counter",
+            "FCALL_RO f 1 counter",
+            "FCALL nope 0",
+            "FUNCTION DELETE lib",
+            "FUNCTION DELETE lib",
+            "FUNCTION FLUSH",
+            "FUNCTION FLUSH",
+        ],
+        &[
+            "INCR x",
+            "APPEND x 1",
+            "SETRANGE x 0 2",
+            "RENAME x y",
+            "COPY y x",
+            "MSET a 1 b 2",
+            "MSETNX a 1 c 2",
+        ],
+    ] {
+        for line in lines {
+            masters.say(line);
+        }
+        let (real, fake) = masters.streams();
+        assert_eq!(commands(&fake), commands(&real), "after {lines:?}");
+    }
+}
+
+#[test]
+fn a_key_that_is_over_is_deleted_before_what_found_it() {
+    let mut masters = Masters::start();
+    masters.say("SET k v PX 20");
+    std::thread::sleep(Duration::from_millis(40));
+    masters.say("SET k w NX PX 90000");
+    masters.say("SET j v PX 20");
+    std::thread::sleep(Duration::from_millis(40));
+    masters.say("GET j");
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+}

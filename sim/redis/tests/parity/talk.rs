@@ -1,0 +1,190 @@
+//! Several connections that hear of each other: after each request, whatever has
+//! arrived on any of them has to be the same from both servers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+use crate::real::{RealClient, RealServer};
+use crate::wire::{Likeness, alike_all, multibulk};
+
+/// A real server and a fake node, with the connections of the case under way.
+pub struct Talk {
+    server: RealServer,
+    /// On the real server: asks for the time, and knows when all is done.
+    clock: RealClient,
+    node: Node,
+    admin: ConnId,
+    clients: BTreeMap<usize, Client>,
+}
+
+struct Client {
+    id: u64,
+    real: RealClient,
+    fake: ConnId,
+    /// What the fake node sent since the last comparison.
+    fake_sent: Vec<u8>,
+    fake_closed: bool,
+}
+
+impl Talk {
+    /// Two new servers.
+    pub fn start() -> Self {
+        let server = RealServer::start_anywhere();
+        let mut node = Node::new(NodeConfig::default());
+        Talk {
+            clock: server.connect(),
+            admin: node.accept(),
+            server,
+            node,
+            clients: BTreeMap::new(),
+        }
+    }
+
+    /// Ends all connections; both servers are as if they had just started.
+    pub fn clear(&mut self) {
+        for (_, client) in std::mem::take(&mut self.clients) {
+            self.node.closed(client.fake);
+        }
+        let now_us = self.settled_us();
+        for request in [
+            "CONFIG SET notify-keyspace-events \"\" requirepass \"\" min-replicas-to-write 0\r\n",
+            "CLIENT UNPAUSE\r\n",
+            "FUNCTION FLUSH\r\n",
+            "FLUSHALL\r\n",
+        ] {
+            let request = request.as_bytes();
+            self.clock.request(request);
+            self.node
+                .receive(self.admin, request, now_us, &mut Vec::new());
+        }
+    }
+
+    /// Sends a request on a connection, which is opened if it is not there; says
+    /// what then arrived on which connection, where it differs.
+    pub fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
+        self.open(number);
+        let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
+        let request = multibulk(&words);
+        let before_us = self.settled_us();
+        let client = self.clients.get_mut(&number).expect("it was opened");
+        client.real.send(&request);
+        let fake = client.fake;
+        let mut effects = Vec::new();
+        self.node.receive(fake, &request, before_us, &mut effects);
+        self.take(effects);
+        self.differences(likeness)
+    }
+
+    /// Lets time pass; says what arrived meanwhile, where it differs.
+    pub fn sleep(&mut self, duration: Duration, likeness: Likeness) -> Vec<String> {
+        std::thread::sleep(duration);
+        self.differences(likeness)
+    }
+
+    fn differences(&mut self, likeness: Likeness) -> Vec<String> {
+        let now_us = self.settled_us();
+        while self.node.next_wake_us().is_some_and(|us| us <= now_us) {
+            let mut effects = Vec::new();
+            self.node.wake(now_us, &mut effects);
+            self.take(effects);
+        }
+        let mut differences = Vec::new();
+        for (number, client) in &mut self.clients {
+            let (real, real_closed) = client.real.arrived();
+            let fake = std::mem::take(&mut client.fake_sent);
+            let alike = alike_all(&real, &fake, likeness);
+            if real_closed != client.fake_closed || !alike {
+                let end = |closed| if closed { " closed" } else { "" };
+                differences.push(format!(
+                    "  {number} real: {}{}\n  {number} fake: {}{}",
+                    real.escape_ascii(),
+                    end(real_closed),
+                    fake.escape_ascii(),
+                    end(client.fake_closed),
+                ));
+            }
+        }
+        self.clients.retain(|_, client| !client.fake_closed);
+        differences
+    }
+
+    fn open(&mut self, number: usize) {
+        if self.clients.contains_key(&number) {
+            return;
+        }
+        let real = self.server.connect();
+        let now_us = self.settled_us();
+        let id = newest(&self.clock.request(LIST));
+        // The same number on both servers, so that requests can name it.
+        let fake = loop {
+            let conn = self.node.accept();
+            let mut effects = Vec::new();
+            self.node.receive(self.admin, LIST, now_us, &mut effects);
+            let [Effect::Send { bytes, .. }] = &effects[..] else {
+                panic!("CLIENT LIST: {effects:?}");
+            };
+            if newest(bytes) == id {
+                break conn;
+            }
+            self.node.closed(conn);
+        };
+        let client = Client {
+            id,
+            real,
+            fake,
+            fake_sent: Vec::new(),
+            fake_closed: false,
+        };
+        self.clients.insert(number, client);
+    }
+
+    /// `$2` is the client id of connection 2.
+    fn with_ids(&self, word: &[u8]) -> Vec<u8> {
+        let number = word.strip_prefix(b"$").and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            digits.parse::<usize>().ok()
+        });
+        match number.and_then(|number| self.clients.get(&number)) {
+            Some(client) => client.id.to_string().into_bytes(),
+            None => word.to_vec(),
+        }
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let (conn, bytes) = match effect {
+                Effect::Send { conn, bytes } => (conn, Some(bytes)),
+                Effect::Close { conn } => (conn, None),
+                other => panic!("no case asks for {other:?}"),
+            };
+            let mut clients = self.clients.values_mut();
+            if let Some(client) = clients.find(|client| client.fake == conn) {
+                match bytes {
+                    Some(bytes) => client.fake_sent.extend_from_slice(&bytes),
+                    None => client.fake_closed = true,
+                }
+            }
+        }
+    }
+
+    /// The time on the real server when all that was sent to it is done, and what it
+    /// had to say is sent: replies leave at the end of a turn of its loop, so the
+    /// second request is of a later turn.
+    fn settled_us(&mut self) -> u64 {
+        self.clock.time_us();
+        self.clock.time_us()
+    }
+}
+
+const LIST: &[u8] = b"CLIENT LIST\r\n";
+
+/// The greatest id in a CLIENT LIST.
+fn newest(list: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(list);
+    let ids = text
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("id=")?.parse().ok());
+    ids.max().expect("CLIENT LIST shows its own client")
+}

@@ -1,0 +1,380 @@
+//! Nodes that follow each other, joined by a test that carries their bytes: no network,
+//! no time but what the test says.
+
+use std::collections::BTreeMap;
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+/// Some nodes, each found by its name.
+struct Cluster {
+    nodes: BTreeMap<String, Node>,
+    /// A client of each.
+    clients: BTreeMap<String, ConnId>,
+    /// The other end of each connection between nodes.
+    wires: BTreeMap<(String, ConnId), (String, ConnId)>,
+    /// What clients heard since they last looked.
+    heard: BTreeMap<String, String>,
+    now_ms: u64,
+    /// Nodes that nothing reaches.
+    cut_off: Vec<String>,
+}
+
+impl Cluster {
+    /// A master `n1` and its replicas `n2`, …, in step.
+    fn of(count: u64) -> Self {
+        let mut cluster = Cluster {
+            nodes: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            wires: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            now_ms: 1_000_000,
+            cut_off: Vec::new(),
+        };
+        for index in 1..=count {
+            let name = format!("n{index}");
+            let mut node = Node::new(NodeConfig { run_id_seed: index });
+            let mut set = |parameter, value| {
+                let done = node.configure(parameter, value);
+                done.expect("the parameter exists");
+            };
+            set("repl-diskless-sync-delay", "0");
+            set("replica-announce-ip", &name);
+            if index > 1 {
+                set("replicaof", "n1 6379");
+            }
+            let client = node.accept();
+            cluster.clients.insert(name.clone(), client);
+            cluster.nodes.insert(name, node);
+        }
+        cluster.sleep(1);
+        cluster
+    }
+
+    /// Sends a line to a node and returns what its client then hears; replies of nodes to
+    /// each other arrive at once.
+    fn say(&mut self, node: &str, line: &str) -> String {
+        let conn = self.clients[node];
+        let bytes = format!("{line}\r\n");
+        self.deliver(node.to_owned(), conn, bytes.as_bytes());
+        self.heard.remove(node).unwrap_or_default()
+    }
+
+    /// What the client of a node heard without asking.
+    fn hear(&mut self, node: &str) -> String {
+        self.heard.remove(node).unwrap_or_default()
+    }
+
+    /// Time passes, and nodes do what is due.
+    fn sleep(&mut self, ms: u64) {
+        let end_ms = self.now_ms + ms;
+        while self.now_ms < end_ms {
+            self.now_ms += 1;
+            for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
+                let due = |node: &Node| node.next_wake_us();
+                while due(&self.nodes[&name]).is_some_and(|us| us <= self.now_ms * 1000) {
+                    let now_us = self.now_ms * 1000;
+                    let mut effects = Vec::new();
+                    let node = self.nodes.get_mut(&name).expect("it is one of them");
+                    node.wake(now_us, &mut effects);
+                    self.carry_out(&name, effects);
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, to: String, conn: ConnId, bytes: &[u8]) {
+        let now_us = self.now_ms * 1000;
+        let node = self.nodes.get_mut(&to).expect("it is one of them");
+        let mut effects = Vec::new();
+        node.receive(conn, bytes, now_us, &mut effects);
+        self.carry_out(&to, effects);
+    }
+
+    fn carry_out(&mut self, name: &str, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send { conn, bytes } if self.clients[name] == conn => {
+                    let heard = self.heard.entry(name.to_owned()).or_default();
+                    heard.push_str(&String::from_utf8_lossy(&bytes));
+                }
+                Effect::Send { conn, bytes } => {
+                    let from = (name.to_owned(), conn);
+                    if let Some((to, end)) = self.wires.get(&from).cloned()
+                        && !self.is_cut(name, &to)
+                    {
+                        self.deliver(to, end, &bytes);
+                    }
+                }
+                Effect::Close { conn } => self.close(name, conn),
+                Effect::Connect { conn, host, .. } => self.connect(name, conn, host),
+                Effect::Disk(_) | Effect::Exit => {}
+            }
+        }
+    }
+
+    fn connect(&mut self, from: &str, conn: ConnId, to: String) {
+        let mut effects = Vec::new();
+        let now_us = self.now_ms * 1000;
+        if self.is_cut(from, &to) || !self.nodes.contains_key(&to) {
+            let node = self.nodes.get_mut(from).expect("it is one of them");
+            return node.closed(conn);
+        }
+        let master = self.nodes.get_mut(&to).expect("it is one of them");
+        let end = master.accept();
+        let (here, there) = ((from.to_owned(), conn), (to, end));
+        self.wires.insert(here.clone(), there.clone());
+        self.wires.insert(there, here);
+        let node = self.nodes.get_mut(from).expect("it is one of them");
+        node.connected(conn, now_us, &mut effects);
+        self.carry_out(from, effects);
+    }
+
+    fn close(&mut self, name: &str, conn: ConnId) {
+        if let Some((to, end)) = self.wires.remove(&(name.to_owned(), conn)) {
+            self.wires.remove(&(to.clone(), end));
+            let peer = self.nodes.get_mut(&to).expect("it is one of them");
+            peer.closed(end);
+        }
+    }
+
+    fn is_cut(&self, one: &str, other: &str) -> bool {
+        self.cut_off.iter().any(|name| name == one || name == other)
+    }
+
+    fn info(&mut self, node: &str, field: &str) -> String {
+        let text = self.say(node, "INFO replication");
+        let prefix = format!("{field}:");
+        let found = text.lines().find_map(|line| line.strip_prefix(&prefix));
+        found.unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn a_replica_has_what_its_master_has_and_is_as_far() {
+    let mut cluster = Cluster::of(2);
+    for line in [
+        "SET lock token NX PX 1000",
+        "HINCRBY h f 1",
+        "RPUSH l a b",
+        "EVAL \"redis.call('incr','n'); redis.call('sadd','s','x'); return 1\" 0",
+    ] {
+        cluster.say("n1", line);
+    }
+    assert_eq!(cluster.say("n2", "GET lock"), "$5\r\ntoken\r\n");
+    assert_eq!(cluster.say("n2", "HGET h f"), "$1\r\n1\r\n");
+    assert_eq!(cluster.say("n2", "LLEN l"), ":2\r\n");
+    assert_eq!(cluster.say("n2", "SISMEMBER s x"), ":1\r\n");
+    assert_eq!(cluster.say("n2", "PTTL lock"), ":1000\r\n");
+    let offset = cluster.info("n1", "master_repl_offset");
+    assert_eq!(cluster.info("n2", "master_repl_offset"), offset);
+    let refused = "-READONLY You can't write against a read only replica.\r\n";
+    assert_eq!(cluster.say("n2", "SET k v"), refused);
+    assert_eq!(cluster.info("n2", "master_link_status"), "up");
+    let replica = cluster.info("n1", "slave0");
+    assert!(
+        replica.starts_with("ip=n2,port=6379,state=online,"),
+        "{replica}"
+    );
+}
+
+#[test]
+fn a_snapshot_carries_what_was_there_before() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n2", "REPLICAOF NO ONE");
+    cluster.say("n1", "SET k v");
+    cluster.say("n1", "ZADD z 1.5 m");
+    cluster.say("n2", "SET other v");
+    assert_eq!(cluster.say("n2", "REPLICAOF n1 6379"), "+OK\r\n");
+    assert_eq!(cluster.say("n2", "GET k"), "$1\r\nv\r\n");
+    assert_eq!(cluster.say("n2", "ZSCORE z m"), "$3\r\n1.5\r\n");
+    assert_eq!(cluster.say("n2", "GET other"), "$-1\r\n");
+}
+
+#[test]
+fn a_replica_hides_what_is_over_until_its_master_deletes_it() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n1", "DEBUG SET-ACTIVE-EXPIRE 0");
+    cluster.say("n1", "SET k v PX 100");
+    cluster.sleep(101);
+    assert_eq!(cluster.say("n2", "GET k"), "$-1\r\n");
+    assert_eq!(cluster.say("n2", "PTTL k"), ":-2\r\n");
+    assert_eq!(cluster.say("n2", "DBSIZE"), ":1\r\n");
+    assert_eq!(cluster.say("n1", "GET k"), "$-1\r\n");
+    assert_eq!(cluster.say("n2", "DBSIZE"), ":0\r\n");
+}
+
+#[test]
+fn wait_counts_the_replicas_that_have_it() {
+    let mut cluster = Cluster::of(3);
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "WAIT 2 0"), ":2\r\n");
+    cluster.cut_off.push("n3".to_owned());
+    cluster.say("n1", "SET k w");
+    assert_eq!(cluster.say("n1", "WAIT 2 100"), "");
+    cluster.sleep(250);
+    assert_eq!(cluster.hear("n1"), ":1\r\n");
+}
+
+#[test]
+fn a_master_that_hears_of_too_few_replicas_does_not_write() {
+    let mut cluster = Cluster::of(2);
+    cluster.say(
+        "n1",
+        "CONFIG SET min-replicas-to-write 1 min-replicas-max-lag 2",
+    );
+    cluster.sleep(1500);
+    assert_eq!(cluster.say("n1", "SET k v"), "+OK\r\n");
+    cluster.cut_off.push("n2".to_owned());
+    cluster.sleep(4000);
+    let refused = "-NOREPLICAS Not enough good replicas to write.\r\n";
+    assert_eq!(cluster.say("n1", "SET k w"), refused);
+    assert_eq!(cluster.say("n1", "GET k"), "$1\r\nv\r\n");
+}
+
+#[test]
+fn a_replica_that_was_away_goes_on_where_it_was() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n1", "SET k 1");
+    let id = cluster.info("n2", "master_replid");
+    cluster.say("n1", "CLIENT KILL TYPE replica");
+    cluster.say("n1", "SET k 2");
+    // With nothing lost, nothing is loaded: what only the replica has stays.
+    cluster.sleep(1);
+    assert_eq!(cluster.say("n2", "GET k"), "$1\r\n2\r\n");
+    assert_eq!(cluster.info("n2", "master_replid"), id);
+    assert_eq!(
+        cluster.info("n2", "master_repl_offset"),
+        cluster.info("n1", "master_repl_offset")
+    );
+}
+
+#[test]
+fn after_a_failover_the_old_master_loses_what_it_wrote_alone() {
+    let mut cluster = Cluster::of(3);
+    cluster.say("n1", "SET k 1");
+    cluster.cut_off.push("n1".to_owned());
+    cluster.say("n1", "SET k lost");
+    cluster.say("n2", "REPLICAOF NO ONE");
+    assert_eq!(cluster.say("n2", "SET k 2"), "+OK\r\n");
+    // The other replica was as far as the new master: it goes on.
+    cluster.say("n3", "REPLICAOF n2 6379");
+    cluster.sleep(1);
+    assert_eq!(cluster.say("n3", "GET k"), "$1\r\n2\r\n");
+    cluster.cut_off.clear();
+    cluster.say("n1", "REPLICAOF n2 6379");
+    cluster.sleep(1);
+    assert_eq!(cluster.say("n1", "GET k"), "$1\r\n2\r\n");
+    let role = cluster.say("n1", "ROLE");
+    assert!(
+        role.contains("slave") && role.contains("connected"),
+        "{role}"
+    );
+}
+
+#[test]
+fn who_waits_is_let_go_when_the_node_becomes_a_replica() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n2", "REPLICAOF NO ONE");
+    assert_eq!(cluster.say("n2", "BLPOP l 0"), "");
+    let other = {
+        let node = cluster.nodes.get_mut("n2").expect("it is one of them");
+        node.accept()
+    };
+    cluster.deliver("n2".to_owned(), other, b"REPLICAOF n1 6379\r\n");
+    let told = "-UNBLOCKED force unblock from blocking operation, instance state changed \
+                (master -> replica?)\r\n";
+    assert_eq!(cluster.hear("n2"), told);
+}
+
+#[test]
+fn messages_reach_the_subscribers_of_replicas() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n2", "SUBSCRIBE a");
+    cluster.say("n1", "PUBLISH a x");
+    let message = "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n";
+    assert_eq!(cluster.hear("n2"), message);
+}
+
+#[test]
+fn waitaof_counts_the_replicas_whose_files_have_it() {
+    let mut cluster = Cluster::of(4);
+    cluster.say("n2", "CONFIG SET appendonly yes appendfsync always");
+    cluster.say("n3", "CONFIG SET appendonly yes appendfsync everysec");
+    cluster.sleep(2000);
+    cluster.say("n1", "SET before v");
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "WAIT 3 0"), ":3\r\n");
+    assert_eq!(cluster.say("n1", "WAITAOF 0 1 0"), "*2\r\n:0\r\n:1\r\n");
+    // It is in the other's file within a second, and said a second later at most.
+    assert_eq!(cluster.say("n1", "WAITAOF 0 2 0"), "");
+    cluster.sleep(2200);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:2\r\n");
+    // The third one has no file.
+    assert_eq!(cluster.say("n1", "WAITAOF 0 3 100"), "");
+    cluster.sleep(250);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:2\r\n");
+
+    cluster.say("n1", "CONFIG SET appendonly yes appendfsync always");
+    assert_eq!(cluster.say("n1", "SET k w"), "+OK\r\n");
+    assert_eq!(cluster.say("n1", "WAITAOF 1 1 0"), "*2\r\n:1\r\n:1\r\n");
+    let refused = "-ERR WAITAOF cannot be used with replica instances. Please also note that \
+                   writes to replicas are just local and are not propagated.\r\n";
+    assert_eq!(cluster.say("n2", "WAITAOF 1 0 0"), refused);
+}
+
+#[test]
+fn a_file_that_is_not_synced_is_no_replica_of_waitaof() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n2", "CONFIG SET appendonly yes appendfsync no");
+    cluster.sleep(2000);
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "WAITAOF 0 1 3000"), "");
+    cluster.sleep(3200);
+    assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:0\r\n");
+}
+
+#[test]
+fn a_pause_holds_back_what_would_make_the_stream_longer() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n1", "SET k v PX 100");
+    cluster.sleep(50);
+    cluster.say("n1", "CLIENT PAUSE 1000 WRITE");
+    let offset = cluster.info("n1", "master_repl_offset");
+    cluster.sleep(200);
+    assert_eq!(cluster.say("n1", "GET k"), "$-1\r\n");
+    assert_eq!(cluster.say("n1", "DBSIZE"), ":1\r\n");
+    assert_eq!(cluster.say("n1", "WAIT 2 50"), "");
+    cluster.sleep(200);
+    // Nor is the replica asked how far it is, so that it has not said.
+    assert_eq!(cluster.hear("n1"), ":0\r\n");
+    assert_eq!(cluster.info("n1", "master_repl_offset"), offset);
+    cluster.sleep(1000);
+    assert_eq!(cluster.say("n1", "DBSIZE"), ":0\r\n");
+}
+
+#[test]
+fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
+    let mut cluster = Cluster::of(3);
+    cluster.sleep(2000);
+    cluster.cut_off.push("n2".to_owned());
+    cluster.say("n1", "SET k v");
+    assert_eq!(cluster.say("n1", "FAILOVER"), "+OK\r\n");
+    cluster.sleep(1500);
+    assert_eq!(cluster.info("n3", "role"), "master");
+    assert_eq!(cluster.info("n1", "master_host"), "n3");
+    assert_eq!(cluster.info("n1", "master_link_status"), "up");
+    // The history of both goes on, without a snapshot.
+    let id = cluster.info("n3", "master_replid");
+    assert_eq!(cluster.info("n1", "master_replid"), id);
+    assert_eq!(
+        cluster.info("n1", "master_replid2"),
+        cluster.info("n3", "master_replid2")
+    );
+    // The other replica stays with the old master, and is told of the new history.
+    cluster.cut_off.clear();
+    cluster.sleep(2500);
+    assert_eq!(cluster.info("n2", "master_host"), "n1");
+    assert_eq!(cluster.info("n2", "master_replid"), id);
+    assert_eq!(cluster.say("n3", "SET k w"), "+OK\r\n");
+    assert_eq!(cluster.say("n2", "GET k"), "$1\r\nw\r\n");
+}

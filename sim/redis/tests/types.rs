@@ -1,0 +1,144 @@
+//! What the fake node decides by itself where Redis leaves it to chance: the order of
+//! a scan, and what is drawn.
+
+use std::collections::BTreeSet;
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+struct Client {
+    node: Node,
+    conn: ConnId,
+}
+
+impl Client {
+    fn new(run_id_seed: u64) -> Self {
+        let mut node = Node::new(NodeConfig { run_id_seed });
+        let conn = node.accept();
+        Client { node, conn }
+    }
+
+    /// Sends an inline command; returns the lines of the reply that are no lengths.
+    fn send(&mut self, command: &str) -> Vec<String> {
+        let mut effects = Vec::new();
+        let line = format!("{command}\r\n");
+        self.node
+            .receive(self.conn, line.as_bytes(), 1_000_000, &mut effects);
+        let [Effect::Send { bytes, .. }] = &effects[..] else {
+            panic!("{command}: {effects:?}");
+        };
+        let text = String::from_utf8_lossy(bytes);
+        let lines = text.lines().filter(|line| !line.starts_with(['$', '*']));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// Goes through a scan to its end, and does something after each step; returns
+    /// what was found, and in how many steps.
+    fn scan(&mut self, command: &str, mut meanwhile: impl FnMut(&mut Self)) -> (Vec<String>, u32) {
+        let (mut found, mut steps) = (Vec::new(), 0);
+        let mut cursor = "0".to_owned();
+        loop {
+            let mut page = self.send(&command.replace("CURSOR", &cursor));
+            cursor = page.remove(0);
+            found.extend(page);
+            steps += 1;
+            if cursor == "0" {
+                return (found, steps);
+            }
+            meanwhile(self);
+        }
+    }
+}
+
+fn numbered(prefix: &str, count: usize) -> BTreeSet<String> {
+    (0..count).map(|i| format!("{prefix}{i}")).collect()
+}
+
+#[test]
+fn a_scan_finds_all_that_is_there_from_its_start_to_its_end() {
+    let mut client = Client::new(0);
+    for key in numbered("stays", 500) {
+        client.send(&format!("SET {key} 1"));
+    }
+    for key in numbered("goes", 500) {
+        client.send(&format!("SET {key} 1"));
+    }
+    let mut changes = 0..500;
+    let (found, steps) = client.scan("SCAN CURSOR COUNT 7", |client| {
+        for change in changes.by_ref().take(5) {
+            client.send(&format!("DEL goes{change}"));
+            client.send(&format!("SET comes{change} 1"));
+        }
+    });
+    let found: BTreeSet<String> = found.into_iter().collect();
+    assert!(numbered("stays", 500).is_subset(&found));
+    assert!(steps > 100, "{steps} steps for about a thousand keys");
+}
+
+#[test]
+fn a_scan_of_what_does_not_change_finds_everything_once() {
+    let mut client = Client::new(0);
+    for member in numbered("m", 300) {
+        client.send(&format!("SET {member} 1"));
+        client.send(&format!("SADD set {member}"));
+        client.send(&format!("HSET hash {member} 1"));
+        client.send(&format!("ZADD zset 1 {member}"));
+    }
+    for command in [
+        "SCAN CURSOR COUNT 7 MATCH m*",
+        "SCAN CURSOR TYPE string",
+        "SSCAN set CURSOR COUNT 7",
+        "HSCAN hash CURSOR COUNT 7",
+        "ZSCAN zset CURSOR COUNT 7",
+    ] {
+        let (mut found, steps) = client.scan(command, |_| ());
+        // Values and scores.
+        found.retain(|line| line != "1");
+        assert_eq!(found.len(), 300, "{command}");
+        let found: BTreeSet<String> = found.into_iter().collect();
+        assert_eq!(found, numbered("m", 300), "{command}");
+        assert!(steps >= 30, "{command}: {steps}");
+    }
+}
+
+#[test]
+fn what_a_node_draws_its_seed_determines() {
+    let draws = |seed| {
+        let mut client = Client::new(seed);
+        client.send("SADD s a b c d e f g h i j");
+        client.send("MSET k1 1 k2 1 k3 1 k4 1 k5 1");
+        let mut drawn = Vec::new();
+        for _ in 0..20 {
+            drawn.extend(client.send("SRANDMEMBER s"));
+            drawn.extend(client.send("SRANDMEMBER s -3"));
+            drawn.extend(client.send("RANDOMKEY"));
+        }
+        drawn.extend(client.send("SPOP s 5"));
+        drawn
+    };
+    assert_eq!(draws(1), draws(1));
+    assert_ne!(draws(1), draws(2));
+}
+
+#[test]
+fn every_member_is_drawn_as_often_as_any_other() {
+    let mut client = Client::new(0);
+    client.send("SADD s a b c d e");
+    let drawn = client.send("SRANDMEMBER s -10000");
+    for member in ["a", "b", "c", "d", "e"] {
+        let times = drawn.iter().filter(|other| *other == member).count();
+        // 2000 are expected, with a standard deviation of 40.
+        assert!((1800..2200).contains(&times), "{member}: {times}");
+    }
+    assert_eq!(client.send("SRANDMEMBER s 3").len(), 3);
+    let distinct: BTreeSet<String> = client.send("SRANDMEMBER s 4").into_iter().collect();
+    assert_eq!(distinct.len(), 4);
+}
+
+#[test]
+fn sets_of_strings_keep_the_order_of_their_members() {
+    let mut client = Client::new(0);
+    client.send("SADD s z y x");
+    client.send("SREM s y");
+    client.send("SADD s y a");
+    assert_eq!(client.send("SMEMBERS s"), ["z", "x", "y", "a"]);
+}

@@ -1,0 +1,164 @@
+//! A member of the consensus service on a simulated host.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
+
+use super::line::{self, Line};
+use crate::consensus::{ConnId, Effect, LinkId, Member, MemberConfig, Timing};
+use crate::disk::Disk;
+use locklab_world::random::Stream;
+use locklab_world::{Host, HostId};
+
+/// How a member is run.
+#[derive(Clone)]
+pub struct Setup {
+    /// Its name.
+    pub name: String,
+    /// All members and their hosts, in the order that all of them are told.
+    pub members: Rc<[(String, HostId)]>,
+    /// How long it waits for what.
+    pub timing: Timing,
+    /// Its disk, which outlives its process.
+    pub disk: Rc<RefCell<Disk>>,
+    /// What this start of it draws its election timeouts from.
+    pub random: Stream,
+}
+
+/// Runs a member on `host` until its process ends. Its time is that host's monotonic
+/// clock.
+pub async fn consensus(host: Host, setup: Setup, port: u16) {
+    setup.disk.borrow_mut().start(&host);
+    let mut stream = setup.random;
+    let config = MemberConfig {
+        name: setup.name,
+        members: setup.members.iter().map(|(name, _)| name.clone()).collect(),
+        timing: setup.timing,
+        random: Box::new(move |n| stream.below(n)),
+    };
+    let member = Member::new(config, setup.disk.borrow().files(), host.mono_ns());
+    let (Ok(member), Ok(listener)) = (member, host.listen(port).await) else {
+        return;
+    };
+    let server = Rc::new(Server {
+        host: host.clone(),
+        port,
+        members: setup.members,
+        disk: setup.disk,
+        member: RefCell::new(member),
+        clients: RefCell::default(),
+        links: RefCell::default(),
+        sleeps_until_ns: Cell::new(0),
+        sooner: Notify::new(),
+    });
+    host.spawn(server.clone().keep_time());
+    while let Ok((stream, _)) = listener.accept().await {
+        let conn = server.member.borrow_mut().accept();
+        let (reader, writer) = stream.into_split();
+        let line = Line::new(Some(writer));
+        let ended = line.ended.clone();
+        server.clients.borrow_mut().insert(conn, line);
+        host.spawn(server.clone().converse(conn, reader, ended));
+    }
+}
+
+struct Server {
+    host: Host,
+    port: u16,
+    members: Rc<[(String, HostId)]>,
+    disk: Rc<RefCell<Disk>>,
+    member: RefCell<Member>,
+    clients: RefCell<BTreeMap<ConnId, Line>>,
+    links: RefCell<BTreeMap<LinkId, Line>>,
+    /// When the timer's task looks again.
+    sleeps_until_ns: Cell<u64>,
+    /// Something is due before that.
+    sooner: Notify,
+}
+
+impl Server {
+    /// Tells the member something, and does what it wants done.
+    fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Member, u64, &mut Vec<Effect>)) {
+        let mut effects = Vec::new();
+        let now_ns = self.host.mono_ns();
+        event(&mut self.member.borrow_mut(), now_ns, &mut effects);
+        for effect in effects {
+            self.carry_out(effect);
+        }
+        if self.member.borrow().next_wake_ns() < self.sleeps_until_ns.get() {
+            self.sooner.notify_one();
+        }
+    }
+
+    fn carry_out(self: &Rc<Self>, effect: Effect) {
+        match effect {
+            Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
+            Effect::Connect { link, to } => {
+                let line = Line::new(None);
+                let ended = line.ended.clone();
+                self.links.borrow_mut().insert(link, line);
+                self.host.spawn(self.clone().keep_link(link, to, ended));
+            }
+            Effect::Send { link, bytes } => line::send(&self.links, link, bytes),
+            Effect::Hangup { link } => line::end(&self.links, link),
+            Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
+            Effect::Close { conn } => line::end(&self.clients, conn),
+        }
+    }
+
+    /// Serves whoever connected.
+    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+        let mut bytes = [0; 4096];
+        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+            self.tell(|member, now_ns, effects| {
+                member.receive(conn, &bytes[..count], now_ns, effects);
+            });
+        }
+        self.member.borrow_mut().closed(conn);
+        self.clients.borrow_mut().remove(&conn);
+    }
+
+    /// Keeps a link to another member.
+    async fn keep_link(self: Rc<Self>, link: LinkId, to: String, ended: Rc<Notify>) {
+        if let Some(mut reader) = self.open(link, &to, &ended).await {
+            let mut bytes = [0; 4096];
+            while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+                self.tell(|member, now_ns, effects| {
+                    member.link_received(link, &bytes[..count], now_ns, effects);
+                });
+            }
+        }
+        self.links.borrow_mut().remove(&link);
+        self.tell(|member, now_ns, effects| member.link_closed(link, now_ns, effects));
+    }
+
+    async fn open(&self, link: LinkId, to: &str, ended: &Notify) -> Option<OwnedReadHalf> {
+        let (_, id) = self.members.iter().find(|(name, _)| name == to)?;
+        line::open(&self.links, link, &self.host, (*id, self.port), ended).await
+    }
+
+    /// Calls the member whenever something is due.
+    async fn keep_time(self: Rc<Self>) {
+        loop {
+            let wake_ns = self.member.borrow().next_wake_ns();
+            self.sleeps_until_ns.set(wake_ns);
+            let now_ns = self.host.mono_ns();
+            if wake_ns <= now_ns {
+                // Set first: what this makes due is seen by the next turn.
+                self.sleeps_until_ns.set(0);
+                self.tell(|member, now_ns, effects| member.wake(now_ns, effects));
+                continue;
+            }
+            let sleep = self.host.sleep(Duration::from_nanos(wake_ns - now_ns));
+            tokio::select! {
+                biased;
+                () = self.sooner.notified() => {}
+                () = sleep => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A sentinel on a simulated host.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
+
+use super::line::{self, Line};
+use locklab_redis::sentinel::{
+    Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig, SentinelFile,
+};
+use locklab_world::{Host, HostId};
+
+/// What a driver is asked that is no matter of Sentinel's.
+pub struct Surroundings {
+    /// The host of this name.
+    pub resolve: Resolve,
+    /// Told of every event.
+    pub log: Box<dyn Fn(&Notice)>,
+    /// The sentinel's configuration file, which outlives its process, and a loss of power:
+    /// it is synced whenever it is written.
+    pub file: RefCell<Option<SentinelFile>>,
+}
+
+/// From a host's name to the host.
+pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
+
+/// Runs a sentinel on `host` until its process ends. Its time is that host's wall
+/// clock. One that has run before goes on with what its file says.
+pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroundings>) {
+    config.file = around.file.borrow().clone();
+    let Ok(listener) = host.listen(config.announce.port).await else {
+        return;
+    };
+    let sentinel = Sentinel::new(config, now_ms(&host));
+    let server = Rc::new(Server {
+        host: host.clone(),
+        sentinel: RefCell::new(sentinel),
+        clients: RefCell::default(),
+        links: RefCell::default(),
+        around,
+    });
+    host.spawn(server.clone().keep_time());
+    while let Ok((stream, _)) = listener.accept().await {
+        let conn = server.sentinel.borrow_mut().accept();
+        let (reader, writer) = stream.into_split();
+        let line = Line::new(Some(writer));
+        let ended = line.ended.clone();
+        server.clients.borrow_mut().insert(conn, line);
+        host.spawn(server.clone().converse(conn, reader, ended));
+    }
+}
+
+fn now_ms(host: &Host) -> i64 {
+    (host.wall_ns() / 1_000_000) as i64
+}
+
+struct Server {
+    host: Host,
+    sentinel: RefCell<Sentinel>,
+    clients: RefCell<BTreeMap<ConnId, Line>>,
+    links: RefCell<BTreeMap<LinkId, Line>>,
+    around: Rc<Surroundings>,
+}
+
+impl Server {
+    /// Serves one client.
+    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+        let mut bytes = [0; 4096];
+        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+            let mut effects = Vec::new();
+            self.sentinel.borrow_mut().receive(
+                conn,
+                &bytes[..count],
+                now_ms(&self.host),
+                &mut effects,
+            );
+            self.carry_out(effects);
+        }
+        self.sentinel.borrow_mut().closed(conn);
+        self.clients.borrow_mut().remove(&conn);
+    }
+
+    /// Keeps one link of the sentinel's own.
+    async fn keep_link(self: Rc<Self>, link: LinkId, to: Address, ended: Rc<Notify>) {
+        if let Some(mut reader) = self.open(link, &to, &ended).await {
+            let mut bytes = [0; 4096];
+            while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+                let mut effects = Vec::new();
+                self.sentinel.borrow_mut().link_received(
+                    link,
+                    &bytes[..count],
+                    now_ms(&self.host),
+                    &mut effects,
+                );
+                self.carry_out(effects);
+            }
+        }
+        self.links.borrow_mut().remove(&link);
+        let now_ms = now_ms(&self.host);
+        self.sentinel.borrow_mut().link_closed(link, now_ms);
+    }
+
+    async fn open(&self, link: LinkId, to: &Address, ended: &Notify) -> Option<OwnedReadHalf> {
+        let id = (self.around.resolve)(&to.host)?;
+        line::open(&self.links, link, &self.host, (id, to.port), ended).await
+    }
+
+    fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Connect { link, to } => {
+                    let line = Line::new(None);
+                    let ended = line.ended.clone();
+                    self.links.borrow_mut().insert(link, line);
+                    self.host.spawn(self.clone().keep_link(link, to, ended));
+                }
+                Effect::Send { link, bytes } => line::send(&self.links, link, bytes),
+                Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
+                Effect::Hangup { link } => line::end(&self.links, link),
+                Effect::Close { conn } => line::end(&self.clients, conn),
+                Effect::Write(file) => *self.around.file.borrow_mut() = Some(file),
+                Effect::Event(notice) => (self.around.log)(&notice),
+            }
+        }
+    }
+
+    /// Runs the sentinel's timer.
+    async fn keep_time(self: Rc<Self>) {
+        loop {
+            let mut effects = Vec::new();
+            let now_ms = now_ms(&self.host);
+            let next_ms = {
+                let mut sentinel = self.sentinel.borrow_mut();
+                sentinel.wake(now_ms, &mut effects);
+                sentinel.next_wake_ms()
+            };
+            self.carry_out(effects);
+            // The wall clock may be set meanwhile: no timer waits longer than Redis's.
+            let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
+            self.host.sleep(Duration::from_millis(left_ms)).await;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Random faults of hosts and links, and clients that take a lock meanwhile. What they
+//! saw is judged by [`super::history`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_services::disk::Disk;
+use locklab_world::random::Stream;
+use locklab_world::{HostId, LinkEffect, LinkRule, World};
+
+use super::history::Shared;
+use super::locker::{look_on, take_turns};
+use super::setup::{MS, SECOND, Town};
+
+/// Until when faults strike; all are over two seconds later.
+const ROUGH_NS: u64 = 15 * SECOND;
+/// Until when clients take turns.
+const TURNS_NS: u64 = 20 * SECOND;
+/// When everything is looked at.
+const END_NS: u64 = 30 * SECOND;
+
+/// What is left of a disk after a loss of power.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Disks {
+    /// What was synced.
+    Honest,
+    /// Nothing.
+    Forgetful,
+}
+
+/// What came of a run.
+struct Outcome {
+    violations: Vec<String>,
+    beliefs: usize,
+}
+
+fn run(seed: u64, disks: Disks) -> Outcome {
+    let members = if seed.is_multiple_of(2) { 3 } else { 5 };
+    let mut town = Town::new(seed, members, 4);
+    let history = Shared::default();
+    for client in 0..3 {
+        let history = history.clone();
+        town.client(client, move |host, client| {
+            take_turns(host, client, history.clone(), TURNS_NS)
+        });
+    }
+    let last = Rc::new(RefCell::new(Vec::new()));
+    let seen = last.clone();
+    let looks = history.clone();
+    town.client(3, move |host, mut client| {
+        let (seen, looks) = (seen.clone(), looks.clone());
+        async move {
+            for member in 0..members {
+                let client = client.another();
+                host.spawn(look_on(
+                    host.clone(),
+                    client,
+                    member,
+                    looks.clone(),
+                    TURNS_NS,
+                ));
+            }
+            host.sleep(Duration::from_nanos(END_NS)).await;
+            let left = client.ask("CHILDREN /lock").await;
+            // All hear of what is committed with the next heartbeat.
+            host.sleep(Duration::from_secs(1)).await;
+            for member in 0..members {
+                let status = client.ask_member(member, "STATUS").await;
+                seen.borrow_mut()
+                    .push(status.unwrap_or("nobody".to_owned()));
+            }
+            seen.borrow_mut().push(left);
+            host.stop_world();
+        }
+    });
+    strike(&mut town, seed, disks);
+    town.world.run(2 * END_NS);
+
+    let history = history.borrow();
+    let mut violations = history.violations();
+    let mut statuses = last.borrow().clone();
+    match statuses.pop() {
+        Some(left) if left.is_empty() => {}
+        left => violations.push(format!("sessions are over, not their nodes: {left:?}")),
+    }
+    // What follows the member's own name is the same for all.
+    let common = |status: &String| {
+        status
+            .split_once(" leader ")
+            .map(|(_, rest)| rest.to_owned())
+    };
+    let common: Vec<_> = statuses.iter().map(common).collect();
+    if common.len() != members || common.iter().any(|one| one.is_none() || *one != common[0]) {
+        violations.push(format!("members differ: {statuses:?}"));
+    }
+    Outcome {
+        violations,
+        beliefs: history.beliefs.len(),
+    }
+}
+
+/// Faults, one after the other or several at once; any number of members may be
+/// concerned.
+fn strike(town: &mut Town, seed: u64, disks: Disks) {
+    let mut chance = Stream::new(seed, "faults");
+    let mut at_ns = SECOND;
+    while at_ns < ROUGH_NS {
+        let end_ns = at_ns + chance.below(2 * SECOND);
+        let which = chance.below(town.members.len() as u64) as usize;
+        let (_, member) = town.members[which];
+        let others = other_members(town, which);
+        let world = &mut town.world;
+        match chance.below(7) {
+            0 => {
+                let disk = town.disks[which].clone();
+                world.at(at_ns, move |world| {
+                    world.crash(member);
+                    if disks == Disks::Forgetful {
+                        *disk.borrow_mut() = Disk::default();
+                    }
+                });
+                world.at(end_ns, move |world| world.restart(member));
+            }
+            1 => {
+                world.at(at_ns, move |world| world.kill(member));
+                world.at(end_ns, move |world| world.restart(member));
+            }
+            2 => {
+                world.at(at_ns, move |world| world.pause(member));
+                world.at(end_ns, move |world| world.resume(member));
+            }
+            3 => {
+                world.at(at_ns, move |world| world.suspend(member));
+                world.at(end_ns, move |world| world.wake(member));
+            }
+            4 => cut(world, vec![member], others, (at_ns, end_ns)),
+            5 => {
+                let everybody = world.hosts();
+                cut(world, vec![member], everybody, (at_ns, end_ns));
+            }
+            _ => {
+                let client = town.clients[chance.below(3) as usize];
+                let everybody = world.hosts();
+                cut(world, vec![client], everybody, (at_ns, end_ns));
+            }
+        }
+        at_ns += 100 * MS + chance.below(900 * MS);
+    }
+}
+
+fn other_members(town: &Town, which: usize) -> Vec<HostId> {
+    let others = town.members.iter().enumerate();
+    let others = others.filter(|(place, _)| *place != which);
+    others.map(|(_, (_, host))| *host).collect()
+}
+
+fn cut(world: &mut World, from: Vec<HostId>, to: Vec<HostId>, (at_ns, end_ns): (u64, u64)) {
+    let rule = LinkRule {
+        from,
+        to,
+        both_ways: true,
+        effect: LinkEffect::Cut,
+    };
+    world.at(at_ns, move |world| {
+        let installed = world.install(rule);
+        world.at(end_ns, move |world| world.lift(installed));
+    });
+}
+
+#[test]
+fn no_fault_breaks_what_a_linearizable_service_promises() {
+    let mut beliefs = 0;
+    for seed in 0..60 {
+        let outcome = run(seed, Disks::Honest);
+        assert_eq!(outcome.violations, Vec::<String>::new(), "seed {seed}");
+        beliefs += outcome.beliefs;
+    }
+    // Twenty seconds of 60 runs: were it only once in a second, that would be 1 200.
+    assert!(beliefs > 1_200, "{beliefs}");
+}
+
+#[test]
+fn the_campaign_notices_members_that_forget() {
+    let noticed = (0..60).filter(|seed| !run(*seed, Disks::Forgetful).violations.is_empty());
+    assert!(noticed.count() > 0);
+}
+
+#[test]
+fn a_run_is_a_function_of_its_seed() {
+    let fingerprint = || {
+        let mut town = Town::new(7, 3, 4);
+        let history = Shared::default();
+        town.client(0, move |host, client| {
+            take_turns(host, client, history.clone(), TURNS_NS)
+        });
+        strike(&mut town, 7, Disks::Honest);
+        town.world.run(END_NS);
+        town.world.fingerprint()
+    };
+    assert_eq!(fingerprint(), fingerprint());
+}

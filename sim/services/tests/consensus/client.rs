@@ -1,0 +1,128 @@
+//! A client that finds the leader, and asks again until it is answered.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use locklab_world::{Host, HostId, TcpStream};
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::types::BytesFrame;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::setup::PORT;
+
+/// How long it waits for an answer before it asks another member.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long it waits before it asks again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub struct Client {
+    host: Host,
+    members: Rc<[(String, HostId)]>,
+    /// Whom it asks.
+    at: usize,
+    stream: Option<TcpStream>,
+}
+
+impl Client {
+    pub fn new(host: Host, members: Rc<[(String, HostId)]>) -> Self {
+        Client {
+            host,
+            members,
+            at: 0,
+            stream: None,
+        }
+    }
+
+    /// Another client of the same host: requests of one wait for each other.
+    pub fn another(&self) -> Self {
+        Client::new(self.host.clone(), self.members.clone())
+    }
+
+    /// Asks whoever leads, until there is an answer; as text.
+    pub async fn ask(&mut self, request: &str) -> String {
+        self.ask_within(request, PATIENCE).await
+    }
+
+    /// The same for a request whose answer may take so long.
+    pub async fn ask_within(&mut self, request: &str, patience: Duration) -> String {
+        loop {
+            let answer = self.ask_once(request, patience).await;
+            match answer.as_deref().map(|text| text.strip_prefix("NOTLEADER")) {
+                Some(Some(leader)) => {
+                    let named = |(name, _): &(String, HostId)| *name == leader.trim();
+                    let next = (self.at + 1) % self.members.len();
+                    self.at = self.members.iter().position(named).unwrap_or(next);
+                }
+                Some(None) => return answer.unwrap_or_default(),
+                None => self.at = (self.at + 1) % self.members.len(),
+            }
+            self.stream = None;
+            self.host.sleep(PAUSE).await;
+        }
+    }
+
+    /// Asks the member of that place, once.
+    pub async fn ask_member(&mut self, at: usize, request: &str) -> Option<String> {
+        if std::mem::replace(&mut self.at, at) != at {
+            self.stream = None;
+        }
+        self.ask_once(request, PATIENCE).await
+    }
+
+    async fn ask_once(&mut self, request: &str, patience: Duration) -> Option<String> {
+        let limit = self.host.sleep(patience);
+        // A connection without its answer is given up.
+        let kept = self.stream.take();
+        let asking = async {
+            let mut stream = match kept {
+                Some(stream) => stream,
+                None => {
+                    let (_, member) = self.members[self.at];
+                    let stream = self.host.connect(member, PORT).await.ok()?;
+                    // The acknowledgement that ends the handshake goes alone: in
+                    // turmoil-net what comes with it is lost.
+                    self.host.sleep(Duration::from_nanos(1)).await;
+                    stream
+                }
+            };
+            let words: Vec<&str> = request.split(' ').collect();
+            let mut bytes = format!("*{}\r\n", words.len());
+            for word in words {
+                bytes += &format!("${}\r\n{word}\r\n", word.len());
+            }
+            stream.write_all(bytes.as_bytes()).await.ok()?;
+            let mut inbound = BytesMut::new();
+            loop {
+                if let Some((frame, ..)) = decode_bytes_mut(&mut inbound).expect("RESP") {
+                    return Some((stream, text(&frame)));
+                }
+                stream
+                    .read_buf(&mut inbound)
+                    .await
+                    .ok()
+                    .filter(|n| *n > 0)?;
+            }
+        };
+        let (stream, answer) = tokio::select! {
+            biased;
+            answered = asking => answered?,
+            () = limit => return None,
+        };
+        self.stream = Some(stream);
+        Some(answer)
+    }
+}
+
+/// An answer as words.
+fn text(frame: &BytesFrame) -> String {
+    match frame {
+        BytesFrame::SimpleString(text) | BytesFrame::BulkString(text) => {
+            String::from_utf8_lossy(text).into_owned()
+        }
+        BytesFrame::Error(text) => text.to_string(),
+        BytesFrame::Integer(number) => number.to_string(),
+        BytesFrame::Null => "nil".to_owned(),
+        BytesFrame::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+    }
+}

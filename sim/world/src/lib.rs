@@ -1,0 +1,541 @@
+//! The deterministic world: hosts, clocks, a network, and time that jumps.
+//!
+//! [`turmoil_net`] gives each host a kernel with real TCP; the [`World`] is the
+//! harness around it: it polls the hosts' tasks on one thread, takes outbound
+//! packets, holds them for as long as the network would, and moves virtual time
+//! straight to the next event. Nothing here reads the machine's clock, so a run is a
+//! function of its seed and of the programs in it.
+//!
+//! One world exists per thread at a time, because turmoil-net keeps its kernels in a
+//! thread-local.
+//!
+//! ```
+//! use locklab_world::{Config, HostConfig, World};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! let mut world = World::new(Config::default(), &[HostConfig::default(); 2]);
+//! let [server, client] = world.hosts()[..] else { unreachable!() };
+//! world.start(server, |host| async move {
+//!     let listener = host.listen(7).await.unwrap();
+//!     let (mut stream, _) = listener.accept().await.unwrap();
+//!     stream.write_all(b"hello").await.unwrap();
+//! });
+//! world.start(client, move |host| async move {
+//!     let mut stream = host.connect(server, 7).await.unwrap();
+//!     let mut text = String::new();
+//!     stream.read_to_string(&mut text).await.unwrap();
+//!     assert_eq!(text, "hello");
+//!     host.stop_world();
+//! });
+//! world.run(1_000_000_000);
+//! assert!(world.now_ns() > 0);
+//! ```
+
+mod agenda;
+pub mod clock;
+pub mod dist;
+mod host;
+mod network;
+mod packet;
+mod power;
+pub mod random;
+mod task;
+mod trace;
+mod window;
+mod wire;
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
+
+pub use self::host::{Host, Sleep};
+pub use self::network::{LinkEffect, LinkRule, RuleId, SentMessage};
+pub use self::trace::{Trace, TraceEvent, first_difference};
+pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
+
+use self::agenda::Agenda;
+use self::clock::{Clocks, EPOCH_NS};
+use self::dist::Dist;
+use self::network::{Departure, Network, Transit};
+use self::packet::Route;
+use self::random::Stream;
+use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
+use self::window::Windows;
+
+/// Names a host of a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(u16);
+
+impl HostId {
+    /// Its place in the order in which the hosts were given to [`World::new`].
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What a world is made of.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The seed of every random stream of the run.
+    pub seed: u64,
+    /// One-way latency of every link.
+    pub latency: Dist,
+    /// Probability that one transmission is lost.
+    pub loss: f64,
+    /// What a right wall clock reads when the run begins, in nanoseconds since the Unix
+    /// epoch.
+    pub epoch_ns: u64,
+    /// In which order tasks run that are ready at the same instant.
+    pub order: TaskOrder,
+    /// Whether to keep every message, for [`World::take_messages`].
+    pub keep_messages: bool,
+    /// Whether the trace keeps every event, to say where two runs part.
+    pub keep_trace: bool,
+}
+
+impl Default for Config {
+    /// Seed 0; a network in one data centre, 1 to 5 ms one way, without loss; clocks that
+    /// begin at a whole second.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            latency: Dist::Uniform(1.0, 5.0),
+            loss: 0.0,
+            epoch_ns: EPOCH_NS,
+            order: TaskOrder::Shuffled,
+            keep_messages: false,
+            keep_trace: false,
+        }
+    }
+}
+
+/// In which order tasks run that are ready at the same instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskOrder {
+    /// As they became ready.
+    FirstInFirstOut,
+    /// Drawn from the random stream `order`. Nothing says which of two processes is first,
+    /// so every seed has its own answer.
+    Shuffled,
+}
+
+/// A host's clocks at the start.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostConfig {
+    /// How far its wall clock is ahead of true time.
+    pub offset_ns: i64,
+    /// The rate error of both its clocks in parts per million.
+    pub drift_ppm: i64,
+}
+
+/// A simulated world.
+pub struct World {
+    core: Rc<Core>,
+    network: Network,
+    net: EnterGuard,
+    net_hosts: Vec<turmoil_net::HostId>,
+    ready: Arc<ReadyQueue>,
+    shuffle: Option<Stream>,
+    /// Whether a kernel may have packets to send.
+    stirred: bool,
+    /// Whether a handshake came to its last packet in this instant.
+    opening: bool,
+    windows: Windows,
+    outbound: Vec<Packet>,
+    /// How many events and polls there were at this instant.
+    steps: u32,
+}
+
+/// How many events and polls one instant may have. The busiest runs that ship have a few
+/// hundred; a run with so many more goes round in circles, for no time passes in it.
+pub const MOST_STEPS: u32 = 1_000_000;
+
+/// How many messages may be kept: some hundred megabytes.
+pub const MOST_MESSAGES: usize = 1_000_000;
+
+/// What the programs of a world share with it.
+struct Core {
+    seed: u64,
+    epoch_ns: u64,
+    now_ns: Cell<u64>,
+    stopped: Cell<bool>,
+    hosts: RefCell<Vec<HostState>>,
+    tasks: RefCell<Slots<Task>>,
+    timers: RefCell<Slots<Timer>>,
+    agenda: RefCell<Agenda<Event>>,
+    soon: RefCell<Vec<Act>>,
+    trace: RefCell<Trace>,
+    ready: Arc<ReadyQueue>,
+}
+
+/// Something to do to the world.
+type Act = Box<dyn FnOnce(&mut World)>;
+
+/// What starts a host's process, at first and after a kill or crash.
+type Program = Rc<dyn Fn(Host) -> BoxFuture>;
+
+/// What happens when its time comes.
+enum Event {
+    Timer(Key),
+    Arrival(Box<Transit>),
+    Retry(Route),
+    Act(Act),
+}
+
+/// One host.
+struct HostState {
+    clocks: Clocks,
+    program: Option<Program>,
+    /// How many kills and crashes it has not recovered from.
+    outages: u32,
+    /// When the host last lost power.
+    crashed_ns: Option<u64>,
+    /// How many faults hold its process still.
+    pauses: u32,
+    /// How many of these hold the machine still.
+    suspensions: u32,
+    /// Tasks that became ready while its process stood still, in order.
+    parked: Vec<Key>,
+    /// Packets that reached a suspended machine, in order.
+    inbox: Vec<Transit>,
+}
+
+impl World {
+    /// A world of these hosts at virtual time 0, none of them running anything yet.
+    ///
+    /// # Panics
+    /// If this thread already has a world, or for more than 65 535 hosts.
+    pub fn new(config: Config, hosts: &[HostConfig]) -> Self {
+        // Retransmission is ours: see `network`.
+        let kernels = KernelConfig::default()
+            .retx_threshold(u32::MAX)
+            .recv_buf_cap(window::BUFFER);
+        let mut net = Net::with_config(kernels);
+        let net_hosts = (0..hosts.len())
+            .map(|index| net.add_host(packet::address_of(HostId::of(index))))
+            .collect();
+        let ready = Arc::new(ReadyQueue::default());
+        let core = Core {
+            seed: config.seed,
+            epoch_ns: config.epoch_ns,
+            now_ns: Cell::new(0),
+            stopped: Cell::new(false),
+            hosts: RefCell::new(
+                hosts
+                    .iter()
+                    .map(|host| HostState::new(config.epoch_ns, host))
+                    .collect(),
+            ),
+            tasks: RefCell::new(Slots::new()),
+            timers: RefCell::new(Slots::new()),
+            agenda: RefCell::new(Agenda::new()),
+            soon: RefCell::default(),
+            trace: RefCell::new(Trace::new(config.keep_trace)),
+            ready: ready.clone(),
+        };
+        let links = Stream::new(config.seed, "network");
+        Self {
+            core: Rc::new(core),
+            network: Network::new(
+                config.latency,
+                config.loss,
+                links,
+                hosts.len(),
+                config.keep_messages,
+            ),
+            net: net.enter(),
+            net_hosts,
+            ready,
+            shuffle: match config.order {
+                TaskOrder::FirstInFirstOut => None,
+                TaskOrder::Shuffled => Some(Stream::new(config.seed, "order")),
+            },
+            stirred: false,
+            opening: false,
+            windows: Windows::default(),
+            outbound: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// The hosts in the order in which they were given.
+    pub fn hosts(&self) -> Vec<HostId> {
+        (0..self.net_hosts.len()).map(HostId::of).collect()
+    }
+
+    /// Virtual time in nanoseconds since the run began.
+    pub fn now_ns(&self) -> u64 {
+        self.core.now_ns.get()
+    }
+
+    /// The host as a program on it sees it.
+    pub fn host(&self, id: HostId) -> Host {
+        Host {
+            core: self.core.clone(),
+            id,
+        }
+    }
+
+    /// Calls `act` at virtual time `at_ns`, or now if that is past.
+    pub fn at(&mut self, at_ns: u64, act: impl FnOnce(&mut World) + 'static) {
+        self.core.schedule(at_ns, Event::Act(Box::new(act)));
+    }
+
+    /// Runs until a program calls [`Host::stop_world`], nothing is left to happen, or
+    /// virtual time reaches `horizon_ns`; or until it can be told that it would never end.
+    pub fn run(&mut self, horizon_ns: u64) -> Ending {
+        loop {
+            self.run_ready_tasks();
+            if self.core.stopped.get() {
+                return Ending::Stopped;
+            }
+            if self.steps >= MOST_STEPS {
+                return Ending::StoodStill;
+            }
+            if self.handle_due() {
+                continue;
+            }
+            // The instant is over: what the kernels have to say leaves now, once.
+            if self.flush_kernels() {
+                continue;
+            }
+            if self.network.messages() > MOST_MESSAGES {
+                return Ending::MessagesFull;
+            }
+            let next_ns = self.core.agenda.borrow().next_ns();
+            match next_ns {
+                None => return Ending::Idle,
+                Some(next_ns) if next_ns > horizon_ns => {
+                    self.core.now_ns.set(horizon_ns.max(self.now_ns()));
+                    return Ending::Horizon;
+                }
+                Some(next_ns) => {
+                    self.core.now_ns.set(next_ns);
+                    self.steps = 0;
+                }
+            }
+        }
+    }
+
+    /// The hash of all that happened so far, and how many events that were.
+    pub fn fingerprint(&self) -> (u64, u64) {
+        let trace = self.core.trace.borrow();
+        (trace.hash(), trace.events())
+    }
+
+    /// The events so far, if the trace kept them.
+    pub fn take_trace(&mut self) -> Vec<TraceEvent> {
+        self.core.trace.replace(Trace::new(false)).into_log()
+    }
+
+    /// The messages so far, if they were kept.
+    pub fn take_messages(&mut self) -> Vec<SentMessage> {
+        self.network.take_messages()
+    }
+
+    /// Mixes an event of the world's user into the fingerprint.
+    pub fn note(&mut self, what: &'static str, which: (u64, u64)) {
+        self.core
+            .trace
+            .borrow_mut()
+            .event(self.now_ns(), what, which, &[]);
+    }
+
+    fn run_ready_tasks(&mut self) {
+        while self.steps < MOST_STEPS
+            && let Some(key) = self.ready.pop(self.shuffle.as_mut())
+        {
+            self.steps += 1;
+            self.poll(key);
+            while !self.core.soon.borrow().is_empty() {
+                let acts = self.core.soon.take();
+                for act in acts {
+                    act(self);
+                }
+            }
+        }
+    }
+
+    fn poll(&mut self, key: Key) {
+        let Some((host, mut future, waker)) = self.take_for_poll(key) else {
+            return;
+        };
+        turmoil_net::set_current(self.net_hosts[host.index()]);
+        self.stirred = true;
+        let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
+        let mut tasks = self.core.tasks.borrow_mut();
+        match poll {
+            Poll::Ready(()) => {
+                let done = tasks.remove(key);
+                drop(tasks);
+                drop((done, future));
+            }
+            Poll::Pending => match tasks.get_mut(key) {
+                Some(task) => task.future = Some(future),
+                None => drop(tasks),
+            },
+        }
+    }
+
+    /// The future of a ready task, unless its process stands still or is gone.
+    fn take_for_poll(&mut self, key: Key) -> Option<(HostId, BoxFuture, Waker)> {
+        let mut tasks = self.core.tasks.borrow_mut();
+        let task = tasks.get_mut(key)?;
+        let mut hosts = self.core.hosts.borrow_mut();
+        let state = &mut hosts[task.host.index()];
+        if state.stands_still() {
+            state.parked.push(key);
+            return None;
+        }
+        task.alarm.reset();
+        Some((task.host, task.future.take()?, task.waker.clone()))
+    }
+
+    /// Handles all that is due at this instant; says whether there was anything. Whoever
+    /// that makes ready runs afterwards: what happens at the same time has no order.
+    fn handle_due(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            let due = self.core.agenda.borrow_mut().pop_due(self.now_ns());
+            let Some(event) = due else {
+                return any;
+            };
+            any = true;
+            self.steps += 1;
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Timer(key) => {
+                let timer = self.core.timers.borrow_mut().remove(key);
+                if let Some(timer) = timer {
+                    self.trace("timer", (timer.host.0.into(), 0), &[]);
+                    timer.waker.wake();
+                }
+            }
+            Event::Arrival(transit) => self.arrive(*transit),
+            Event::Retry(route) => {
+                self.stirred = true;
+                match self.network.retry(route, self.now_ns()) {
+                    Ok(departures) => departures
+                        .into_iter()
+                        .for_each(|d| self.core.put_on_agenda(d)),
+                    Err(reset) => self.deliver_reset(reset),
+                }
+            }
+            Event::Act(act) => act(self),
+        }
+    }
+
+    fn trace(&self, what: &'static str, which: (u64, u64), contents: &[u8]) {
+        self.core
+            .trace
+            .borrow_mut()
+            .event(self.now_ns(), what, which, contents);
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// A program stopped it.
+    Stopped,
+    /// Nothing was left to happen.
+    Idle,
+    /// The horizon was reached.
+    Horizon,
+    /// No time passed in [`MOST_STEPS`] events and polls.
+    StoodStill,
+    /// [`MOST_MESSAGES`] were kept.
+    MessagesFull,
+}
+
+impl Drop for World {
+    /// Sockets close into the kernels, so tasks go first.
+    fn drop(&mut self) {
+        for host in self.hosts() {
+            self.drop_tasks(host);
+        }
+        let leftovers = (
+            self.core.agenda.replace(Agenda::new()),
+            self.core.soon.take(),
+        );
+        drop(leftovers);
+        for state in self.core.hosts.borrow_mut().iter_mut() {
+            state.program = None;
+        }
+    }
+}
+
+impl Core {
+    fn schedule(&self, at_ns: u64, event: Event) {
+        self.agenda
+            .borrow_mut()
+            .schedule(at_ns.max(self.now_ns.get()), event);
+    }
+
+    fn put_on_agenda(&self, departure: Departure) {
+        let (at_ns, event) = match departure {
+            Departure::Arrives { at_ns, transit } => (at_ns, Event::Arrival(Box::new(transit))),
+            Departure::RetryAt { at_ns, route } => (at_ns, Event::Retry(route)),
+        };
+        self.schedule(at_ns, event);
+    }
+
+    fn spawn(&self, host: HostId, future: BoxFuture) {
+        let ready = self.ready.clone();
+        let key = self.tasks.borrow_mut().insert_with(|key| {
+            let alarm = Alarm::new(key, ready);
+            let waker = Waker::from(alarm.clone());
+            Task {
+                host,
+                future: Some(future),
+                waker,
+                alarm,
+            }
+        });
+        if let Some(task) = self.tasks.borrow_mut().get_mut(key) {
+            task.waker.wake_by_ref();
+        }
+    }
+}
+
+impl HostState {
+    fn new(epoch_ns: u64, config: &HostConfig) -> Self {
+        Self {
+            clocks: Clocks::new(epoch_ns, config.offset_ns, config.drift_ppm),
+            program: None,
+            outages: 0,
+            crashed_ns: None,
+            pauses: 0,
+            suspensions: 0,
+            parked: Vec::new(),
+            inbox: Vec::new(),
+        }
+    }
+
+    fn stands_still(&self) -> bool {
+        self.pauses > 0
+    }
+}
+
+impl HostId {
+    fn of(index: usize) -> Self {
+        Self(u16::try_from(index).expect("a world has at most 65 535 hosts"))
+    }
+}
+
+/// Starts `program` on a host: kept, so that the host can be started again.
+fn program<F, Fut>(program: F) -> Program
+where
+    F: Fn(Host) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    Rc::new(move |host| Box::pin(program(host)))
+}

@@ -1,0 +1,215 @@
+//! What can be done to a host or a link while a world runs: the faults.
+
+use std::future::Future;
+
+use super::network::{LinkRule, RuleId};
+use super::{Host, HostId, World, program};
+use locklab_plant::plant;
+
+impl World {
+    /// Starts `main` as the process of `host`, in the place of any that ran there, and
+    /// remembers it for [`World::restart`].
+    pub fn start<F, Fut>(&mut self, host: HostId, main: F)
+    where
+        F: Fn(Host) -> Fut + 'static,
+        Fut: Future<Output = ()> + 'static,
+    {
+        let before = self.core.hosts.borrow_mut()[host.index()]
+            .program
+            .replace(program(main));
+        if before.is_some() {
+            self.drop_tasks(host);
+            self.drop_connections(host);
+        }
+        self.boot(host);
+    }
+
+    /// Ends a [`World::kill`] or [`World::crash`]: the process of `host` starts again,
+    /// with power back. Several of them overlap as one long outage does. A process that
+    /// starts on a host that is paused stands still until the pause ends.
+    pub fn restart(&mut self, host: HostId) {
+        let recovered = {
+            let outages = &mut self.core.hosts.borrow_mut()[host.index()].outages;
+            let was_down = *outages > 0;
+            *outages = outages.saturating_sub(1);
+            was_down && *outages == 0
+        };
+        if recovered {
+            self.drop_connections(host);
+            self.boot(host);
+        }
+    }
+
+    fn boot(&mut self, host: HostId) {
+        self.network.set_silent(host, false);
+        self.core.hosts.borrow_mut()[host.index()].outages = 0;
+        let program = self.core.hosts.borrow()[host.index()].program.clone();
+        if let Some(program) = program {
+            self.note("start", (host.0.into(), 0));
+            turmoil_net::set_current(self.net_hosts[host.index()]);
+            self.core.spawn(host, program(self.host(host)));
+        }
+    }
+
+    /// The process of `host` stands still, as under SIGSTOP or a stop-the-world
+    /// garbage collection: its kernel still acknowledges and accepts, its clocks run.
+    pub fn pause(&mut self, host: HostId) {
+        self.note("pause", (host.0.into(), 0));
+        self.core.hosts.borrow_mut()[host.index()].pauses += 1;
+    }
+
+    /// Ends a [`World::pause`]. Several of them overlap as one long pause does.
+    pub fn resume(&mut self, host: HostId) {
+        self.note("resume", (host.0.into(), 0));
+        let parked = {
+            let mut hosts = self.core.hosts.borrow_mut();
+            let state = &mut hosts[host.index()];
+            state.pauses = state.pauses.saturating_sub(1);
+            if state.stands_still() {
+                Vec::new()
+            } else {
+                std::mem::take(&mut state.parked)
+            }
+        };
+        for task in parked {
+            self.ready.push(task);
+        }
+    }
+
+    /// The machine of `host` stands still, its monotonic clock too, as a virtual
+    /// machine that is suspended. What arrives waits in its network card.
+    pub fn suspend(&mut self, host: HostId) {
+        self.pause(host);
+        let now_ns = self.now_ns();
+        let mut hosts = self.core.hosts.borrow_mut();
+        let state = &mut hosts[host.index()];
+        state.suspensions += 1;
+        let stops = !plant("suspend-lets-the-clock-run");
+        state.clocks.set_suspended(stops, now_ns);
+    }
+
+    /// Ends a [`World::suspend`].
+    pub fn wake(&mut self, host: HostId) {
+        let now_ns = self.now_ns();
+        let inbox = {
+            let mut hosts = self.core.hosts.borrow_mut();
+            let state = &mut hosts[host.index()];
+            state.suspensions = state.suspensions.saturating_sub(1);
+            let still = state.suspensions > 0;
+            state.clocks.set_suspended(still, now_ns);
+            if still {
+                Vec::new()
+            } else {
+                std::mem::take(&mut state.inbox)
+            }
+        };
+        for transit in inbox {
+            self.deliver(transit);
+        }
+        self.resume(host);
+    }
+
+    /// The process of `host` ends; its kernel closes its sockets: each peer sees the end
+    /// of the stream, or a reset if something that it sent had not been read.
+    pub fn kill(&mut self, host: HostId) {
+        self.note("kill", (host.0.into(), 0));
+        self.core.hosts.borrow_mut()[host.index()].outages += 1;
+        if plant("kill-closes-no-sockets") {
+            self.network.set_silent(host, true);
+        }
+        self.drop_tasks(host);
+    }
+
+    /// `host` loses power: it falls silent, then its memory is gone. After
+    /// [`World::restart`] its peers' old connections are answered with resets.
+    pub fn crash(&mut self, host: HostId) {
+        // What the process said before the crash is on the wire.
+        self.flush_kernels();
+        self.note("crash", (host.0.into(), 0));
+        let now_ns = self.now_ns();
+        {
+            let state = &mut self.core.hosts.borrow_mut()[host.index()];
+            state.outages += 1;
+            state.crashed_ns = Some(now_ns);
+        }
+        self.network.set_silent(host, !plant("crash-says-goodbye"));
+        self.drop_tasks(host);
+        self.drop_connections(host);
+        self.network.forget(host);
+        self.core.hosts.borrow_mut()[host.index()].inbox.clear();
+    }
+
+    /// Makes the kernel of `host`, none of whose processes lives, forget the connections
+    /// that they left behind. Else these would keep its ports: turmoil-net knows no
+    /// `SO_REUSEADDR`, with which every server listens.
+    fn drop_connections(&mut self, host: HostId) {
+        // What they still had to say leaves first.
+        self.flush_kernels();
+        for reset in self.network.resets_for(host) {
+            self.net.deliver(reset);
+        }
+        self.stirred = true;
+        self.flush_kernels();
+    }
+
+    /// Installs a fault of links.
+    pub fn install(&mut self, rule: LinkRule) -> RuleId {
+        self.note("link fault", (rule.from.len() as u64, rule.to.len() as u64));
+        self.network.install(rule)
+    }
+
+    /// Ends a fault of links.
+    pub fn lift(&mut self, rule: RuleId) {
+        self.note("link healed", (0, 0));
+        self.network.lift(rule);
+    }
+
+    /// Moves the wall clock of `host`, back if negative.
+    pub fn step_wall(&mut self, host: HostId, step_ns: i64) {
+        self.note("clock step", (host.0.into(), step_ns as u64));
+        let now_ns = self.now_ns();
+        self.core.hosts.borrow_mut()[host.index()]
+            .clocks
+            .step_wall(step_ns, now_ns);
+    }
+
+    /// Sets the rate error of both clocks of `host`, in parts per million; returns
+    /// the one before.
+    pub fn set_drift_ppm(&mut self, host: HostId, drift_ppm: i64) -> i64 {
+        self.note("clock rate", (host.0.into(), drift_ppm as u64));
+        let now_ns = self.now_ns();
+        let before = self.core.hosts.borrow_mut()[host.index()]
+            .clocks
+            .set_drift_ppm(drift_ppm, now_ns);
+        // Whoever sleeps by this clock looks again when it will ring.
+        for (_, timer) in self
+            .core
+            .timers
+            .borrow()
+            .iter()
+            .filter(|(_, t)| t.host == host)
+        {
+            timer.waker.wake_by_ref();
+        }
+        before
+    }
+
+    pub(super) fn drop_tasks(&mut self, host: HostId) {
+        let keys: Vec<_> = {
+            let tasks = self.core.tasks.borrow();
+            tasks
+                .iter()
+                .filter(|(_, task)| task.host == host)
+                .map(|(key, _)| key)
+                .collect()
+        };
+        turmoil_net::set_current(self.net_hosts[host.index()]);
+        for key in keys {
+            // Taken out first: what a future drops may look at the tasks.
+            let task = self.core.tasks.borrow_mut().remove(key);
+            drop(task);
+        }
+        self.core.hosts.borrow_mut()[host.index()].parked.clear();
+        self.stirred = true;
+    }
+}

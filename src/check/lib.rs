@@ -1,0 +1,198 @@
+//! The properties, and the judgement of a history by each of them.
+//!
+//! One file per property. A check is a plain function from a history to a verdict;
+//! it knows neither locks nor worlds. All of them read one `Timeline`, which goes
+//! once through the records and says who held the lock from when to when.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use locklab_history::timeline::Timeline;
+use locklab_history::{History, Name};
+use locklab_plant::plant;
+
+mod acknowledged_lost;
+mod belief;
+mod conclusive;
+mod deadlock;
+mod fifo;
+mod foreign_release;
+mod lease;
+mod lost_update;
+mod overlap;
+mod progress;
+mod property;
+mod resource;
+mod stale_write;
+mod token_regression;
+
+#[cfg(test)]
+mod laws;
+#[cfg(any(test, feature = "stories"))]
+pub mod random;
+#[cfg(any(test, feature = "stories"))]
+pub mod story;
+
+pub use acknowledged_lost::{Loss, loss};
+pub use conclusive::struck;
+use deadlock::Excuse;
+pub use deadlock::retransmission_ns;
+pub use property::{Property, UnknownProperty};
+
+/// Judges a history by every property that it can speak of:
+/// [`Property::AcknowledgedLost`] where clients add to a set, the others always.
+///
+/// A violation stands whatever else happened. What holds only because the run could
+/// not have shown otherwise (a fault never took effect, or nobody contended for the
+/// lock) is inconclusive.
+pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
+    let timeline = Timeline::of(history);
+    let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
+
+    let stale_write = stale_write::check(&timeline);
+    let lost_update = lost_update::check(&timeline);
+    let token_regression = token_regression::check(&timeline);
+    let resource = resource::check([&stale_write, &lost_update, &token_regression]);
+    let of_the_lock = [
+        (Property::Belief, belief::check(&timeline)),
+        (Property::Lease, lease::check(&timeline)),
+        (Property::Resource, resource),
+        (Property::StaleWrite, stale_write),
+        (Property::LostUpdate, lost_update),
+        (Property::TokenRegression, token_regression),
+        (Property::Progress, progress::check(&timeline)),
+        (
+            Property::ForeignRelease,
+            foreign_release::check(&timeline, bounds.nodes),
+        ),
+        (
+            Property::Deadlock,
+            deadlock::check(&timeline, bounds, Excuse::Servers),
+        ),
+        (
+            Property::Availability,
+            deadlock::check(&timeline, bounds, Excuse::OwnHost),
+        ),
+        (Property::Fifo, fifo::check(&timeline)),
+    ];
+    let mut verdicts: BTreeMap<Property, Verdict> = of_the_lock
+        .into_iter()
+        .map(|(property, verdict)| (property, doubted(verdict, doubt.as_ref())))
+        .collect();
+    if acknowledged_lost::concerns(&timeline) {
+        let missed = conclusive::missed(&timeline);
+        let verdict = doubted(acknowledged_lost::check(&timeline), missed.as_ref());
+        verdicts.insert(Property::AcknowledgedLost, verdict);
+    }
+    verdicts
+}
+
+/// What holds in a doubtful run proves nothing.
+fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
+    match (verdict, doubt) {
+        (Verdict::Holds, Some(why)) if !plant("doubt-is-ignored") => {
+            Verdict::Inconclusive { why: why.clone() }
+        }
+        (verdict, _) => verdict,
+    }
+}
+
+/// What a check must be told, because no history says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// A free lock that somebody wants must be taken within this many nanoseconds:
+    /// the lease, the longest wait between two attempts, and the time for one.
+    pub deadlock_ns: u64,
+    /// What the clients may lose beside on servers that do not answer: their time-outs, and
+    /// their waits before they send again, in nanoseconds.
+    pub time_outs_ns: u64,
+    /// How many round trips to servers are in `deadlock_ns`: so often counts what a slow link
+    /// adds to one.
+    pub round_trips: u32,
+    /// How much later than on a network without faults an answer may come before its client
+    /// gives it up, in nanoseconds; `None`: as late as it likes.
+    pub reply_slack_ns: Option<u64>,
+    /// What the resource has to do with the lock.
+    pub resource: ResourceRole,
+    /// On how many servers the lock's key can come to lie: the nodes of a quorum,
+    /// and every replica that may be promoted. [`Property::ForeignRelease`] can be
+    /// judged on one only.
+    pub nodes: u32,
+}
+
+/// What the resource has to do with the lock that protects it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResourceRole {
+    /// Nothing.
+    Apart,
+    /// Whoever takes the lock asks it for a token, and has not the lock before.
+    GivesTokens,
+}
+
+/// The judgement of one property.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing in the history contradicts the property.
+    Holds,
+    /// The history contradicts it.
+    Violated(Violation),
+    /// The run could not have shown a violation: a fault never took effect, or the
+    /// lock was never contended.
+    Inconclusive {
+        /// Which of these, in words.
+        why: String,
+    },
+}
+
+/// Where and how a history contradicts a property.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// True time at which it became a violation, in nanoseconds.
+    pub at_ns: u64,
+    /// True time at which it was over; `at_ns` for an instant.
+    pub until_ns: u64,
+    /// The clients at fault or concerned, the earlier holder first.
+    pub clients: Vec<Name>,
+    /// The violation in a sentence.
+    pub what: String,
+}
+
+impl From<Option<Violation>> for Verdict {
+    fn from(violation: Option<Violation>) -> Verdict {
+        violation.map_or(Verdict::Holds, Verdict::Violated)
+    }
+}
+
+/// Nanoseconds, displayed as milliseconds to the nearest tenth: `1534.2 ms`.
+#[derive(Clone, Copy)]
+struct Ms(u64);
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0 / 100_000 + u64::from(self.0 % 100_000 >= 50_000);
+        write!(f, "{}.{} ms", tenths / 10, tenths % 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_are_rounded_to_the_nearest_tenth() {
+        for (ns, expected) in [
+            (0, "0.0 ms"),
+            (49_999, "0.0 ms"),
+            (50_000, "0.1 ms"),
+            (999_950_000, "1000.0 ms"),
+            (1_534_249_999, "1534.2 ms"),
+            (u64::MAX, "18446744073709.6 ms"),
+        ] {
+            assert_eq!(Ms(ns).to_string(), expected, "{ns}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The world that a lock lives in, as far as a lock can see: two clocks, sleep,
+//! connections, tasks and random numbers.
+//!
+//! Lock code touches the outside through [`Env`] alone, so the same code runs in a
+//! simulated world and on a real machine. Neither is known here.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::redis::Target;
+use locklab_history::{ClockKind, Name};
+
+pub mod observe;
+pub mod redis;
+pub mod still;
+
+/// A length of time; what it is measured by, the [`Env`] decides.
+pub use std::time::Duration;
+
+/// What a lock may use of the world around it. One value per process; clones share.
+pub trait Env: Clone + 'static {
+    /// A connection to another process.
+    type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
+
+    /// What one of this host's clocks says, in nanoseconds of that clock.
+    fn now_ns(&self, clock: ClockKind) -> u64;
+
+    /// Sleeps by the monotonic clock.
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static;
+
+    /// Connects to a host of the scenario: `n1`, `resource`.
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static;
+
+    /// What a client of `name` is to connect to: the node of that name, unless sentinels
+    /// are to be asked which node that is.
+    fn target(&self, name: &Name) -> Target {
+        Target::Node(name.clone())
+    }
+
+    /// Runs a task beside the caller, until the process ends.
+    fn spawn(&self, task: impl Future<Output = ()> + 'static);
+
+    /// 64 bits of this process's own random stream.
+    fn random(&self) -> u64;
+
+    /// The algorithm has come to a named point between two of its steps, one of
+    /// [`POINTS`](locklab_history::POINTS). It is taken down, and a fault may strike
+    /// exactly here.
+    fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+}
+
+/// Who is told of the points that a process reaches.
+pub type Points = Rc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// Nobody is told: for a process outside a laboratory.
+pub fn unwatched() -> Points {
+    Rc::new(|_| Box::pin(std::future::ready(())))
+}
+
+/// Something took longer than it was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no answer in time")
+    }
+}
+
+/// Waits for `future`, but not longer than `limit`; without a limit, for ever.
+pub async fn timeout<E: Env, T>(
+    env: &E,
+    limit: Option<Duration>,
+    future: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
+    let Some(limit) = limit else {
+        return Ok(future.await);
+    };
+    tokio::select! {
+        biased;
+        value = future => Ok(value),
+        () = env.sleep(limit) => Err(Elapsed),
+    }
+}

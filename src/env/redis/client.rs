@@ -1,0 +1,284 @@
+//! A client of one node: connects when needed, gives up in time, and says what is
+//! known of a command that failed.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::connection::{Connection, Reply};
+use super::discovery::{Discovery, Target};
+use crate::{Env, timeout};
+use locklab_history::{Name, Outcome};
+
+/// Why a command gave no reply to use.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The node answered with an error; the command did nothing.
+    #[error("{node} answered: {text}")]
+    Refused {
+        /// The node.
+        node: Name,
+        /// Its answer, with the error code.
+        text: String,
+    },
+    /// No connection: the command was never sent.
+    #[error("no connection to {node}: {why}")]
+    NotSent {
+        /// The node.
+        node: Name,
+        /// What connecting failed with.
+        why: String,
+    },
+    /// It was sent, and no reply came: it may have been executed, or may still be.
+    #[error("no reply from {node}: {why}")]
+    Unanswered {
+        /// The node.
+        node: Name,
+        /// What waiting failed with.
+        why: String,
+    },
+    /// It answered with something that is no answer to the command.
+    #[error("{node} answered {command} with {came}")]
+    Unexpected {
+        /// The node.
+        node: Name,
+        /// The command's name.
+        command: String,
+        /// What came.
+        came: String,
+    },
+}
+
+impl Error {
+    /// Whether the command may have been executed all the same. An answer that nobody
+    /// understands says neither that it was nor that it was not.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            Error::Unanswered { .. } | Error::Unexpected { .. } => true,
+            Error::Refused { .. } | Error::NotSent { .. } => false,
+        }
+    }
+
+    /// What a history says of a call that ended with this.
+    pub fn outcome(&self) -> Outcome {
+        match self.may_have_happened() {
+            true => Outcome::Unknown,
+            false => Outcome::Failed,
+        }
+    }
+}
+
+/// A client of one node, or of whichever node is the master. It has one connection;
+/// tasks that share the client take turns.
+pub struct Client<E: Env> {
+    env: E,
+    node: Name,
+    limit: Option<Duration>,
+    line: Mutex<Line<E>>,
+}
+
+/// The one connection, and how it is found.
+pub(super) struct Line<E: Env> {
+    connection: Option<Connection<E::Stream>>,
+    discovery: Option<Discovery<E>>,
+}
+
+impl<E: Env> Client<E> {
+    /// A client of `node`, not connected yet. `limit` is the time for connecting and
+    /// for the reply together; `None` waits for ever. Whether `node` is a node's name or
+    /// stands for a master that sentinels know, [`Env::target`] says.
+    pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
+        Self {
+            line: Mutex::new(Line::new(&env, &node)),
+            env,
+            node,
+            limit,
+        }
+    }
+
+    /// Which node.
+    pub fn node(&self) -> &Name {
+        &self.node
+    }
+
+    /// Connects now rather than with the first command.
+    ///
+    /// # Errors
+    /// [`Error::NotSent`] if that fails.
+    pub async fn connect(&self) -> Result<(), Error> {
+        let connecting = async {
+            let mut line = self.line.lock().await;
+            if line.connection.is_none() {
+                line.connection = Some(line.open(&self.env, &self.node).await?);
+            }
+            io::Result::Ok(())
+        };
+        let why = match timeout(&self.env, self.limit, connecting).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(elapsed) => elapsed.to_string(),
+        };
+        Err(Error::NotSent {
+            node: self.node.clone(),
+            why,
+        })
+    }
+
+    /// Sends a command and waits for its reply. A connection without its reply is
+    /// given up, since the reply may still come and be taken for another's.
+    ///
+    /// # Errors
+    /// Those of [`enum@Error`].
+    pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
+        // As a rule it is free, and there is nothing to wait for.
+        let mut exclusive = match self.line.try_lock() {
+            Ok(line) => Exclusive { client: self, line },
+            Err(_) => match timeout(&self.env, self.limit, self.exclusively()).await {
+                Ok(exclusive) => exclusive,
+                Err(elapsed) => {
+                    return Err(Error::NotSent {
+                        node: self.node.clone(),
+                        why: format!("its connection is in use: {elapsed}"),
+                    });
+                }
+            },
+        };
+        exclusive.call(arguments).await
+    }
+
+    /// Sends a command and takes its reply for what `read` makes of it.
+    ///
+    /// # Errors
+    /// Those of [`enum@Error`]; [`Error::Unexpected`] if `read` makes nothing of it.
+    pub async fn ask<T>(
+        &self,
+        arguments: &[&[u8]],
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        let reply = self.call(arguments).await?;
+        self.understand(arguments[0], &reply, read)
+    }
+
+    /// What a reply to the command of this name stands for.
+    pub(super) fn understand<T>(
+        &self,
+        command: &[u8],
+        reply: &Reply,
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        read(reply).ok_or_else(|| Error::Unexpected {
+            node: self.node.clone(),
+            command: String::from_utf8_lossy(command).into_owned(),
+            came: format!("{reply:?}"),
+        })
+    }
+
+    /// Waits for the connection and keeps it, for commands that belong together: those of
+    /// a transaction.
+    pub async fn exclusively(&self) -> Exclusive<'_, E> {
+        Exclusive {
+            client: self,
+            line: self.line.lock().await,
+        }
+    }
+}
+
+/// A client's connection in the hands of one task.
+pub struct Exclusive<'c, E: Env> {
+    client: &'c Client<E>,
+    line: MutexGuard<'c, Line<E>>,
+}
+
+impl<E: Env> Exclusive<'_, E> {
+    /// See [`Client::call`].
+    ///
+    /// # Errors
+    /// Those of [`enum@Error`].
+    pub async fn call(&mut self, arguments: &[&[u8]]) -> Result<Reply, Error> {
+        let Client {
+            env, node, limit, ..
+        } = self.client;
+        let line = &mut *self.line;
+        let mut sent = false;
+        // Put back only when the reply has come.
+        let kept = line.connection.take();
+        let calling = async {
+            let mut connection = match kept {
+                Some(kept) if line.is_current() => kept,
+                _ => line.open(env, node).await?,
+            };
+            sent = true;
+            let reply = connection.call(arguments).await?;
+            io::Result::Ok((connection, reply))
+        };
+        let why = match timeout(env, *limit, calling).await {
+            Ok(Ok((connection, reply))) => {
+                // A master that is none any more is not asked again.
+                let is_demoted = line.discovery.is_some() && is_readonly(&reply);
+                line.connection = Some(connection).filter(|_| !is_demoted);
+                return match reply {
+                    Reply::Error(text) => Err(Error::Refused {
+                        node: node.clone(),
+                        text,
+                    }),
+                    reply => Ok(reply),
+                };
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(elapsed) => elapsed.to_string(),
+        };
+        let node = node.clone();
+        Err(if sent {
+            Error::Unanswered { node, why }
+        } else {
+            Error::NotSent { node, why }
+        })
+    }
+
+    /// See [`Client::ask`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn ask<T>(
+        &mut self,
+        arguments: &[&[u8]],
+        read: impl FnOnce(&Reply) -> Option<T>,
+    ) -> Result<T, Error> {
+        let reply = self.call(arguments).await?;
+        self.client.understand(arguments[0], &reply, read)
+    }
+}
+
+impl<E: Env> Line<E> {
+    /// The way to `node`, or to the master that sentinels know, as [`Env::target`] says.
+    pub(super) fn new(env: &E, node: &Name) -> Self {
+        let discovery = match env.target(node) {
+            Target::Node(_) => None,
+            Target::Master { sentinels } => Some(Discovery::new(env.clone(), sentinels)),
+        };
+        Self {
+            connection: None,
+            discovery,
+        }
+    }
+
+    /// Whether it still leads to where it led.
+    pub(super) fn is_current(&self) -> bool {
+        self.discovery.as_ref().is_none_or(Discovery::is_current)
+    }
+
+    /// Connects to the node, or to the one that is the master now.
+    pub(super) async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
+        match &mut self.discovery {
+            // Rare, and large: every command's future would have room for it.
+            Some(discovery) => Box::pin(discovery.connect()).await,
+            None => Ok(Connection::new(env.connect(node).await?)),
+        }
+    }
+}
+
+fn is_readonly(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with("READONLY"))
+}

@@ -1,0 +1,193 @@
+//! The locks: one file per algorithm, and what they share.
+//!
+//! A lock touches the world through [`Env`] alone, so the same code runs in the
+//! simulated world and on real Redis.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use locklab_env::Env;
+use locklab_history::Topology;
+use locklab_history::{ClockKind, Name};
+
+mod algorithm;
+mod local_counts;
+pub mod lock;
+mod locker;
+mod one_node;
+mod scripts;
+
+pub use algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, Servers};
+pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
+pub use locker::{Call, Guard, Locker};
+
+/// The key that a lock uses on its nodes.
+pub const KEY: &str = "lock";
+
+/// Makes of each lock's module a variant of [`LockSpec`], whose name in kebab-case is the
+/// lock's, and a line of [`CATALOGUE`]. To add a lock is to write its module, with a
+/// `Params` that is an [`Algorithm`] and an `ENTRY`, and to add its line here.
+macro_rules! catalogue {
+    ($($(#[$doc:meta])* $module:ident => $Variant:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// Which lock a scenario uses, with its parameters.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "name", rename_all = "kebab-case")]
+        pub enum LockSpec {
+            $($(#[$doc])* $Variant($module::Params),)*
+        }
+
+        impl LockSpec {
+            /// The lock as one process uses it, on these nodes.
+            pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+                match self {
+                    $(LockSpec::$Variant(params) => params.build(env, nodes),)*
+                }
+            }
+
+            /// See [`Algorithm::bound`].
+            pub fn bound(&self, topology: &Topology) -> Bound {
+                match self {
+                    $(LockSpec::$Variant(params) => params.bound(topology),)*
+                }
+            }
+
+            /// See [`Algorithm::asks_resource`].
+            pub fn asks_resource(&self) -> bool {
+                match self {
+                    $(LockSpec::$Variant(params) => params.asks_resource(),)*
+                }
+            }
+
+            /// See [`Algorithm::check`].
+            ///
+            /// # Errors
+            /// The first parameter that is impossible.
+            pub fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+                match self {
+                    $(LockSpec::$Variant(params) => params.check(topology),)*
+                }
+            }
+
+            /// See [`Algorithm::nodes`].
+            pub fn nodes(&self) -> u32 {
+                match self {
+                    $(LockSpec::$Variant(params) => params.nodes(),)*
+                }
+            }
+
+            /// See [`Algorithm::servers`].
+            pub fn servers(&self) -> Servers {
+                match self {
+                    $(LockSpec::$Variant(params) => params.servers(),)*
+                }
+            }
+
+            /// See [`Algorithm::gives_tokens`].
+            pub fn gives_tokens(&self) -> bool {
+                match self {
+                    $(LockSpec::$Variant(params) => params.gives_tokens(),)*
+                }
+            }
+
+            /// What the catalogue says of it.
+            pub fn entry(&self) -> &'static CatalogueEntry {
+                match self {
+                    $(LockSpec::$Variant(_) => &$module::ENTRY,)*
+                }
+            }
+        }
+
+        /// Every lock there is.
+        pub const CATALOGUE: &[CatalogueEntry] = &[$($module::ENTRY,)*];
+    };
+}
+
+catalogue! {
+    /// One node, `SETNX`; no lease.
+    setnx => Setnx,
+    /// One node, `SETNX` and then `EXPIRE`.
+    setnx_expire => SetnxExpire,
+    /// The same, where others give a lease to a lock that has none.
+    setnx_expire_repair => SetnxExpireRepair,
+    /// One node, `SETNX` and `EXPIRE` in one script.
+    setnx_expire_lua => SetnxExpireLua,
+    /// One node, `SET key token NX PX ttl`.
+    set_nx_px => SetNxPx,
+    /// One node, the time of expiry as the value, taken over with `GETSET`.
+    getset => Getset,
+    /// The same as a blog text lists its steps.
+    getset_as_listed => GetsetAsListed,
+    /// N independent nodes, a majority of them, and a validity time.
+    redlock => Redlock,
+    /// The same, with a fencing token that the resource hands out.
+    redlock_fenced => RedlockFenced,
+    /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
+    redisson => Redisson,
+    /// `redisson` with a fencing token.
+    redisson_fenced => RedissonFenced,
+    /// `redisson` that tells nobody of a release.
+    redisson_no_publish => RedissonNoPublish,
+    /// `redisson` that tries again instead of listening.
+    redisson_spin => RedissonSpin,
+    /// `redisson` with a queue.
+    redisson_fair => RedissonFair,
+    /// N independent nodes, Redisson's lock on all of them.
+    redisson_multi => RedissonMulti,
+    /// One node, readers together or one writer: Redisson's.
+    redisson_read_write => RedissonReadWrite,
+    /// N independent nodes, Redisson's lock on a majority of them.
+    redisson_redlock => RedissonRedlock,
+    /// A row under a unique index.
+    database_unique => DatabaseUnique,
+    /// Compare-and-set on a version column.
+    database_cas => DatabaseCas,
+    /// ZooKeeper's recipe on a replicated service.
+    consensus => Consensus,
+}
+
+/// 128 random bits, as hexadecimal digits: the value that tells one grant from another.
+fn random_token(env: &impl Env) -> String {
+    format!("{:016x}{:016x}", env.random(), env.random())
+}
+
+/// Whether a parameter is at its default of 0, and so not worth writing.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// 200 ms: what the Redlock clients for Ruby and Python wait between attempts.
+fn default_retry_delay_ms() -> u64 {
+    200
+}
+
+/// 50 ms: the jitter of redlock-rb.
+fn default_retry_jitter_ms() -> u64 {
+    50
+}
+
+/// Never stepped: the clock that a lease should be measured by.
+fn default_clock() -> ClockKind {
+    ClockKind::Monotonic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_every_lock_is_sound_and_says_its_name() {
+        for entry in CATALOGUE {
+            assert!(!entry.forms.is_empty(), "{} has no form", entry.name);
+            for (form, parameters) in entry.forms {
+                let parameters = parameters.replace("LEASE", "1000");
+                let text = format!("name = \"{}\"\n{parameters}", entry.name);
+                let spec: LockSpec =
+                    toml::from_str(&text).unwrap_or_else(|e| panic!("{} {form}: {e}", entry.name));
+                assert_eq!(spec.entry(), entry);
+            }
+        }
+    }
+}

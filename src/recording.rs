@@ -1,0 +1,344 @@
+//! The file form of a recorded run: JSON Lines.
+//!
+//! The first line is the header, then comes one line for each record and one for each
+//! message, and the last line is the footer. A line tells its kind by its first key:
+//!
+//! ```text
+//! {"locklab":"0.1.0","scenario":…,"seed":7,"schedule":…,"environment":"world"}
+//! {"at_ns":0,"host":"c1","wall_ns":…,"mono_ns":…,"event":"invoke","call":1,"op":"acquire"}
+//! {"sent_ns":0,"arrived_ns":1200000,"from":"c1","to":"n1","label":"SET lock … NX PX 1000"}
+//! {"end":{"at_ns":…,"records":1,"messages":1,"trace_hash":"…","verdicts":{…}}}
+//! ```
+//!
+//! The same recording is always the same bytes. A file that was cut off, by a full
+//! disk or a killed process, has no footer, and is not read as a shorter run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::{Property, Verdict};
+use crate::fault::Schedule;
+use crate::history::{History, Message, Record};
+
+/// The version that this build writes. It reads what agrees with it in the first two
+/// numbers.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A run as it is kept: how it came about, what happened, how it was judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    /// All that is needed to do the run again.
+    pub header: Header,
+    /// What happened.
+    pub history: History,
+    /// What came of it.
+    pub footer: Footer,
+}
+
+/// All that is needed to do a run again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of Locklab that recorded it; see [`VERSION`].
+    pub locklab: String,
+    /// The scenario, as it was after all overrides.
+    pub scenario: serde_json::Value,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The faults that were drawn for it.
+    pub schedule: Schedule,
+    /// Where it ran.
+    pub environment: Environment,
+}
+
+/// Where a run took place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Environment {
+    /// In the simulated world.
+    World,
+    /// On real Redis servers.
+    Redis,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footer {
+    /// The hash of the run's trace, in hexadecimal digits; equal runs have equal ones.
+    pub trace_hash: String,
+    /// How the run was judged when it was recorded.
+    pub verdicts: BTreeMap<Property, Verdict>,
+}
+
+/// Why a file could not be read as a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It does not begin like a recording.
+    #[error("{}:1: this is not a recording of a run; one begins with {{\"locklab\":\"{VERSION}\",…", path.display())]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It was written by a version whose form this one does not know.
+    #[error("{}:1: recorded by Locklab {version}, which Locklab {VERSION} cannot read; run the scenario again, or read it with that version", path.display())]
+    UnknownVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version that it names.
+        version: String,
+    },
+    /// It ends too early, or lines in its midst are missing.
+    #[error("{}:{line}: the recording is truncated: {what}", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// The last line there is, from 1.
+        line: usize,
+        /// What is missing.
+        what: String,
+    },
+    /// A line is not what stands at its place in a recording.
+    #[error("{}:{line}: {what}", path.display())]
+    BadLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// The recording as the bytes of a file.
+pub fn write(recording: &Recording) -> Vec<u8> {
+    let Recording {
+        header,
+        history,
+        footer,
+    } = recording;
+    // Records take some 150 bytes each.
+    let mut file =
+        Vec::with_capacity(1024 + 160 * (history.records.len() + history.messages.len()));
+    write_line(&mut file, header);
+    for record in &history.records {
+        write_line(&mut file, record);
+    }
+    for message in &history.messages {
+        write_line(&mut file, message);
+    }
+    let end = End {
+        at_ns: history.end_ns,
+        records: history.records.len(),
+        messages: history.messages.len(),
+        trace_hash: footer.trace_hash.clone(),
+        verdicts: footer.verdicts.clone(),
+    };
+    write_line(&mut file, &LastLine { end });
+    file
+}
+
+/// Reads a recording from the bytes of the file at `path`, which is named in errors
+/// only.
+///
+/// # Errors
+///
+/// When the bytes are not a whole recording of a version that this one knows; the
+/// error says in which line and why.
+pub fn read(file: &[u8], path: &Path) -> Result<Recording, FileError> {
+    let mut reader = Reader {
+        path,
+        line: 0,
+        rest: file,
+        is_cut: false,
+    };
+    let header = reader.header()?;
+    let mut history = History::default();
+    while let Some(line) = reader.next() {
+        match Kind::of(line) {
+            Some(Kind::Record) if history.messages.is_empty() => {
+                let record: Record = reader.parse(line)?;
+                let last = history.records.last();
+                if last.is_some_and(|last| last.at_ns > record.at_ns) {
+                    return Err(reader.bad("this record is earlier than the one before it".into()));
+                }
+                history.records.push(record);
+            }
+            Some(Kind::Record) => {
+                return Err(reader.bad("a record stands after a message".into()));
+            }
+            Some(Kind::Message) => history.messages.push(reader.parse::<Message>(line)?),
+            Some(Kind::End) => {
+                let LastLine { end } = reader.parse(line)?;
+                return reader.finish(header, history, end);
+            }
+            None => {
+                // If the line is no JSON, that is the better thing to say.
+                reader.parse::<serde_json::Value>(line)?;
+                let what =
+                    "a line begins with \"at_ns\", \"sent_ns\" or \"end\"; this one does not";
+                return Err(reader.bad(what.into()));
+            }
+        }
+    }
+    Err(reader.truncated("it has no last line, which begins with {\"end\":".into()))
+}
+
+#[derive(Serialize, Deserialize)]
+struct LastLine {
+    end: End,
+}
+
+#[derive(Serialize, Deserialize)]
+struct End {
+    at_ns: u64,
+    records: usize,
+    messages: usize,
+    trace_hash: String,
+    verdicts: BTreeMap<Property, Verdict>,
+}
+
+fn write_line(file: &mut Vec<u8>, line: &impl Serialize) {
+    // Writing to memory cannot fail, and none of these types can refuse: no map has
+    // keys other than strings and names.
+    serde_json::to_writer(&mut *file, line).expect("a recording can be written as JSON");
+    file.push(b'\n');
+}
+
+/// What a line after the first is.
+enum Kind {
+    Record,
+    Message,
+    End,
+}
+
+impl Kind {
+    fn of(line: &[u8]) -> Option<Kind> {
+        match first_key(line)? {
+            b"at_ns" => Some(Kind::Record),
+            b"sent_ns" => Some(Kind::Message),
+            b"end" => Some(Kind::End),
+            _ => None,
+        }
+    }
+}
+
+fn first_key(line: &[u8]) -> Option<&[u8]> {
+    let object = line.trim_ascii_start().strip_prefix(b"{")?;
+    let key = object.trim_ascii_start().strip_prefix(b"\"")?;
+    key.split(|&byte| byte == b'"').next()
+}
+
+/// Goes through a file line by line.
+struct Reader<'f> {
+    path: &'f Path,
+    /// The number of the last line taken.
+    line: usize,
+    rest: &'f [u8],
+    /// Whether the last line taken has no newline at its end.
+    is_cut: bool,
+}
+
+impl<'f> Reader<'f> {
+    fn next(&mut self) -> Option<&'f [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.line += 1;
+        let end = self.rest.iter().position(|&byte| byte == b'\n');
+        let (line, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        self.is_cut = end.is_none();
+        Some(line)
+    }
+
+    /// The first line. Its version is read before anything that depends on it.
+    fn header(&mut self) -> Result<Header, FileError> {
+        #[derive(Deserialize)]
+        struct Version {
+            locklab: String,
+        }
+        let line = self.next().unwrap_or_default();
+        if first_key(line) != Some(b"locklab") {
+            return Err(FileError::NotARecording {
+                path: self.path.into(),
+            });
+        }
+        let Version { locklab: version } = self.parse(line)?;
+        if form(&version) != form(VERSION) {
+            return Err(FileError::UnknownVersion {
+                path: self.path.into(),
+                version,
+            });
+        }
+        self.parse(line)
+    }
+
+    fn parse<T: Deserialize<'f>>(&self, line: &'f [u8]) -> Result<T, FileError> {
+        serde_json::from_slice(line).map_err(|error| {
+            if self.is_cut {
+                self.truncated("its last line stops in the middle".into())
+            } else {
+                // The line is the file's, so its own number, always 1, would mislead.
+                let what = error.to_string();
+                let what = what.split(" at line 1 column").next().unwrap_or_default();
+                self.bad(format!("{what}, at column {}", error.column()))
+            }
+        })
+    }
+
+    fn finish(
+        mut self,
+        header: Header,
+        history: History,
+        end: End,
+    ) -> Result<Recording, FileError> {
+        for (name, expected, found) in [
+            ("records", end.records, history.records.len()),
+            ("messages", end.messages, history.messages.len()),
+        ] {
+            if expected != found {
+                let what = format!("its last line counts {expected} {name}, but it has {found}");
+                return Err(self.truncated(what));
+            }
+        }
+        if self.next().is_some() {
+            return Err(self.bad("something stands after the recording's last line".into()));
+        }
+        Ok(Recording {
+            header,
+            history: History {
+                end_ns: end.at_ns,
+                ..history
+            },
+            footer: Footer {
+                trace_hash: end.trace_hash,
+                verdicts: end.verdicts,
+            },
+        })
+    }
+
+    fn bad(&self, what: String) -> FileError {
+        FileError::BadLine {
+            path: self.path.into(),
+            line: self.line,
+            what,
+        }
+    }
+
+    fn truncated(&self, what: String) -> FileError {
+        FileError::Truncated {
+            path: self.path.into(),
+            line: self.line,
+            what,
+        }
+    }
+}
+
+/// The part of a version that names the form of its files: `0.1` of `0.1.7`.
+fn form(version: &str) -> Option<&str> {
+    version.rsplit_once('.').map(|(form, _)| form)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! What the lab's clients do with a lock, as a scenario describes it.
+//!
+//! Every client does the same, `rounds` times: take the lock, read the resource, work
+//! for a while, write the resource, give the lock back. Or, with `kind = "adds"`, without
+//! any lock: add one more element to a set on the master.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use locklab_world::dist::Dist;
+
+/// What every client does, unless its own table says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Workload {
+    /// What a round is.
+    #[serde(skip_serializing_if = "WorkloadKind::is_default")]
+    pub kind: WorkloadKind,
+    /// How often each client takes the lock, or adds to the set.
+    pub rounds: u32,
+    /// Each client's own delay before its first attempt, in milliseconds.
+    pub start_ms: Dist,
+    /// The pause of a client between its rounds, in milliseconds.
+    pub think_ms: Dist,
+    /// The work between reading and writing the resource, in milliseconds.
+    pub hold_ms: Dist,
+    /// If given, a client that holds the lock works for `hold_ms` without touching the
+    /// resource, then takes the lock a second time, as a function does that is called by
+    /// another which already has it; reads, works for so many milliseconds, and writes;
+    /// and gives back first the one and then the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner_ms: Option<Dist>,
+    /// A holder asks for a new lease this often while it works between reading and
+    /// writing, in milliseconds, and leaves off when it hears that the lock is lost;
+    /// absent: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extend_every_ms: Option<u64>,
+    /// What a client takes the lock for; single clients may differ.
+    #[serde(skip_serializing_if = "Mode::is_write")]
+    pub mode: Mode,
+    /// How a client ends its hold.
+    #[serde(skip_serializing_if = "Ending::is_release")]
+    pub ending: Ending,
+    /// What a single client may do instead of all this; see [`ClientOverride::blocks_ms`].
+    #[serde(skip)]
+    pub blocks_ms: Option<Dist>,
+    /// A client stops trying this long after it began to try, in milliseconds, and
+    /// goes on to its next round; 0: it tries once; absent: it never stops. For `adds`: it
+    /// adds to the set only once, and waits so long for the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up_ms: Option<u64>,
+    /// For `adds`: when the first client reads the set, in milliseconds of its own
+    /// monotonic clock; with it the run ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ms: Option<u64>,
+    /// What a client looks at before it writes.
+    pub check: CheckBeforeWrite,
+    /// What it still has to do between that look and the write, in milliseconds; goes with
+    /// `check = "deadline"`.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub after_check_ms: Dist,
+    /// What single clients do differently: `[workload.client.c2]`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client: BTreeMap<String, ClientOverride>,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Workload {
+            kind: WorkloadKind::Lock,
+            rounds: 1,
+            start_ms: Dist::default(),
+            think_ms: Dist::default(),
+            hold_ms: Dist::default(),
+            inner_ms: None,
+            extend_every_ms: None,
+            mode: Mode::Write,
+            ending: Ending::Release,
+            blocks_ms: None,
+            give_up_ms: None,
+            read_ms: None,
+            check: CheckBeforeWrite::None,
+            after_check_ms: Dist::default(),
+            client: BTreeMap::new(),
+        }
+    }
+}
+
+impl Workload {
+    /// What this one client does: the workload with its own table put in.
+    pub fn of(&self, client: &str) -> Workload {
+        let own = self.client.get(client).cloned().unwrap_or_default();
+        Workload {
+            kind: self.kind,
+            rounds: own.rounds.unwrap_or(self.rounds),
+            start_ms: own.start_ms.unwrap_or(self.start_ms),
+            think_ms: own.think_ms.unwrap_or(self.think_ms),
+            hold_ms: own.hold_ms.unwrap_or(self.hold_ms),
+            inner_ms: own.inner_ms.or(self.inner_ms),
+            extend_every_ms: self.extend_every_ms,
+            mode: own.mode.unwrap_or(self.mode),
+            ending: own.ending.unwrap_or(self.ending),
+            blocks_ms: own.blocks_ms,
+            give_up_ms: own.give_up_ms.or(self.give_up_ms),
+            read_ms: self.read_ms,
+            check: self.check,
+            after_check_ms: self.after_check_ms,
+            client: BTreeMap::new(),
+        }
+    }
+}
+
+fn is_nothing(time: &Dist) -> bool {
+    *time == Dist::default()
+}
+
+/// What the clients do in each round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// Take the lock, read the resource, work, write it, give the lock back.
+    #[default]
+    Lock,
+    /// Add an element to a set on the master, without any lock (claim J2).
+    Adds,
+}
+
+impl WorkloadKind {
+    fn is_default(&self) -> bool {
+        *self == WorkloadKind::Lock
+    }
+}
+
+/// What a client looks at before it writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckBeforeWrite {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its own clock: it leaves the write out when its lease is over (claim K2).
+    Deadline,
+}
+
+/// What a client takes the lock for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// To read the resource and write it.
+    #[default]
+    Write,
+    /// To read it only. A lock that knows readers lets them in together.
+    Read,
+}
+
+impl Mode {
+    fn is_write(&self) -> bool {
+        *self == Mode::Write
+    }
+}
+
+/// How a client ends its hold of the lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It gives the lock back.
+    #[default]
+    Release,
+    /// It forgets it: the guard is dropped, and the process lives on.
+    Forget,
+}
+
+impl Ending {
+    fn is_release(&self) -> bool {
+        *self == Ending::Release
+    }
+}
+
+/// What one client does differently; absent: as all do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientOverride {
+    /// See [`Workload::rounds`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// See [`Workload::start_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ms: Option<Dist>,
+    /// See [`Workload::think_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think_ms: Option<Dist>,
+    /// See [`Workload::hold_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_ms: Option<Dist>,
+    /// See [`Workload::inner_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner_ms: Option<Dist>,
+    /// See [`Workload::mode`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// See [`Workload::ending`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// See [`Workload::give_up_ms`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up_ms: Option<u64>,
+    /// This client does not take the lock at all: it holds a connection to the first
+    /// node in a command that waits for so long (`BLPOP`), in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_ms: Option<Dist>,
+}
+
+/// The thing that the lock protects: a register on a host of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Resource {
+    /// Which accesses it refuses for their fencing token.
+    pub fencing: Fencing,
+}
+
+/// Which accesses a resource refuses when it has seen a higher fencing token.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fencing {
+    /// None: it does not look at tokens.
+    #[default]
+    None,
+    /// Writes.
+    Writes,
+    /// Reads and writes.
+    ReadsAndWrites,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_does_as_all_do_but_for_its_own_table() {
+        let workload: Workload = toml::from_str(
+            r#"
+            rounds = 3
+            hold_ms = 20
+            check = "deadline"
+            client.c2 = { hold_ms = 5, start_ms = { uniform = [1, 2] } }
+            "#,
+        )
+        .expect("a workload");
+        let second = workload.of("c2");
+        assert_eq!(second.hold_ms, Dist::Constant(5.0));
+        assert_eq!(second.start_ms, Dist::Uniform(1.0, 2.0));
+        assert_eq!(second.rounds, 3);
+        assert_eq!(second.check, CheckBeforeWrite::Deadline);
+        assert_eq!(workload.of("c1").hold_ms, Dist::Constant(20.0));
+        assert_eq!(workload.of("c1").start_ms, Dist::Constant(0.0));
+    }
+}
