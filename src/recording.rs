@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Property, Verdict};
-use crate::fault::Schedule;
+use crate::history::Schedule;
 use crate::history::{History, Message, Record};
 
 /// The version that this build writes. It reads what agrees with it in the first two

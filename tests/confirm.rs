@@ -7,9 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab::confirm::{ConfirmError, ConfirmedRun, Programs, run_with};
+use locklab::confirm::{ConfirmError, Programs, run_with};
 use locklab::fault::expand;
 use locklab::history::{Access, Event, History, Phase, Record};
+use locklab::runner::backend::Run;
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
@@ -59,7 +60,8 @@ fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
         .partition(|r| r.at_ns < begins_ns);
     assert_eq!(before.len(), 5, "acquire, belief, read");
     assert_eq!(after.len(), 6, "write, belief, a release in vain");
-    assert!(run.redis_version.split('.').count() >= 3);
+    let version = run.server_version.as_deref().unwrap_or_default();
+    assert!(version.split('.').count() >= 3);
     assert_eq!(run.notes, [""; 0]);
 }
 
@@ -238,7 +240,7 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
     }
 }
 
-fn confirm(scenario: &str) -> Result<ConfirmedRun, ConfirmError> {
+fn confirm(scenario: &str) -> Result<Run, ConfirmError> {
     let scenario = parse(scenario);
     let schedule = expand(&scenario.fault, 1);
     run_with(&programs(), &scenario, 1, &schedule)
@@ -285,7 +287,7 @@ fn writes(history: &History) -> Vec<(&str, u64, Answer)> {
 }
 
 /// When a fault came to this phase, in nanoseconds since the run began.
-fn at_ns(run: &ConfirmedRun, name: &str, wanted: Phase) -> u64 {
+fn at_ns(run: &Run, name: &str, wanted: Phase) -> u64 {
     let here = |event: &Event| matches!(event, Event::Fault { fault, phase, .. } if **fault == *name && *phase == wanted);
     let record = run.history.records.iter().find(|r| here(&r.event));
     record

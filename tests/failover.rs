@@ -1,7 +1,7 @@
 //! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
 
 use locklab::fault::expand;
-use locklab::history::{Event, History, Op, Outcome, Phase};
+use locklab::history::{Event, History, Op, Outcome, Phase, Point};
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::parse;
 
@@ -46,8 +46,9 @@ fn history(fault: &str) -> History {
 /// When these points were reached, in seconds.
 fn times(history: &History, wanted: &str) -> Vec<f64> {
     let records = history.records.iter();
-    let reached = records
-        .filter(|record| matches!(&record.event, Event::Reached { point } if **point == *wanted));
+    let reached = records.filter(
+        |record| matches!(&record.event, Event::Reached { point } if point.to_string() == wanted),
+    );
     reached.map(|record| record.at_ns as f64 / 1e9).collect()
 }
 
@@ -57,7 +58,9 @@ fn first(history: &History, wanted: &str) -> f64 {
         .records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::Reached { point } if point.starts_with(['+', '-']) => Some(format!(
+            Event::Reached {
+                point: Point::Notice(point),
+            } => Some(format!(
                 "{} {} {point}\n",
                 record.at_ns / 1_000_000,
                 record.host

@@ -122,8 +122,7 @@ fn sentinels_notice_a_death_otherwise_in_each_run() {
     let noticed = |seed| -> u64 {
         let history = run(SENTINELS, seed);
         let mut records = history.records.iter();
-        let is_down =
-            |event: &Event| matches!(event, Event::Reached { point } if &**point == "+sdown");
+        let is_down = |event: &Event| matches!(event, Event::Reached { point } if point.to_string() == "+sdown");
         let record = records.find(|r| &*r.host == "s1" && is_down(&r.event));
         record.expect("it is noticed").at_ns / 1_000_000
     };

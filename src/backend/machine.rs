@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_gettime};
 use tokio::net::TcpStream;
 
 use crate::env::{Env, Points, unwatched};
-use crate::history::{ClockKind, Name};
+use crate::history::{ClockKind, Failpoint, Name};
 
 /// A process of this machine.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Env for Machine {
         self.random.borrow_mut().next_u64()
     }
 
-    fn reach(&self, point: &'static str) -> impl Future<Output = ()> {
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()> {
         (self.points)(point)
     }
 }

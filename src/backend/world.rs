@@ -11,7 +11,7 @@ use locklab_world::random::{Rng, Stream};
 use locklab_world::{Host, HostId, TcpStream};
 
 use crate::env::{Env, Points, unwatched};
-use crate::history::{ClockKind, Name};
+use crate::history::{ClockKind, Failpoint, Name};
 use crate::redis::{MASTER, Target};
 
 /// Where every server of a simulated scenario listens: hosts do not share addresses.
@@ -98,7 +98,7 @@ impl Env for Simulated {
         self.random.borrow_mut().next_u64()
     }
 
-    fn reach(&self, point: &'static str) -> impl Future<Output = ()> {
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()> {
         (self.points)(point)
     }
 }

@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, History, Name, Op, Outcome, Phase, Record};
+use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
 use locklab_plant::plant;
 
 /// Why what holds in this history proves nothing, if so.
@@ -92,8 +92,8 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
             Event::Complete {
                 op: Op::Acquire, ..
             } => client.wants = asks_again.contains(&index),
-            Event::Reached { point } if &**point == "waiting" => client.wants = true,
-            Event::Reached { point } if &**point == "giving-up" => client.wants = false,
+            event if event.is_reached(Failpoint::Waiting) => client.wants = true,
+            event if event.is_reached(Failpoint::GivingUp) => client.wants = false,
             Event::Invoke {
                 op: Op::Release, ..
             } => client.releases = true,
@@ -117,7 +117,7 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
                 kind,
                 phase: Phase::Ends,
                 ..
-            } if !matches!(&**kind, "kill" | "crash") => {
+            } if !kind.ends_process() => {
                 matters_ns.insert(fault, record.at_ns.saturating_add(bound_ns));
             }
             Event::BeliefBegins { .. } | Event::BeliefEnds { .. } => {}
@@ -179,8 +179,8 @@ fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
             Event::Invoke {
                 op: Op::Acquire, ..
             } => will_ask[host] = true,
-            Event::Reached { point } if &**point == "waiting" => will_ask[host] = true,
-            Event::Reached { point } if &**point == "giving-up" => will_ask[host] = false,
+            event if event.is_reached(Failpoint::Waiting) => will_ask[host] = true,
+            event if event.is_reached(Failpoint::GivingUp) => will_ask[host] = false,
             Event::Complete {
                 op: Op::Acquire,
                 outcome,

@@ -52,7 +52,7 @@ pub use self::excuse::retransmission_ns;
 use self::excuse::{Hindrance, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Name, Op, Outcome, Phase, Record};
+use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
 use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
@@ -230,7 +230,7 @@ impl<'h> Watch<'h> {
                 self.wanting[host].failed_ns = now_ns;
             }
             // It listens for its turn rather than to ask again.
-            Event::Reached { point } if &**point == "waiting" => {
+            event if event.is_reached(Failpoint::Waiting) => {
                 self.wanting[host].in_call = true;
                 self.open(host, now_ns);
             }
@@ -240,7 +240,7 @@ impl<'h> Watch<'h> {
                 phase: Phase::Begins,
                 links,
             } => {
-                self.begin(fault, host, kind_of(kind, links.as_ref()), record);
+                self.begin(fault, host, kind_of(*kind, links.as_ref()), record);
                 if record.event.is_death() {
                     self.wanting[host].in_call = false;
                 }

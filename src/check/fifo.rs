@@ -15,7 +15,7 @@
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Name, Op, Outcome};
+use locklab_history::{Event, Failpoint, Name, Op, Outcome};
 use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
@@ -66,7 +66,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     }
                 }
             }
-            Event::Reached { point } if &**point == "giving-up" => {
+            event if event.is_reached(Failpoint::GivingUp) => {
                 clients[host].asked = None;
                 clients[host].refused = None;
             }

@@ -27,7 +27,7 @@
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{Event, Op};
+use locklab_history::{Event, Failpoint, Op};
 use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
@@ -61,7 +61,7 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                 released_at[host] = index;
             }
             // Some locks look before they delete; this is when they delete.
-            Event::Reached { ref point } if point.as_ref() == "deleting" => {
+            ref event if event.is_reached(Failpoint::Deleting) => {
                 at_release[host] = granted.other_than(host);
                 released_at[host] = index;
             }

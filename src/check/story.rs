@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::{Bounds, ResourceRole};
 use locklab_history::{
-    Access, ClockKind, Deadline, Event, FaultyLinks, History, Name, Op, Outcome, PacketFault,
-    Phase, Record,
+    Access, Bare, ClockKind, Deadline, Event, Failpoint, FaultKind, FaultyLinks, History, Name, Op,
+    Outcome, PacketFault, Phase, Record,
 };
 
 /// Nanoseconds in a millisecond.
@@ -139,8 +139,7 @@ impl Story {
 
     /// Is out of patience.
     pub fn gives_up(self, ms: u64, client: &'static str) -> Story {
-        let point = "giving-up".into();
-        self.tell(ms, client, Event::Reached { point })
+        self.tell(ms, client, Event::reached(Failpoint::GivingUp))
     }
 
     /// The same as [`Story::granted`], with a fencing token.
@@ -196,8 +195,7 @@ impl Story {
 
     /// It is about to send the command that deletes its lock.
     pub fn deletes(self, ms: u64, client: &'static str) -> Story {
-        let point = "deleting".into();
-        self.tell(ms, client, Event::Reached { point })
+        self.tell(ms, client, Event::reached(Failpoint::Deleting))
     }
 
     /// The release of its last grant returns.
@@ -281,22 +279,22 @@ impl Story {
 
     /// A fault of this kind, and of this name, takes effect.
     pub fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, kind, Phase::Begins)
+        self.fault(ms, host, fault_kind(kind), Phase::Begins)
     }
 
     /// One of a fault's instances takes effect: a pause of this name.
     pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
-        self.fault_named(ms, host, (name.into(), "pause".into()), Phase::Begins)
+        self.fault_named(ms, host, (name.into(), FaultKind::Pause), Phase::Begins)
     }
 
     /// A fault of this kind ends on the host.
     pub fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, kind, Phase::Ends)
+        self.fault(ms, host, fault_kind(kind), Phase::Ends)
     }
 
     /// A fault of this kind never took effect.
     pub fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, kind, Phase::Missed)
+        self.fault(ms, host, fault_kind(kind), Phase::Missed)
     }
 
     /// A fault of this name strikes the links between two hosts.
@@ -317,6 +315,11 @@ impl Story {
         packets: PacketFault,
         phase: Phase,
     ) -> Story {
+        let kind = match packets {
+            PacketFault::Cut => FaultKind::Partition,
+            PacketFault::Slow { .. } => FaultKind::SlowLink { extra: () },
+            PacketFault::Lossy { .. } => FaultKind::Loss { probability: () },
+        };
         let [from, to] = sides.map(|host| vec![Name::from(host)]);
         let links = FaultyLinks {
             from,
@@ -327,7 +330,7 @@ impl Story {
         for host in sides {
             let event = Event::Fault {
                 fault: name.into(),
-                kind: "links".into(),
+                kind,
                 phase,
                 links: Some(links.clone()),
             };
@@ -338,9 +341,15 @@ impl Story {
 
     /// The wall clock jumps.
     pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
-        self.turns(ms, host, "clock-step", Phase::Begins, |host| {
-            host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
-        })
+        self.turns(
+            ms,
+            host,
+            FaultKind::ClockStep { step: () },
+            Phase::Begins,
+            |host| {
+                host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
+            },
+        )
     }
 
     /// Both clocks run wrong from now on, or right again at 0.
@@ -350,21 +359,25 @@ impl Story {
         } else {
             Phase::Begins
         };
-        self.turns(ms, host, "clock-rate", phase, |host| {
-            host.drift_ppm = drift_ppm
-        })
+        self.turns(
+            ms,
+            host,
+            FaultKind::ClockRate { drift_ppm: () },
+            phase,
+            |host| host.drift_ppm = drift_ppm,
+        )
     }
 
     /// The machine stands still, its monotonic clock too.
     pub fn suspends(self, ms: u64, host: &'static str) -> Story {
-        self.turns(ms, host, "suspend", Phase::Begins, |host| {
+        self.turns(ms, host, FaultKind::Suspend, Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
     /// The suspended machine goes on.
     pub fn resumes(self, ms: u64, host: &'static str) -> Story {
-        self.turns(ms, host, "suspend", Phase::Ends, |host| {
+        self.turns(ms, host, FaultKind::Suspend, Phase::Ends, |host| {
             host.suspended = false
         })
     }
@@ -473,16 +486,15 @@ impl Story {
         self.tell(ms, "resource", event)
     }
 
-    fn fault(self, ms: u64, host: &'static str, kind: &str, phase: Phase) -> Story {
-        let (fault, kind): (Name, Name) = (kind.into(), kind.into());
-        self.fault_named(ms, host, (fault, kind), phase)
+    fn fault(self, ms: u64, host: &'static str, kind: FaultKind<Bare>, phase: Phase) -> Story {
+        self.fault_named(ms, host, (kind.name().into(), kind), phase)
     }
 
     fn fault_named(
         self,
         ms: u64,
         host: &'static str,
-        (fault, kind): (Name, Name),
+        (fault, kind): (Name, FaultKind<Bare>),
         phase: Phase,
     ) -> Story {
         let links = None;
@@ -500,7 +512,7 @@ impl Story {
         self,
         ms: u64,
         host: &'static str,
-        kind: &str,
+        kind: FaultKind<Bare>,
         phase: Phase,
         change: impl FnOnce(&mut Host),
     ) -> Story {
@@ -536,4 +548,9 @@ impl Story {
         self.history.end_ns = at_ns + 1;
         self
     }
+}
+
+/// The kind of fault that a scenario spells so.
+fn fault_kind(name: &str) -> FaultKind<Bare> {
+    FaultKind::of_name(name).expect("a kind of fault")
 }

@@ -8,7 +8,8 @@ use super::Exit;
 use super::say::{self, print_json};
 use crate::check::Property;
 use crate::confirm;
-use crate::fault::{KINDS, POINTS};
+use crate::fault;
+use crate::history::{Failpoint, FaultKind};
 use crate::locks::CATALOGUE;
 use crate::scenario::{self, SHIPPED};
 
@@ -63,14 +64,18 @@ fn locks() -> (String, Value) {
 
 fn faults() -> (String, Value) {
     let mut text = String::from("Kinds of faults, in a table [fault.NAME]:\n");
-    for (name, keys, meaning) in KINDS {
+    let described = |kind: &FaultKind<_>| (kind.name(), fault::keys(*kind), kind.meaning());
+    let kinds: Vec<_> = FaultKind::ALL.iter().map(described).collect();
+    for (name, keys, meaning) in &kinds {
         text += &format!("    {name:<12} {keys:<34} {meaning}\n");
     }
     text += "\nPoints of a client's program, for after = \"c1 acquired\":\n";
-    for (name, meaning) in POINTS {
+    let described = |point: &Failpoint| (point.name(), point.meaning());
+    let points: Vec<_> = Failpoint::ALL.iter().map(described).collect();
+    for (name, meaning) in &points {
         text += &format!("    {name:<12} {meaning}\n");
     }
-    (text, json!({ "kinds": KINDS, "points": POINTS }))
+    (text, json!({ "kinds": kinds, "points": points }))
 }
 
 fn properties() -> (String, Value) {

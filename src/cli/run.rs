@@ -15,14 +15,16 @@ use super::say::{self, tell};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, cells, report, scenario_completer, twice};
 use crate::check::Property;
-use crate::confirm;
+use crate::confirm::{Programs, RealRedis};
 use crate::evidence::Judgement;
 use crate::fault;
 use crate::recording::{Environment, Recording};
+use crate::runner::backend::{Backend, World};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::results::Cell;
+use crate::runner::simulate::Keep;
 use crate::scenario::{self, SHIPPED, Scenario};
 
 const EXAMPLES: &str = "\
@@ -76,6 +78,18 @@ enum On {
     Redis,
 }
 
+impl On {
+    /// What runs there: the one place where a backend is chosen.
+    fn backend(self) -> anyhow::Result<Box<dyn Backend>> {
+        Ok(match self {
+            On::World => Box::new(World),
+            On::Redis => Box::new(RealRedis {
+                programs: Programs::find()?,
+            }),
+        })
+    }
+}
+
 /// A range of seeds as an option takes it: `0..100`.
 #[derive(Debug, Clone)]
 pub(super) struct Seeds(pub(super) Range<u64>);
@@ -97,7 +111,9 @@ impl FromStr for Seeds {
 pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let names = names(options);
     let scenarios = load(&names, &options.sets)?;
-    let seeds: Vec<Range<u64>> = scenarios.iter().map(|s| seeds(options, s)).collect();
+    let backend = &*options.on.backend()?;
+    let seeds = |scenario| seeds(options, backend, scenario);
+    let seeds: Vec<Range<u64>> = scenarios.iter().map(seeds).collect();
     let bug = |broken: Broken| {
         let name = &names[broken.job];
         let reproduce = say::run_line(name, &options.sets, broken.seed);
@@ -124,7 +140,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     for (place, (scenario, seeds)) in scenarios.iter().zip(&seeds).enumerate() {
         let (cell, mut recordings) = match cells.get(place) {
             Some(cell) => (cell.clone(), BTreeMap::new()),
-            None => on_redis(scenario, seeds)?,
+            None => one_by_one(backend, scenario, seeds)?,
         };
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
@@ -144,7 +160,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         tell!();
         exit = report::worse(exit, report::exit(&comparisons));
         data.push(result(
-            options.on,
+            backend.environment(),
             scenario,
             seeds,
             &cell,
@@ -158,14 +174,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The seeds asked for; else, on real Redis, where a run takes seconds, one, and in the
-/// world as many as the scenario's predictions need.
-fn seeds(options: &Options, scenario: &Scenario) -> Range<u64> {
+/// The seeds asked for, or else as many as are usual where the scenario is run.
+fn seeds(options: &Options, backend: &dyn Backend, scenario: &Scenario) -> Range<u64> {
     match (options.seed, &options.seeds) {
         (Some(seed), _) => seed..seed + 1,
         (None, Some(Seeds(seeds))) => seeds.clone(),
-        (None, None) if options.on == On::Redis => 0..1,
-        (None, None) => 0..scenario.usual_seeds(),
+        (None, None) => 0..backend.usual_seeds(scenario),
     }
 }
 
@@ -191,9 +205,10 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// Runs of one scenario on real Redis, and their recordings by seed: no two of them are
-/// alike, so they cannot be recorded later.
-fn on_redis(
+/// Runs of one scenario, one after the other, and their recordings by seed, for a backend
+/// of which no two runs are alike, so that they cannot be recorded later.
+fn one_by_one(
+    backend: &dyn Backend,
     scenario: &Scenario,
     seeds: &Range<u64>,
 ) -> anyhow::Result<(Cell, BTreeMap<u64, Recording>)> {
@@ -203,25 +218,18 @@ fn on_redis(
         let schedule = fault::expand(&scenario.fault, seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
         tell!("{doing} …");
-        let run = confirm::run(scenario, seed, &schedule).with_context(|| doing)?;
+        let run = backend.run(scenario, seed, &schedule, Keep::MESSAGES);
+        let run = run.map_err(anyhow::Error::from_boxed).context(doing)?;
         for note in &run.notes {
             tell!("note: {note}");
         }
-        if seed == seeds.start {
-            tell!("redis-server {}", run.redis_version);
+        if let Some(version) = run.server_version.as_ref().filter(|_| seed == seeds.start) {
+            tell!("redis-server {version}");
         }
-        let run = JudgedRun {
-            verdicts: crate::check::judge(&run.history, &judged::bounds(scenario)),
-            schedule,
-            history: run.history,
-            trace_hash: 0,
-            trace: vec![],
-        };
+        let run = JudgedRun::of(run, schedule, scenario);
         cell.add(seed, &run);
-        recordings.insert(
-            seed,
-            judged::recording(scenario, seed, run, Environment::Redis),
-        );
+        let recording = judged::recording(scenario, seed, run, backend.environment());
+        recordings.insert(seed, recording);
     }
     Ok((cell, recordings))
 }
@@ -283,16 +291,16 @@ fn show(evidence: &Evidence) {
 }
 
 fn result(
-    on: On,
+    environment: Environment,
     scenario: &Scenario,
     seeds: &Range<u64>,
     cell: &Cell,
     comparisons: &[Comparison],
     evidence: &[Evidence],
 ) -> Value {
-    let environment = match on {
-        On::World => "world",
-        On::Redis => "redis",
+    let environment = match environment {
+        Environment::World => "world",
+        Environment::Redis => "redis",
     };
     let mut value = report::json(
         scenario,

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::wire::{Job, Told};
 use super::{ConfirmError, Programs, stamp};
 use crate::backend::machine::read_clock;
-use crate::fault::Schedule;
+use crate::history::Schedule;
 use crate::history::{ClockKind, Event, Name, Record};
 use crate::scenario::Scenario;
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::redis_server;
 use super::wire::{Job, Role, Said, Told};
-use crate::history::{Name, Record};
+use crate::history::{Failpoint, Name, Record};
 
 /// A running process. Dropped, it is killed.
 pub(super) struct Child {
@@ -140,7 +140,7 @@ pub(super) enum News {
     /// The process can be used.
     Ready,
     /// It waits at a watched point.
-    Reached(Name),
+    Reached(Failpoint),
     /// A client's rounds are over.
     Finished,
     /// The process is dead, for whatever reason; the end of its output.

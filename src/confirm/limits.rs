@@ -2,7 +2,7 @@
 //! still worth having.
 
 use super::ConfirmError;
-use crate::fault::{FaultKind, Schedule};
+use crate::history::{FaultKind, Schedule};
 use crate::locks::Servers;
 use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
 use crate::workload::WorkloadKind;
@@ -12,15 +12,22 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<Stri
     let hosts = scenario.topology.hosts();
     for fault in &schedule.faults {
         match fault.kind {
-            FaultKind::Pause { .. } | FaultKind::Kill { .. } => {}
-            _ => {
+            FaultKind::Pause | FaultKind::Kill => {}
+            FaultKind::Suspend
+            | FaultKind::Crash
+            | FaultKind::Partition
+            | FaultKind::SlowLink { .. }
+            | FaultKind::Loss { .. }
+            | FaultKind::ClockStep { .. }
+            | FaultKind::ClockRate { .. }
+            | FaultKind::Failover => {
                 return Err(ConfirmError::FaultKind {
                     fault: fault.name.clone(),
                     kind: fault.kind.name(),
                 });
             }
         }
-        for host in fault.kind.hosts() {
+        for host in fault.target.hosts() {
             if !hosts.iter().any(|name| **name == **host) {
                 return Err(ConfirmError::UnknownHost {
                     fault: fault.name.clone(),

@@ -12,10 +12,14 @@
 //! runs need Linux.
 
 use std::env;
+use std::error::Error;
 use std::path::PathBuf;
 
-use crate::fault::{self, Schedule};
-use crate::history::History;
+use crate::fault;
+use crate::history::Schedule;
+use crate::recording::Environment;
+use crate::runner::backend::{Backend, Run};
+use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
 #[cfg(target_os = "linux")]
@@ -40,17 +44,6 @@ mod stamp;
 mod wire;
 
 pub use error::ConfirmError;
-
-/// A finished run on real Redis.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConfirmedRun {
-    /// What happened.
-    pub history: History,
-    /// What a reader should know of this run beside its history, in sentences.
-    pub notes: Vec<String>,
-    /// What Redis it was: `7.0.15`.
-    pub redis_version: String,
-}
 
 /// The programs that a real run starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,23 +72,38 @@ impl Programs {
     }
 }
 
-/// Whether real Redis can show a scenario: whether [`run`] would start it.
+/// Whether real Redis can show a scenario: whether [`run_with`] would start it.
 pub fn can_run(scenario: &Scenario) -> bool {
     limits::check(scenario, &fault::expand(&scenario.fault, 0)).is_ok()
 }
 
-/// Runs `scenario` on real Redis with the programs that [`Programs::find`] finds; see
-/// [`run_with`].
-///
-/// # Errors
-///
-/// See [`ConfirmError`].
-pub fn run(
-    scenario: &Scenario,
-    seed: u64,
-    schedule: &Schedule,
-) -> Result<ConfirmedRun, ConfirmError> {
-    run_with(&Programs::find()?, scenario, seed, schedule)
+/// Real servers and processes of this machine; no two runs are alike.
+#[derive(Debug, Clone)]
+pub struct RealRedis {
+    /// What it starts.
+    pub programs: Programs,
+}
+
+impl Backend for RealRedis {
+    fn environment(&self) -> Environment {
+        Environment::Redis
+    }
+
+    /// One: a run takes seconds.
+    fn usual_seeds(&self, _: &Scenario) -> u64 {
+        1
+    }
+
+    /// See [`run_with`].
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        schedule: &Schedule,
+        _: Keep,
+    ) -> Result<Run, Box<dyn Error + Send + Sync>> {
+        Ok(run_with(&self.programs, scenario, seed, schedule)?)
+    }
 }
 
 /// Runs `scenario` on real Redis. Blocks the calling thread until the run is over: its
@@ -114,15 +122,16 @@ pub fn run_with(
     scenario: &Scenario,
     seed: u64,
     schedule: &Schedule,
-) -> Result<ConfirmedRun, ConfirmError> {
+) -> Result<Run, ConfirmError> {
     let notes = limits::check(scenario, schedule)?;
     let redis_version = redis_server::version(&programs.redis_server)?;
     let bench = bench::Bench::start(programs, scenario, seed, schedule)?;
     let history = conductor::conduct(bench, scenario, schedule)?;
-    Ok(ConfirmedRun {
+    Ok(Run {
         history,
         notes,
-        redis_version,
+        server_version: Some(redis_version),
+        ..Run::default()
     })
 }
 
@@ -137,7 +146,7 @@ pub fn run_with(
     scenario: &Scenario,
     _seed: u64,
     schedule: &Schedule,
-) -> Result<ConfirmedRun, ConfirmError> {
+) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
     Err(ConfirmError::NotLinux)
 }

@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 
 use super::wire::{ClientJob, Role};
 use super::{ConfirmError, Programs, ports, redis_server};
-use crate::fault::{Schedule, Start};
-use crate::history::{Access, Event, Name, RESOURCE, Record};
+use crate::history::{Access, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start};
 use crate::scenario::Scenario;
 use crate::workload::Fencing;
 use crate::workload::resource::Register;
@@ -22,7 +21,7 @@ pub(super) struct Plan<'a> {
     scenario: &'a Scenario,
     seed: u64,
     /// Per client, the points at which a fault may be due.
-    watched: BTreeMap<Name, BTreeSet<Name>>,
+    watched: BTreeMap<Name, BTreeSet<Failpoint>>,
 }
 
 impl<'a> Plan<'a> {
@@ -96,12 +95,12 @@ fn names(prefix: &str, count: u32) -> Vec<Name> {
     (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
 }
 
-fn watched(schedule: &Schedule) -> BTreeMap<Name, BTreeSet<Name>> {
-    let mut watched: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+fn watched(schedule: &Schedule) -> BTreeMap<Name, BTreeSet<Failpoint>> {
+    let mut watched: BTreeMap<Name, BTreeSet<Failpoint>> = BTreeMap::new();
     for fault in &schedule.faults {
         if let Start::After { client, point, .. } = &fault.start {
             let points = watched.entry(client.clone()).or_default();
-            points.insert(point.clone());
+            points.insert(*point);
         }
     }
     watched

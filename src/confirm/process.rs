@@ -25,7 +25,7 @@ use tokio::task::{LocalSet, spawn_local};
 use super::stamp;
 use super::wire::{ClientJob, Job, Role, Said, Told};
 use crate::backend::machine::{Machine, read_clock};
-use crate::history::{ClockKind, Event, Name, RESOURCE};
+use crate::history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use crate::locks::Locker;
 use crate::observe::Observer;
 use crate::workload::client::LabClient;
@@ -122,7 +122,7 @@ async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
 #[derive(Clone)]
 struct Reporter {
     name: Name,
-    watched: Rc<BTreeSet<Name>>,
+    watched: Rc<BTreeSet<Failpoint>>,
     calls: Rc<Cell<u32>>,
     grants: Rc<Cell<u32>>,
 }
@@ -133,9 +133,9 @@ impl Observer for Reporter {
     }
 
     /// Blocks the whole process at a watched point: whatever strikes, strikes here.
-    async fn reach(&self, point: &'static str) {
-        if self.watched.contains(point) {
-            say_or_end(&Said::Reached(point.into()));
+    async fn reach(&self, point: Failpoint) {
+        if self.watched.contains(&point) {
+            say_or_end(&Said::Reached(point));
             if hear::<Told>().is_err() {
                 std::process::exit(1);
             }

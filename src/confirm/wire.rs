@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::history::{Name, Record};
+use crate::history::{Failpoint, Name, Record};
 use crate::locks::LockSpec;
 use crate::workload::Workload;
 use crate::workload::resource::Register;
@@ -62,7 +62,7 @@ pub(super) struct ClientJob {
     /// Where nodes and resource listen.
     pub(super) addresses: BTreeMap<Name, SocketAddr>,
     /// The points of the program at which a fault may be due.
-    pub(super) watched: BTreeSet<Name>,
+    pub(super) watched: BTreeSet<Failpoint>,
     /// The number of its last call before this start.
     pub(super) calls: u32,
     /// The number of its last grant before this start.
@@ -78,7 +78,7 @@ pub(super) enum Said {
     /// Something happened. Its `at_ns` is the machine's monotonic clock.
     Record(Record),
     /// It stands at this watched point until it is told [`Told::GoOn`].
-    Reached(Name),
+    Reached(Failpoint),
     /// A client has finished its rounds.
     Finished,
     /// It cannot do its work, and why.

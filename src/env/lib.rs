@@ -13,7 +13,7 @@ use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::redis::Target;
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Failpoint, Name};
 
 pub mod observe;
 pub mod redis;
@@ -49,13 +49,13 @@ pub trait Env: Clone + 'static {
     fn random(&self) -> u64;
 
     /// The algorithm has come to a named point between two of its steps, one of
-    /// [`POINTS`](locklab_history::POINTS). It is taken down, and a fault may strike
+    /// [`Failpoint`]. It is taken down, and a fault may strike
     /// exactly here.
-    fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 }
 
 /// Who is told of the points that a process reaches.
-pub type Points = Rc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = ()>>>>;
+pub type Points = Rc<dyn Fn(Failpoint) -> Pin<Box<dyn Future<Output = ()>>>>;
 
 /// Nobody is told: for a process outside a laboratory.
 pub fn unwatched() -> Points {

@@ -5,16 +5,16 @@ use std::future::Future;
 use std::rc::Rc;
 
 use crate::Points;
-use locklab_history::Event;
+use locklab_history::{Event, Failpoint};
 
 /// An observer of one process.
 pub trait Observer: Clone + 'static {
     /// Takes down an event, with true time and the clocks of the process's host.
     fn record(&self, event: Event);
 
-    /// The program has come to `point`, one of [`POINTS`](locklab_history::POINTS).
+    /// The program has come to `point`, a point of its own.
     /// A fault that is placed here takes effect before this returns.
-    fn reach(&self, point: &'static str) -> impl Future<Output = ()>;
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 
     /// This observer as an [`Env`](crate::Env) knows it, for the points inside an
     /// algorithm; these are taken down.
@@ -23,9 +23,7 @@ pub trait Observer: Clone + 'static {
         Rc::new(move |point| {
             let observer = observer.clone();
             Box::pin(async move {
-                observer.record(Event::Reached {
-                    point: point.into(),
-                });
+                observer.record(Event::reached(point));
                 observer.reach(point).await;
             })
         })
@@ -45,7 +43,7 @@ pub struct Unobserved;
 impl Observer for Unobserved {
     fn record(&self, _: Event) {}
 
-    async fn reach(&self, _: &'static str) {}
+    async fn reach(&self, _: Failpoint) {}
 
     fn next_call(&self) -> u32 {
         0

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tokio::io::DuplexStream;
 
 use super::{Duration, Env};
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Failpoint, Name};
 
 /// The world.
 #[derive(Clone, Default)]
@@ -41,7 +41,7 @@ impl Env for Still {
         self.drawn
     }
 
-    fn reach(&self, _: &'static str) -> impl Future<Output = ()> {
+    fn reach(&self, _: Failpoint) -> impl Future<Output = ()> {
         ready(())
     }
 }

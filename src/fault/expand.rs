@@ -1,14 +1,14 @@
 //! From the faults of a scenario to the schedule of a run: every number is drawn.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
+use locklab_world::dist::Dist;
 use locklab_world::random::Stream;
 
-use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
-use super::{Fault, FaultKind, Schedule, Start};
-use crate::history::Name;
+use super::spec::{Described, FaultSpec, Placement};
+use crate::history::{Convert, Fault, Name, Schedule, Settled, Start};
 use crate::plant;
-use locklab_world::dist::Dist;
 
 /// No two starts of a repeated fault are closer than a millisecond, so that a
 /// schedule stays finite whatever was drawn.
@@ -36,13 +36,13 @@ fn expand_spec(name: &str, spec: &FaultSpec, stream: &mut Stream) -> Vec<Fault> 
         },
         Placement::After { moment, delay_ms } => Start::After {
             client: moment.client.clone(),
-            point: moment.point.clone(),
+            point: moment.point,
             nth: moment.nth,
             delay_ns: delay_ms.sample_ns(stream),
         },
         Placement::Between { first, .. } => Start::After {
             client: first.client.clone(),
-            point: first.point.clone(),
+            point: first.point,
             nth: first.nth,
             delay_ns: 0,
         },
@@ -84,61 +84,50 @@ fn repeat(
 
 /// The start is settled; now the duration, then what else the kind has.
 fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
+    let duration_ns = (spec.duration_ms).map(|duration| match duration.sample_ns(stream) {
+        whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
+        whole_ns => whole_ns,
+    });
+    let Ok(kind) = spec.kind.convert(&mut Draw(stream));
     Fault {
         name,
         start,
-        duration_ns: spec
-            .duration_ms
-            .map(|duration| match duration.sample_ns(stream) {
-                whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
-                whole_ns => whole_ns,
-            }),
-        kind: settle_kind(&spec.effect, stream),
+        duration_ns,
+        kind,
+        target: spec.target.clone(),
     }
 }
 
-fn settle_kind(effect: &Effect, stream: &mut Stream) -> FaultKind {
-    let both_ways = |link: &Link| link.direction == Direction::Both;
-    match effect.clone() {
-        Effect::Pause { on } => FaultKind::Pause { hosts: on },
-        Effect::Suspend { on } => FaultKind::Suspend { hosts: on },
-        Effect::Kill { on } => FaultKind::Kill { hosts: on },
-        Effect::Crash { on } => FaultKind::Crash { hosts: on },
-        Effect::Partition { link } => FaultKind::Partition {
-            both_ways: both_ways(&link),
-            from: link.from,
-            to: link.to,
-        },
-        Effect::SlowLink { link, extra_ms } => FaultKind::SlowLink {
-            both_ways: both_ways(&link),
-            from: link.from,
-            to: link.to,
-            extra_ns: extra_ms.sample_ns(stream),
-        },
-        Effect::Loss { link, probability } => FaultKind::Loss {
-            both_ways: both_ways(&link),
-            from: link.from,
-            to: link.to,
-            probability,
-        },
-        Effect::ClockStep { on, step_ms } => FaultKind::ClockStep {
-            hosts: on,
-            step_ns: match plant("clock-step-in-whole-seconds") {
-                false => (step_ms * 1e6).round() as i64,
-                true => (step_ms / 1e3).round() as i64 * 1_000_000_000,
-            },
-        },
-        Effect::ClockRate { on, drift_ppm } => FaultKind::ClockRate {
-            hosts: on,
-            drift_ppm,
-        },
-        Effect::Failover { on } => FaultKind::Failover { hosts: on },
+/// Draws the amounts, in the unit in which the world has them.
+struct Draw<'s>(&'s mut Stream);
+
+impl Convert<Described, Settled> for Draw<'_> {
+    type Error = Infallible;
+
+    fn delay(&mut self, extra_ms: Dist) -> Result<u64, Infallible> {
+        Ok(extra_ms.sample_ns(self.0))
+    }
+
+    fn share(&mut self, probability: f64) -> Result<f64, Infallible> {
+        Ok(probability)
+    }
+
+    fn step(&mut self, step_ms: f64) -> Result<i64, Infallible> {
+        Ok(match plant("clock-step-in-whole-seconds") {
+            false => (step_ms * 1e6).round() as i64,
+            true => (step_ms / 1e3).round() as i64 * 1_000_000_000,
+        })
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<i64, Infallible> {
+        Ok(drift_ppm)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::{Failpoint, FaultKind, Links, Target};
 
     /// The schedule of some `[fault.NAME]` tables.
     fn schedule(faults: &str, seed: u64) -> Schedule {
@@ -181,14 +170,13 @@ mod tests {
             name: "gc".into(),
             start: Start::After {
                 client: "c1".into(),
-                point: "acquired".into(),
+                point: Failpoint::Acquired,
                 nth: 2,
                 delay_ns: 500_000,
             },
             duration_ns: Some(1_500_000_000),
-            kind: FaultKind::Pause {
-                hosts: vec!["c1".into()],
-            },
+            kind: FaultKind::Pause,
+            target: Target::Hosts(vec!["c1".into()]),
         };
         assert_eq!(only(&constant), expected);
     }
@@ -205,7 +193,7 @@ mod tests {
         );
         let expected = Start::After {
             client: "c1".into(),
-            point: "checked".into(),
+            point: Failpoint::Checked,
             nth: 1,
             delay_ns: 0,
         };
@@ -217,24 +205,17 @@ mod tests {
     fn the_kinds_keep_their_numbers_and_signs() {
         let step = only("[s]\nkind = \"clock-step\"\non = \"n1\"\nstep_ms = -1.5\nat_ms = 2");
         assert_eq!(step.start, Start::At { at_ns: 2_000_000 });
-        assert_eq!(
-            step.kind,
-            FaultKind::ClockStep {
-                hosts: vec!["n1".into()],
-                step_ns: -1_500_000,
-            }
-        );
+        assert_eq!(step.kind, FaultKind::ClockStep { step: -1_500_000 });
+        assert_eq!(step.target, Target::Hosts(vec!["n1".into()]));
         let slow =
             only("[s]\nkind = \"slow-link\"\nfrom = \"c1\"\nto = \"n1\"\nextra_ms = 3\nat_ms = 0");
-        assert_eq!(
-            slow.kind,
-            FaultKind::SlowLink {
-                from: vec!["c1".into()],
-                to: vec!["n1".into()],
-                both_ways: true,
-                extra_ns: 3_000_000,
-            }
-        );
+        assert_eq!(slow.kind, FaultKind::SlowLink { extra: 3_000_000 });
+        let links = Links {
+            from: vec!["c1".into()],
+            to: vec!["n1".into()],
+            both_ways: true,
+        };
+        assert_eq!(slow.target, Target::Links(links));
     }
 
     #[test]

@@ -1,129 +1,38 @@
 //! A fault as a scenario describes it, some of its numbers as distributions.
 
+use locklab_world::dist::Dist;
 use serde::{Deserialize, Serialize};
 
 use super::table::FaultTable;
-use crate::history::Moment;
-use crate::history::Name;
-use locklab_world::dist::Dist;
+use crate::history::{Amounts, FaultKind, Moment, Target};
+
+/// Amounts as a scenario has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Described;
+
+impl Amounts for Described {
+    /// Milliseconds, drawn once for the whole fault.
+    type Delay = Dist;
+    /// 0 to 1.
+    type Share = f64;
+    /// Milliseconds, back if negative.
+    type Step = f64;
+    /// Parts per million; 100 000 is 10 % fast.
+    type Rate = i64;
+}
 
 /// One `[fault.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultTable", into = "FaultTable")]
 pub struct FaultSpec {
-    /// What it does, and to whom.
-    pub effect: Effect,
+    /// What it does.
+    pub kind: FaultKind<Described>,
+    /// To whom.
+    pub target: Target,
     /// When it takes effect.
     pub placement: Placement,
     /// For how long, in milliseconds; `None`: to the end of the run.
     pub duration_ms: Option<Dist>,
-}
-
-impl FaultSpec {
-    /// Forgets the hosts that are not there; says whether any remain to be struck.
-    pub fn keep_hosts(&mut self, is_there: impl Fn(&str) -> bool) -> bool {
-        let keep = |hosts: &mut Vec<Name>| {
-            hosts.retain(|host| is_there(host));
-            !hosts.is_empty()
-        };
-        match &mut self.effect {
-            Effect::Pause { on }
-            | Effect::Suspend { on }
-            | Effect::Kill { on }
-            | Effect::Crash { on }
-            | Effect::ClockStep { on, .. }
-            | Effect::ClockRate { on, .. }
-            | Effect::Failover { on } => keep(on),
-            Effect::Partition { link }
-            | Effect::SlowLink { link, .. }
-            | Effect::Loss { link, .. } => keep(&mut link.from) && keep(&mut link.to),
-        }
-    }
-}
-
-/// What a fault does; [`super::FaultKind`] says what each means.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// `pause`: the process stands still, clocks and kernel go on.
-    Pause {
-        /// The hosts.
-        on: Vec<Name>,
-    },
-    /// `suspend`: the machine stands still.
-    Suspend {
-        /// The hosts.
-        on: Vec<Name>,
-    },
-    /// `kill`: the process ends; with a duration it starts again after it.
-    Kill {
-        /// The hosts.
-        on: Vec<Name>,
-    },
-    /// `crash`: power loss; with a duration it starts again after it.
-    Crash {
-        /// The hosts.
-        on: Vec<Name>,
-    },
-    /// `partition`: nothing arrives.
-    Partition {
-        /// Which links.
-        link: Link,
-    },
-    /// `slow-link`: everything takes longer.
-    SlowLink {
-        /// Which links.
-        link: Link,
-        /// The extra one-way delay in milliseconds, one for the whole fault.
-        extra_ms: Dist,
-    },
-    /// `loss`: transmissions are lost.
-    Loss {
-        /// Which links.
-        link: Link,
-        /// 0 to 1.
-        probability: f64,
-    },
-    /// `clock-step`: the wall clock jumps.
-    ClockStep {
-        /// The hosts.
-        on: Vec<Name>,
-        /// Milliseconds, back if negative.
-        step_ms: f64,
-    },
-    /// `clock-rate`: both clocks run wrong.
-    ClockRate {
-        /// The hosts.
-        on: Vec<Name>,
-        /// Parts per million; 100 000 is 10 % fast.
-        drift_ppm: i64,
-    },
-    /// `failover`: an operator asks for one.
-    Failover {
-        /// The sentinels or masters that are asked, or the replicas that are to be masters.
-        on: Vec<Name>,
-    },
-}
-
-/// The links from every host of one side to every host of the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
-    /// One side.
-    pub from: Vec<Name>,
-    /// The other side.
-    pub to: Vec<Name>,
-    /// Whether the way back is meant too.
-    pub direction: Direction,
-}
-
-/// Which way of a link a fault concerns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// There and back.
-    #[default]
-    Both,
-    /// Only `from` one side `to` the other.
-    OneWay,
 }
 
 /// When a fault takes effect.

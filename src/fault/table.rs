@@ -3,18 +3,20 @@
 //! The table admits every key that some fault has; here each kind takes the keys
 //! that it needs, and what is left over is an error.
 
+use std::convert::Infallible;
+
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Direction, Effect, FaultSpec, Link, Placement};
-use crate::history::Name;
-use crate::history::{Moment, POINTS};
 use locklab_world::dist::Dist;
 
+use super::spec::{Described, FaultSpec, Placement};
+use crate::history::{Aim, Bare, Convert, FaultKind, Links, Moment, Name, Span, Target};
+
 /// `[fault.NAME]` as it stands in a scenario.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FaultTable {
-    kind: Kind,
+    kind: FaultKind<Bare>,
     on: Option<Hosts>,
     from: Option<Hosts>,
     to: Option<Hosts>,
@@ -32,21 +34,15 @@ pub(super) struct FaultTable {
     drift_ppm: Option<i64>,
 }
 
-/// The kinds of fault, as a scenario spells them.
+/// Which way of a link a fault concerns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum Direction {
+    /// There and back.
     #[default]
-    Pause,
-    Suspend,
-    Kill,
-    Crash,
-    Partition,
-    SlowLink,
-    Loss,
-    ClockStep,
-    ClockRate,
-    Failover,
+    Both,
+    /// Only `from` one side `to` the other.
+    OneWay,
 }
 
 /// `"c1"`, or `["c1", "n3"]`.
@@ -64,16 +60,20 @@ impl TryFrom<FaultTable> for FaultSpec {
     type Error = String;
 
     fn try_from(mut table: FaultTable) -> Result<Self, String> {
-        let effect = table.take_effect()?;
+        let target = match table.kind.aim() {
+            Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(table.take_on()?),
+            Aim::Links => Target::Links(table.take_links()?),
+        };
+        let kind = table.kind.convert(&mut table)?;
         let placement = table.take_placement()?;
-        let duration_ms = match effect {
-            // These are over at once.
-            Effect::ClockStep { .. } | Effect::Failover { .. } => None,
-            _ => table.duration_ms.take(),
+        let duration_ms = match kind.span() {
+            Span::Momentary => None,
+            Span::Lasting | Span::Down => table.duration_ms.take(),
         };
         match table.left_over() {
             None => Ok(FaultSpec {
-                effect,
+                kind,
+                target,
                 placement,
                 duration_ms,
             }),
@@ -82,58 +82,40 @@ impl TryFrom<FaultTable> for FaultSpec {
     }
 }
 
-impl FaultTable {
-    fn take_effect(&mut self) -> Result<Effect, String> {
-        Ok(match self.kind {
-            Kind::Pause => Effect::Pause {
-                on: self.take_on()?,
-            },
-            Kind::Suspend => Effect::Suspend {
-                on: self.take_on()?,
-            },
-            Kind::Kill => Effect::Kill {
-                on: self.take_on()?,
-            },
-            Kind::Crash => Effect::Crash {
-                on: self.take_on()?,
-            },
-            Kind::Partition => Effect::Partition {
-                link: self.take_link()?,
-            },
-            Kind::SlowLink => Effect::SlowLink {
-                link: self.take_link()?,
-                extra_ms: self.extra_ms.take().ok_or_else(|| self.lacks("extra_ms"))?,
-            },
-            Kind::Loss => Effect::Loss {
-                link: self.take_link()?,
-                probability: (self.probability.take()).ok_or_else(|| self.lacks("probability"))?,
-            },
-            Kind::ClockStep => Effect::ClockStep {
-                on: self.take_on()?,
-                step_ms: self.step_ms.take().ok_or_else(|| self.lacks("step_ms"))?,
-            },
-            Kind::ClockRate => Effect::ClockRate {
-                on: self.take_on()?,
-                drift_ppm: (self.drift_ppm.take()).ok_or_else(|| self.lacks("drift_ppm"))?,
-            },
-            Kind::Failover => Effect::Failover {
-                on: self.take_on()?,
-            },
-        })
+/// Takes each amount from its key.
+impl Convert<Bare, Described> for FaultTable {
+    type Error = String;
+
+    fn delay(&mut self, (): ()) -> Result<Dist, String> {
+        self.extra_ms.take().ok_or_else(|| self.lacks("extra_ms"))
     }
 
+    fn share(&mut self, (): ()) -> Result<f64, String> {
+        (self.probability.take()).ok_or_else(|| self.lacks("probability"))
+    }
+
+    fn step(&mut self, (): ()) -> Result<f64, String> {
+        self.step_ms.take().ok_or_else(|| self.lacks("step_ms"))
+    }
+
+    fn rate(&mut self, (): ()) -> Result<i64, String> {
+        self.drift_ppm.take().ok_or_else(|| self.lacks("drift_ppm"))
+    }
+}
+
+impl FaultTable {
     fn take_on(&mut self) -> Result<Vec<Name>, String> {
         let on = self.on.take().ok_or_else(|| self.lacks("on"))?;
         on.list("on")
     }
 
-    fn take_link(&mut self) -> Result<Link, String> {
+    fn take_links(&mut self) -> Result<Links, String> {
         let from = self.from.take().ok_or_else(|| self.lacks("from"))?;
         let to = self.to.take().ok_or_else(|| self.lacks("to"))?;
-        Ok(Link {
+        Ok(Links {
             from: from.list("from")?,
             to: to.list("to")?,
-            direction: self.direction.take().unwrap_or_default(),
+            both_ways: self.direction.take().unwrap_or_default() == Direction::Both,
         })
     }
 
@@ -206,13 +188,12 @@ impl FaultTable {
 
 /// A fault between two points of one round of one client.
 fn between(first: Moment, second: Moment) -> Result<Placement, String> {
-    let order = |moment: &Moment| POINTS.iter().position(|(name, _)| **name == *moment.point);
     if first.client != second.client || first.nth != second.nth {
         return Err(format!(
             "`between` needs two points of one round of one client, not `{first}` and `{second}`"
         ));
     }
-    if order(&first) >= order(&second) {
+    if first.point >= second.point {
         return Err(format!(
             "in `between` the second point must come later in the round: `{second}` is not \
              after `{first}`"
@@ -231,73 +212,118 @@ impl Hosts {
     }
 }
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Pause => "pause",
-            Kind::Suspend => "suspend",
-            Kind::Kill => "kill",
-            Kind::Crash => "crash",
-            Kind::Partition => "partition",
-            Kind::SlowLink => "slow-link",
-            Kind::Loss => "loss",
-            Kind::ClockStep => "clock-step",
-            Kind::ClockRate => "clock-rate",
-            Kind::Failover => "failover",
-        }
-    }
-}
-
 impl From<FaultSpec> for FaultTable {
     fn from(spec: FaultSpec) -> FaultTable {
-        let mut table = FaultTable {
-            duration_ms: spec.duration_ms,
-            ..FaultTable::default()
-        };
-        table.put_effect(spec.effect);
+        let mut table = FaultTable::empty(spec.kind.bare());
+        let Ok(_) = spec.kind.convert(&mut Put(&mut table));
+        table.duration_ms = spec.duration_ms;
+        table.put_target(spec.target);
         table.put_placement(spec.placement);
         table
     }
 }
 
+/// Puts each amount at its key.
+struct Put<'t>(&'t mut FaultTable);
+
+impl Convert<Described, Bare> for Put<'_> {
+    type Error = Infallible;
+
+    fn delay(&mut self, extra_ms: Dist) -> Result<(), Infallible> {
+        self.0.extra_ms = Some(extra_ms);
+        Ok(())
+    }
+
+    fn share(&mut self, probability: f64) -> Result<(), Infallible> {
+        self.0.probability = Some(probability);
+        Ok(())
+    }
+
+    fn step(&mut self, step_ms: f64) -> Result<(), Infallible> {
+        self.0.step_ms = Some(step_ms);
+        Ok(())
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
+        self.0.drift_ppm = Some(drift_ppm);
+        Ok(())
+    }
+}
+
+/// The keys of its own that a fault of this kind has in a scenario, for a person.
+pub fn keys(kind: FaultKind<Bare>) -> String {
+    let mut keys = vec![match kind.aim() {
+        Aim::Processes | Aim::Machines | Aim::Servers => "on",
+        Aim::Links => "from, to, direction",
+    }];
+    let Ok(_) = kind.convert(&mut Keys(&mut keys));
+    keys.join(", ")
+}
+
+/// Collects the keys of amounts.
+struct Keys<'k>(&'k mut Vec<&'static str>);
+
+impl Keys<'_> {
+    fn add(&mut self, key: &'static str) -> Result<(), Infallible> {
+        self.0.push(key);
+        Ok(())
+    }
+}
+
+impl Convert<Bare, Bare> for Keys<'_> {
+    type Error = Infallible;
+
+    fn delay(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("extra_ms")
+    }
+
+    fn share(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("probability")
+    }
+
+    fn step(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("step_ms")
+    }
+
+    fn rate(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("drift_ppm")
+    }
+}
+
 impl FaultTable {
-    fn put_effect(&mut self, effect: Effect) {
-        match effect {
-            Effect::Pause { on } => self.put_on(Kind::Pause, on),
-            Effect::Suspend { on } => self.put_on(Kind::Suspend, on),
-            Effect::Kill { on } => self.put_on(Kind::Kill, on),
-            Effect::Crash { on } => self.put_on(Kind::Crash, on),
-            Effect::Partition { link } => self.put_link(Kind::Partition, link),
-            Effect::SlowLink { link, extra_ms } => {
-                self.put_link(Kind::SlowLink, link);
-                self.extra_ms = Some(extra_ms);
-            }
-            Effect::Loss { link, probability } => {
-                self.put_link(Kind::Loss, link);
-                self.probability = Some(probability);
-            }
-            Effect::ClockStep { on, step_ms } => {
-                self.put_on(Kind::ClockStep, on);
-                self.step_ms = Some(step_ms);
-            }
-            Effect::ClockRate { on, drift_ppm } => {
-                self.put_on(Kind::ClockRate, on);
-                self.drift_ppm = Some(drift_ppm);
-            }
-            Effect::Failover { on } => self.put_on(Kind::Failover, on),
+    fn empty(kind: FaultKind<Bare>) -> FaultTable {
+        FaultTable {
+            kind,
+            on: None,
+            from: None,
+            to: None,
+            direction: None,
+            at_ms: None,
+            after: None,
+            delay_ms: None,
+            between: None,
+            every_ms: None,
+            until_ms: None,
+            duration_ms: None,
+            extra_ms: None,
+            probability: None,
+            step_ms: None,
+            drift_ppm: None,
         }
     }
 
-    fn put_on(&mut self, kind: Kind, on: Vec<Name>) {
-        self.kind = kind;
-        self.on = Some(Hosts::Many(on));
-    }
-
-    fn put_link(&mut self, kind: Kind, link: Link) {
-        self.kind = kind;
-        self.from = Some(Hosts::Many(link.from));
-        self.to = Some(Hosts::Many(link.to));
-        self.direction = Some(link.direction);
+    fn put_target(&mut self, target: Target) {
+        match target {
+            Target::Hosts(on) => self.on = Some(Hosts::Many(on)),
+            Target::Links(links) => {
+                self.from = Some(Hosts::Many(links.from));
+                self.to = Some(Hosts::Many(links.to));
+                self.direction = Some(match links.both_ways {
+                    true => Direction::Both,
+                    false => Direction::OneWay,
+                });
+            }
+        }
     }
 
     fn put_placement(&mut self, placement: Placement) {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Schedule, Start};
-use crate::history::Name;
+use crate::history::{Failpoint, Name, Schedule, Start};
 
 /// Counts the points that clients reach, and says which faults wait for them.
 #[derive(Debug, Default)]
 pub struct Triggers {
     /// Per client and point: how often it was reached, and the faults placed there.
-    watched: BTreeMap<(Name, Name), Watched>,
+    watched: BTreeMap<(Name, Failpoint), Watched>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +39,7 @@ impl Triggers {
                 delay_ns,
             } = &fault.start
             {
-                let place = watched.entry((client.clone(), point.clone())).or_default();
+                let place = watched.entry((client.clone(), *point)).or_default();
                 place.faults.push((*nth, index, *delay_ns));
             }
         }
@@ -48,11 +47,11 @@ impl Triggers {
     }
 
     /// `client` has reached `point` once more: the faults that are due now.
-    pub fn reached(&mut self, client: &Name, point: &str) -> Vec<Due> {
+    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
         if self.watched.is_empty() {
             return Vec::new();
         }
-        let Some(watched) = self.watched.get_mut(&(client.clone(), point.into())) else {
+        let Some(watched) = self.watched.get_mut(&(client.clone(), point)) else {
             return Vec::new();
         };
         watched.reached += 1;
@@ -66,7 +65,7 @@ impl Triggers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::{Fault, FaultKind};
+    use crate::history::{Fault, FaultKind, Target};
 
     #[test]
     fn a_fault_strikes_the_nth_time_only() {
@@ -74,29 +73,28 @@ mod tests {
             name: "gc".into(),
             start: Start::After {
                 client: "c1".into(),
-                point: "read".into(),
+                point: Failpoint::Read,
                 nth: 2,
                 delay_ns: 7,
             },
             duration_ns: None,
-            kind: FaultKind::Pause {
-                hosts: vec!["c1".into()],
-            },
+            kind: FaultKind::Pause,
+            target: Target::Hosts(vec!["c1".into()]),
         };
         let mut triggers = Triggers::new(&Schedule {
             faults: vec![fault],
         });
         let c1 = "c1".into();
-        assert_eq!(triggers.reached(&c1, "read"), []);
-        assert_eq!(triggers.reached(&c1, "acquired"), []);
+        assert_eq!(triggers.reached(&c1, Failpoint::Read), []);
+        assert_eq!(triggers.reached(&c1, Failpoint::Acquired), []);
         assert_eq!(
-            triggers.reached(&c1, "read"),
+            triggers.reached(&c1, Failpoint::Read),
             [Due {
                 fault: 0,
                 delay_ns: 7
             }]
         );
-        assert_eq!(triggers.reached(&c1, "read"), []);
-        assert_eq!(triggers.reached(&"c2".into(), "read"), []);
+        assert_eq!(triggers.reached(&c1, Failpoint::Read), []);
+        assert_eq!(triggers.reached(&"c2".into(), Failpoint::Read), []);
     }
 }

@@ -24,7 +24,7 @@ use super::algorithm::{
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Duration, Env};
-use locklab_history::Name;
+use locklab_history::{Name, Failpoint};
 use locklab_history::Topology;
 use locklab_plant::plant;
 
@@ -141,7 +141,7 @@ impl<E: Env> Lock for Consensus<E> {
         let session = self.session.borrow().clone();
         match (place.and_then(|place| place.behind), session) {
             (Some(lower), Some(session)) => {
-                self.env.reach("waiting").await;
+                self.env.reach(Failpoint::Waiting).await;
                 session.watch(&lower, request.wait).await;
             }
             // No node to watch: the service was not there.
@@ -165,7 +165,7 @@ impl<E: Env> Lock for Consensus<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let session = self.session.borrow().clone();
         let Some(session) = session.filter(|session| session.is_open()) else {
             return Err(lost());

@@ -21,7 +21,7 @@ use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name};
+use locklab_history::{ClockKind, Deadline, Name, Failpoint};
 use locklab_plant::plant;
 
 /// Nobody.
@@ -137,7 +137,7 @@ impl<E: Env> Lock for DatabaseCas<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         match self.update(FREE, version_of(grant), 0).await? {
             true => Ok(1),
             false => Err(lost()),

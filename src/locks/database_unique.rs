@@ -18,7 +18,7 @@ use super::one_node::parameter;
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
-use locklab_history::Name;
+use locklab_history::{Name, Failpoint};
 use locklab_history::Topology;
 use locklab_plant::plant;
 
@@ -70,7 +70,7 @@ impl<E: Env> Lock for DatabaseUnique<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let delete = [b"DELETE", KEY.as_bytes(), grant.token.as_bytes()];
         match self.database.ask(&delete, Reply::flag).await? {
             true => Ok(1),

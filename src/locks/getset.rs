@@ -27,7 +27,7 @@ use super::one_node::{self, OneNode, lost, parameter};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name};
+use locklab_history::{ClockKind, Deadline, Name, Failpoint};
 use locklab_plant::plant;
 
 /// `getset` as one client uses it.
@@ -57,7 +57,7 @@ impl<E: Env> Getset<E> {
 
     /// Step 3: takes over a lock whose time is past; when its new time is.
     async fn take_over(&self) -> Result<u64, LockError> {
-        self.env.reach("overwriting").await;
+        self.env.reach(Failpoint::Overwriting).await;
         let (now_ms, expiry_ms) = (self.now_ms(), self.expiry_ms());
         let value = expiry_ms.to_string();
         let has_won = match self.params.takeover {
@@ -141,7 +141,7 @@ impl<E: Env> Lock for Getset<E> {
             Release::CheckTime => self.node.delete().await?,
             Release::Del => return self.node.delete().await,
             Release::CompareDel => {
-                self.env.reach("deleting").await;
+                self.env.reach(Failpoint::Deleting).await;
                 self.node.compare_delete(&grant.token).await?
             }
         };

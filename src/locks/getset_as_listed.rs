@@ -26,7 +26,7 @@ use super::one_node::{self, OneNode, lost, parameter};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name};
+use locklab_history::{ClockKind, Deadline, Name, Failpoint};
 use locklab_plant::plant;
 
 /// `getset-as-listed` as one client uses it.
@@ -75,7 +75,7 @@ impl<E: Env> GetsetAsListed<E> {
         if self.node.set_if_absent(&stamp.to_string()).await? {
             return Ok(self.granted(request.owner, stamp));
         }
-        self.env.reach("overwriting").await;
+        self.env.reach(Failpoint::Overwriting).await;
         let now = self.now();
         let stamp = self.stamp(now);
         let value = stamp.to_string();

@@ -14,11 +14,10 @@ use std::rc::Rc;
 use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
 use locklab_env::observe::Observer;
 use locklab_env::{Duration, Env};
-use locklab_history::{ClockKind, Deadline, Event, Op, Outcome};
+use locklab_history::{ClockKind, Deadline, Event, Failpoint, Op, Outcome};
 use locklab_plant::plant;
 
 /// The point at which patience is over.
-const GIVING_UP: &str = "giving-up";
 
 /// A lock in the hands of a process.
 pub struct Locker<E: Env, O: Observer> {
@@ -93,10 +92,8 @@ impl<E: Env, O: Observer> Locker<E, O> {
             };
             let request = request();
             if request.wait == Some(Duration::ZERO) {
-                self.observer.record(Event::Reached {
-                    point: GIVING_UP.into(),
-                });
-                self.observer.reach(GIVING_UP).await;
+                self.observer.record(Event::reached(Failpoint::GivingUp));
+                self.observer.reach(Failpoint::GivingUp).await;
                 self.lock.give_up(request).await;
                 return Err(failed);
             }
@@ -105,7 +102,7 @@ impl<E: Env, O: Observer> Locker<E, O> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Guard<E, O>, LockError> {
-        self.observer.reach("acquiring").await;
+        self.observer.reach(Failpoint::Acquiring).await;
         let call = Call::begin(&self.observer, Op::Acquire);
         let grant = call.end(self.lock.attempt(request).await)?;
         let guard = Guard {
@@ -118,7 +115,7 @@ impl<E: Env, O: Observer> Locker<E, O> {
             is_over: false,
         };
         guard.record_belief();
-        self.observer.reach("acquired").await;
+        self.observer.reach(Failpoint::Acquired).await;
         Ok(guard)
     }
 }
@@ -191,7 +188,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
     /// [`LockError::Lost`] if the lock was no longer this guard's. Whatever the error,
     /// the guard is gone.
     pub async fn release(mut self) -> Result<u32, LockError> {
-        self.observer.reach("releasing").await;
+        self.observer.reach(Failpoint::Releasing).await;
         self.is_over = true;
         self.observer
             .record(Event::BeliefEnds { grant: self.number });
@@ -201,7 +198,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
             let grant = self.number;
             self.observer.record(Event::Released { grant, removed });
         }
-        self.observer.reach("released").await;
+        self.observer.reach(Failpoint::Released).await;
         released
     }
 

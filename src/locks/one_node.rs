@@ -12,7 +12,7 @@ use super::{KEY, scripts};
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name};
+use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
 /// Makes a lock's `Params`: its own fields, then those of every lock on one node. Each is
@@ -222,7 +222,7 @@ impl<E: Env> OneNode<E> {
                 false => 0,
             },
             Release::CompareDel => {
-                self.env.reach("deleting").await;
+                self.env.reach(Failpoint::Deleting).await;
                 self.compare_delete(value).await?
             }
             Release::WatchDel => self.watch_delete(value).await?,
@@ -235,7 +235,7 @@ impl<E: Env> OneNode<E> {
 
     /// Deletes the key, whatever it holds.
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let key = match plant("del-deletes-nothing") {
             false => KEY,
             true => "nothing",
@@ -266,7 +266,7 @@ impl<E: Env> OneNode<E> {
         }
         node.ask(&[b"MULTI"], ok).await?;
         node.ask(&[b"DEL", key], queued).await?;
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         node.ask(&[b"EXEC"], |reply| match reply {
             // The key changed after WATCH, so the transaction did nothing.
             Reply::Nil => Some(0),

@@ -35,7 +35,7 @@ use super::{KEY, scripts};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Name, Failpoint};
 
 /// `redisson-fair` as one client uses it.
 pub struct RedissonFair<E: Env> {
@@ -189,7 +189,7 @@ impl<E: Env> Lock for RedissonFair<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         let base = &self.base;
-        base.env.reach("deleting").await;
+        base.env.reach(Failpoint::Deleting).await;
         let [lock, queue, times] = self.keys();
         let channel = names::channel(&base.key);
         let arguments = [UNLOCKED, &base.lease_ms(), &grant.token, &self.now_ms()];

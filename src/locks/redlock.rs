@@ -26,7 +26,7 @@ use super::{KEY, random_token, scripts};
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name};
+use locklab_history::{ClockKind, Deadline, Name, Failpoint};
 use locklab_plant::plant;
 
 /// `redlock` as one client uses it.
@@ -201,7 +201,7 @@ impl<E: Env> Lock for Redlock<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let wanted = |index| index == 0 || !plant("redlock-releases-first-alone");
         let deleted = answered(self.release_on(&grant.token, wanted).await)?;
         match deleted.iter().sum() {

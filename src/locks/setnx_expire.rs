@@ -21,7 +21,7 @@ use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Name, Failpoint};
 use locklab_plant::plant;
 
 /// `setnx-expire` as one client uses it.
@@ -47,7 +47,7 @@ impl<E: Env> SetnxExpire<E> {
         if !self.node.set_if_absent(&token).await? {
             return Err(LockError::taken("somebody holds it"));
         }
-        self.env.reach("expiring").await;
+        self.env.reach(Failpoint::Expiring).await;
         let started_ns = self.env.now_ns(self.params.clock);
         expire(&self.node, self.params.ttl_ms).await?;
         Ok(Grant {

@@ -25,7 +25,7 @@ use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Name, Failpoint};
 use locklab_plant::plant;
 
 /// What `PTTL` answers of a key without expiry.
@@ -66,7 +66,7 @@ impl<E: Env> SetnxExpireRepair<E> {
             }
             return Err(LockError::taken("somebody holds it"));
         }
-        self.env.reach("expiring").await;
+        self.env.reach(Failpoint::Expiring).await;
         let started_ns = self.env.now_ns(self.params.clock);
         expire(&self.node, self.params.ttl_ms).await?;
         Ok(Grant {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::history::timeline::Timeline;
-use crate::history::{Event, History, Message, Op, RESOURCE};
+use crate::history::{Event, Failpoint, History, Message, Op, RESOURCE};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -102,7 +102,7 @@ impl Sample {
                         .recovery_ns
                         .extend(orphaned_ns.map(|from: u64| now_ns - from));
                 }
-                Event::Reached { point } if &**point == "giving-up" => {
+                event if event.is_reached(Failpoint::GivingUp) => {
                     clients[host].asked_ns = None;
                 }
                 Event::Invoke {
@@ -196,7 +196,7 @@ fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{Outcome, Phase, Record};
+    use crate::history::{FaultKind, Outcome, Phase, Record};
 
     const MS: u64 = 1_000_000;
 
@@ -310,7 +310,7 @@ mod tests {
         let dies = |host| {
             let event = Event::Fault {
                 fault: "dies".into(),
-                kind: "kill".into(),
+                kind: FaultKind::Kill,
                 phase: Phase::Begins,
                 links: None,
             };

@@ -81,7 +81,9 @@ pub fn put_in(
     }
     let hosts = scenario.topology.hosts();
     let is_there = |host: &str| hosts.iter().any(|name| name == host);
-    scenario.fault.retain(|_, fault| fault.keep_hosts(is_there));
+    scenario
+        .fault
+        .retain(|_, fault| fault.target.keep_hosts(is_there));
     if scenario.lock.gives_tokens() {
         scenario.resource.fencing = Fencing::ReadsAndWrites;
     }

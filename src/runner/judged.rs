@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use locklab_world::TraceEvent;
 
+use super::backend::Run;
 use super::simulate::{Keep, simulate};
 use super::{RunError, sentinels};
 use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
-use crate::fault::{Schedule, expand};
+use crate::fault::expand;
 use crate::history::History;
+use crate::history::Schedule;
 use crate::recording::{Environment, Footer, Header, Recording, VERSION};
 use crate::redis::SENTINEL_LIMIT;
 use crate::scenario::{Network, Scenario};
@@ -50,13 +52,20 @@ pub fn run_schedule(
     keep: Keep,
 ) -> Result<JudgedRun, RunError> {
     let run = simulate(scenario, seed, &schedule, keep)?;
-    Ok(JudgedRun {
-        verdicts: judge(&run.history, &bounds(scenario)),
-        schedule,
-        history: run.history,
-        trace_hash: run.trace_hash,
-        trace: run.trace,
-    })
+    Ok(JudgedRun::of(run, schedule, scenario))
+}
+
+impl JudgedRun {
+    /// Judges a run of `scenario` with the faults of `schedule`.
+    pub fn of(run: Run, schedule: Schedule, scenario: &Scenario) -> JudgedRun {
+        JudgedRun {
+            verdicts: judge(&run.history, &bounds(scenario)),
+            schedule,
+            history: run.history,
+            trace_hash: run.trace_hash,
+            trace: run.trace,
+        }
+    }
 }
 
 /// Runs `scenario` with `seed` in the world and writes everything down that a picture

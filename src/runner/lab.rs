@@ -7,10 +7,9 @@ use std::rc::Rc;
 use locklab_world::random::Stream;
 use locklab_world::{Host, HostId};
 
-use super::nemesis::Nemesis;
+use super::injector::Faults;
 use crate::backend::world::Directory;
-use crate::fault::trigger::Triggers;
-use crate::history::{Event, Name, Record};
+use crate::history::{Event, Failpoint, Name, Record};
 use crate::history::{Role, Topology};
 use crate::observe::Observer;
 
@@ -21,7 +20,6 @@ pub(super) const MOST_RECORDS: usize = 1_000_000;
 pub(super) struct Lab {
     pub(super) directory: Directory,
     pub(super) records: RefCell<Vec<Record>>,
-    pub(super) triggers: RefCell<Triggers>,
     clients: BTreeSet<Name>,
     topology: Topology,
     /// How often a process of each server has started.
@@ -33,16 +31,10 @@ pub(super) struct Lab {
 }
 
 impl Lab {
-    pub(super) fn new(
-        directory: Directory,
-        triggers: Triggers,
-        topology: &Topology,
-        clients: &[Name],
-    ) -> Rc<Self> {
+    pub(super) fn new(directory: Directory, topology: &Topology, clients: &[Name]) -> Rc<Self> {
         Rc::new(Self {
             directory,
             records: RefCell::default(),
-            triggers: RefCell::new(triggers),
             clients: clients.iter().cloned().collect(),
             topology: topology.clone(),
             starts: RefCell::default(),
@@ -134,7 +126,7 @@ pub(super) struct WorldObserver {
     host: Host,
     name: Name,
     lab: Rc<Lab>,
-    nemesis: Rc<Nemesis>,
+    faults: Rc<Faults>,
     numbers: Rc<Numbers>,
 }
 
@@ -145,12 +137,12 @@ struct Numbers {
 }
 
 impl WorldObserver {
-    pub(super) fn new(host: Host, name: Name, lab: Rc<Lab>, nemesis: Rc<Nemesis>) -> Self {
+    pub(super) fn new(host: Host, name: Name, lab: Rc<Lab>, faults: Rc<Faults>) -> Self {
         Self {
             host,
             name,
             lab,
-            nemesis,
+            faults,
             numbers: Rc::default(),
         }
     }
@@ -163,12 +155,12 @@ impl Observer for WorldObserver {
         }
     }
 
-    async fn reach(&self, point: &'static str) {
-        let due = self.lab.triggers.borrow_mut().reached(&self.name, point);
+    async fn reach(&self, point: Failpoint) {
+        let due = self.faults.reached(&self.name, point);
         if !due.is_empty() {
-            let nemesis = self.nemesis.clone();
+            let faults = self.faults.clone();
             self.host
-                .interrupt(move |world| nemesis.strike(&due, world))
+                .interrupt(move |world| faults.strike(&due, world))
                 .await;
         }
     }

@@ -1,13 +1,14 @@
 //! Running: one run; many runs in parallel; what came of them.
 
+pub mod backend;
 mod baselines;
 pub mod batch;
 mod error;
+mod injector;
 pub mod judged;
 mod lab;
 pub mod ledger;
 pub mod loss;
-mod nemesis;
 mod operator;
 mod other_writes;
 pub mod pool;

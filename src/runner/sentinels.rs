@@ -11,7 +11,7 @@ use locklab_world::World;
 use super::lab::Lab;
 use crate::backend::world::PORT;
 use crate::history::Role;
-use crate::history::{Event, Name};
+use crate::history::{Event, Name, Point};
 use crate::redis::MASTER;
 use crate::scenario::Scenario;
 
@@ -41,7 +41,7 @@ pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut
         log: {
             let (lab, name) = (lab.clone(), name.clone());
             Box::new(move |notice| {
-                let point = notice.channel.into();
+                let point = Point::Notice(notice.channel.into());
                 lab.record(&host, &name, Event::Reached { point });
             })
         },

@@ -10,17 +10,15 @@ use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
 use locklab_world::clock::EPOCH_NS;
 use locklab_world::random::{Rng, Stream};
-use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, TraceEvent, World};
+use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
 
+use super::backend::Run;
+use super::injector::Faults;
 use super::lab::{Lab, WorldObserver};
-use super::nemesis::Nemesis;
 use super::sentinels;
 use super::{RunError, baselines, other_writes};
 use crate::backend::world::{Directory, PORT, Simulated};
-use crate::fault::Schedule;
-use crate::fault::trigger::Triggers;
-use crate::history::{Event, History, Message, Name, RESOURCE};
-use crate::history::{Role, Server};
+use crate::history::{Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::redis::MASTER;
@@ -52,17 +50,6 @@ impl Keep {
     };
 }
 
-/// A finished run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SimulatedRun {
-    /// What happened.
-    pub history: History,
-    /// The hash of every event of the world, in order.
-    pub trace_hash: u64,
-    /// These events, if they were kept.
-    pub trace: Vec<TraceEvent>,
-}
-
 /// A run begins anywhere in a second of the clock of day: a second, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -76,7 +63,7 @@ pub fn simulate(
     seed: u64,
     schedule: &Schedule,
     keep: Keep,
-) -> Result<SimulatedRun, RunError> {
+) -> Result<Run, RunError> {
     let names: Vec<Name> = scenario
         .topology
         .hosts()
@@ -96,9 +83,8 @@ pub fn simulate(
     let directory = Directory::new(names.iter().cloned().zip(world.hosts()).collect());
     let (clients, others) = names.split_at(scenario.topology.clients as usize);
     let nodes = &others[..scenario.topology.nodes as usize];
-    let triggers = Triggers::new(schedule);
-    let lab = Lab::new(directory, triggers, &scenario.topology, clients);
-    let nemesis = Nemesis::new(lab.clone(), schedule.clone());
+    let lab = Lab::new(directory, &scenario.topology, clients);
+    let faults = Faults::new(lab.clone(), schedule.clone());
     for server in scenario.topology.servers() {
         let name: Name = server.name.clone().into();
         match (&server.role, scenario.lock.servers()) {
@@ -108,11 +94,11 @@ pub fn simulate(
             (_, Servers::Consensus) => baselines::start_member(&name, nodes, &lab, &mut world),
         }
     }
-    start_resource(scenario, &lab, &nemesis, &mut world);
+    start_resource(scenario, &lab, &faults, &mut world);
     for client in clients {
-        start_client(scenario, client, nodes, &lab, &nemesis, &mut world);
+        start_client(scenario, client, nodes, &lab, &faults, &mut world);
     }
-    nemesis.install(&mut world);
+    faults.start(&mut world);
     let ending = world.run(scenario.horizon_ms * 1_000_000);
     let at_ns = world.now_ns();
     match ending {
@@ -121,7 +107,7 @@ pub fn simulate(
         Ending::MessagesFull => return Err(RunError::TooManyMessages { at_ns }),
         Ending::Stopped | Ending::Idle | Ending::Horizon => {}
     }
-    nemesis.record_missed(&world);
+    faults.finish(&mut world);
     for client in clients {
         lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
     }
@@ -135,10 +121,11 @@ pub fn simulate(
             .collect(),
         end_ns: world.now_ns(),
     };
-    Ok(SimulatedRun {
+    Ok(Run {
         history,
         trace_hash,
         trace: world.take_trace(),
+        ..Run::default()
     })
 }
 
@@ -218,12 +205,12 @@ fn start_node(
     Ok(())
 }
 
-fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, nemesis: &Rc<Nemesis>, world: &mut World) {
+fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, faults: &Rc<Faults>, world: &mut World) {
     let name: Name = RESOURCE.into();
     let id = lab.id(&name);
     // The resource keeps what it was told, whatever happens to its process.
     let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));
-    let observer = WorldObserver::new(world.host(id), name, lab.clone(), nemesis.clone());
+    let observer = WorldObserver::new(world.host(id), name, lab.clone(), faults.clone());
     world.start(id, move |host| {
         let (register, observer) = (register.clone(), observer.clone());
         async move {
@@ -242,11 +229,11 @@ fn start_client(
     name: &Name,
     nodes: &[Name],
     lab: &Rc<Lab>,
-    nemesis: &Rc<Nemesis>,
+    faults: &Rc<Faults>,
     world: &mut World,
 ) {
     let id = lab.id(name);
-    let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), nemesis.clone());
+    let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), faults.clone());
     let spec = scenario.lock.clone();
     let workload = scenario.workload.of(name);
     let sentinels = sentinels::names(scenario);

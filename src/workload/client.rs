@@ -7,7 +7,7 @@ use locklab_world::random::Stream;
 use super::resource::{self, Refusal};
 use super::spec::{CheckBeforeWrite, Ending, Mode, Workload};
 use crate::env::Env;
-use crate::history::{Event, Name, Op, Outcome, RESOURCE};
+use crate::history::{Event, Failpoint, Name, Op, Outcome, RESOURCE};
 use crate::locks::{self, Call, Guard, LockError, Locker, Owner};
 use crate::observe::Observer;
 use crate::redis::Client;
@@ -116,7 +116,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         let Ok(version) = read else {
             return;
         };
-        self.observer.reach("read").await;
+        self.observer.reach(Failpoint::Read).await;
         let worked = self.work(guard, work_ms).await;
         if worked.is_err() || self.workload.mode == Mode::Read {
             return;
@@ -125,16 +125,14 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             if !guard.is_valid() {
                 return;
             }
-            self.observer.record(Event::Reached {
-                point: "checked".into(),
-            });
-            self.observer.reach("checked").await;
+            self.observer.record(Event::reached(Failpoint::Checked));
+            self.observer.reach(Failpoint::Checked).await;
             self.pass(self.workload.after_check_ms).await;
         }
         let call = Call::begin(&self.observer, Op::Write);
         let written = resource::write(resource, &showing, version).await;
         complete_access(call, &written);
-        self.observer.reach("wrote").await;
+        self.observer.reach(Failpoint::Wrote).await;
     }
 
     /// Lets the time of the work pass, and extends the lease meanwhile if the workload

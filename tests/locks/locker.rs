@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab::env::Env;
-use locklab::history::{Event, Name, Op, Outcome};
+use locklab::history::{Event, Failpoint, Name, Op, Outcome};
 use locklab::locks::{LockError, Locker, Owner};
 use locklab::observe::Observer;
 
@@ -20,7 +20,7 @@ impl Observer for Notes {
         self.0.borrow_mut().push(event);
     }
 
-    async fn reach(&self, _: &'static str) {}
+    async fn reach(&self, _: Failpoint) {}
 
     fn next_call(&self) -> u32 {
         1

@@ -8,7 +8,7 @@ use std::time::Duration;
 use locklab::backend::machine::Machine;
 use locklab::backend::world::Simulated;
 use locklab::env::{Env, Points};
-use locklab::history::{ClockKind, Name};
+use locklab::history::{ClockKind, Failpoint, Name};
 use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 use locklab::observe::Unobserved;
 
@@ -118,7 +118,7 @@ async fn prolongs(env: impl Env, watched: impl Fn(Points) -> Rc<dyn DynLock>, no
         Rc::new(move |point| {
             let (env, nodes, seen) = (env.clone(), nodes.clone(), seen.clone());
             Box::pin(async move {
-                if point == "prolonging" {
+                if point == Failpoint::Prolonging {
                     let own = held(&env, &nodes, (3_000, 4_000)).await;
                     seen.borrow_mut().push(own);
                     for node in &nodes {

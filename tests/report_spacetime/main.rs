@@ -4,7 +4,8 @@ use resvg::usvg::{Options, Tree};
 
 use locklab::check::Violation;
 use locklab::history::{
-    Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record,
+    Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
+    Record,
 };
 use locklab::report::{Error, spacetime};
 
@@ -151,7 +152,7 @@ fn nonsense(seed: u64) -> (History, Violation) {
     for _ in 0..draws.below(40) {
         let mut pick = |from: &[&'static str]| from[draws.below(from.len() as u64) as usize];
         let (host, other) = (pick(&hosts), pick(&hosts));
-        let kind = pick(&["pause", "kill", "clock-step", "partition", "unheard-of"]);
+        let kind = FaultKind::ALL[draws.below(FaultKind::ALL.len() as u64) as usize];
         let mut time = || times[draws.below(times.len() as u64) as usize];
         let (at_ns, wall_ns, mono_ns, at) = (time(), time(), time(), time());
         let (grant, version) = (draws.below(2) as u32, draws.below(3));
@@ -162,7 +163,7 @@ fn nonsense(seed: u64) -> (History, Violation) {
         };
         let fault = |phase| Event::Fault {
             fault: "fault".into(),
-            kind: kind.into(),
+            kind,
             phase,
             links: None,
         };
@@ -192,7 +193,7 @@ fn nonsense(seed: u64) -> (History, Violation) {
             5 => fault(Phase::Before),
             6 => fault(Phase::Begins),
             7 => fault(Phase::Ends),
-            _ => Event::Reached { point: host.into() },
+            _ => Event::reached(Failpoint::Checked),
         };
         history.records.push(Record {
             at_ns,

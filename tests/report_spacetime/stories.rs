@@ -2,7 +2,8 @@
 
 use locklab::check::Violation;
 use locklab::history::{
-    Access, ClockKind, Deadline, Event, History, Message, Op, Outcome, Phase, Record,
+    Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
+    Record,
 };
 
 /// A history under construction; all times in milliseconds of true time.
@@ -98,7 +99,7 @@ impl Story {
     pub fn fault(&mut self, at_ms: f64, host: &str, name: &str, kind: &str, phase: Phase) {
         let event = Event::Fault {
             fault: name.into(),
-            kind: kind.into(),
+            kind: FaultKind::of_name(kind).expect("a kind of fault"),
             phase,
             links: None,
         };
@@ -164,13 +165,7 @@ pub fn pause(fenced: bool) -> (History, Violation) {
     story.complete(12.0, "c1", Op::Acquire, Outcome::Ok);
     story.holds(12.0, "c1", Some(997.0), token(33));
     story.access(12.2, "c1", READ_0, token(33), true);
-    story.record(
-        15.2,
-        "c1",
-        Event::Reached {
-            point: "checked".into(),
-        },
-    );
+    story.record(15.2, "c1", Event::reached(Failpoint::Checked));
     story.fault(15.2, "c1", "gc", "pause", Phase::Begins);
     for attempt in 0..5 {
         let at_ms = 13.5 + 200.0 * f64::from(attempt);

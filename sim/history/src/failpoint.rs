@@ -1,4 +1,4 @@
-//! The points of a client's program, at which a scenario may place a fault.
+//! Failpoints: the named points of a client's program, at which a scenario may place a fault.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,63 +7,123 @@ use serde::{Deserialize, Serialize};
 
 use crate::Name;
 
-/// The points that a client reaches in each of its rounds, in this order, and what
-/// each means.
-pub const POINTS: &[(&str, &str)] = &[
-    (
-        "acquiring",
-        "is about to call acquire, for each attempt anew",
-    ),
-    (
-        "waiting",
+/// Makes of each entry a variant of [`Failpoint`], with its name and meaning.
+macro_rules! failpoints {
+    ($($Point:ident = $name:literal => $meaning:literal,)*) => {
+        /// A point that a client reaches in its rounds, in this order.
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Failpoint {
+            $(#[doc = concat!("The client ", $meaning, ".")] $Point,)*
+        }
+
+        impl Failpoint {
+            /// Every failpoint, in the order of a round.
+            pub const ALL: &'static [Failpoint] = &[$(Failpoint::$Point),*];
+
+            /// How a scenario spells it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Failpoint::$Point => $name,)*
+                }
+            }
+
+            /// Where the client is there, for a person, in a line.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Failpoint::$Point => $meaning,)*
+                }
+            }
+        }
+    };
+}
+
+failpoints! {
+    Acquiring = "acquiring" => "is about to call acquire, for each attempt anew",
+    Waiting = "waiting" =>
         "listens for its turn after an attempt that failed; only locks that are told of it",
-    ),
-    (
-        "prolonging",
+    Prolonging = "prolonging" =>
         "has been granted the lock by enough nodes and is about to set the lease on all; only \
          redisson-multi and redisson-redlock",
-    ),
-    (
-        "expiring",
+    Expiring = "expiring" =>
         "has set its lock, and is about to give it a lease in a second step; only locks that \
          take two",
-    ),
-    (
-        "overwriting",
+    Overwriting = "overwriting" =>
         "found the lock expired, and is about to overwrite it; only locks with the time of \
          expiry as their value",
-    ),
-    ("acquired", "acquire returned a grant"),
-    (
-        "giving-up",
+    Acquired = "acquired" => "acquire returned a grant",
+    GivingUp = "giving-up" =>
         "its patience is over, and it is about to take back what waiting has left behind",
-    ),
-    ("read", "has read the resource"),
-    (
-        "checked",
+    Read = "read" => "has read the resource",
+    Checked = "checked" =>
         "has looked at its deadline just before the write; only with check = \"deadline\"",
-    ),
-    ("wrote", "its write was answered"),
-    (
-        "renewing",
+    Wrote = "wrote" => "its write was answered",
+    Renewing = "renewing" =>
         "its watchdog is about to renew the lease, whatever the client does meanwhile",
-    ),
-    ("releasing", "is about to call release"),
-    (
-        "deleting",
-        "is about to send the command that deletes its lock",
-    ),
-    ("released", "release returned"),
-];
+    Releasing = "releasing" => "is about to call release",
+    Deleting = "deleting" => "is about to send the command that deletes its lock",
+    Released = "released" => "release returned",
+}
 
-/// A client reaches a point for the nth time: `c1 acquired`, or `c1 acquired #2`.
+impl Failpoint {
+    /// Whether a client may reach it several times in one round: attempts, waits and
+    /// renewals are repeated.
+    pub fn repeats(self) -> bool {
+        matches!(
+            self,
+            Failpoint::Acquiring | Failpoint::Waiting | Failpoint::Renewing
+        )
+    }
+}
+
+impl FromStr for Failpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Failpoint::ALL.iter().find(|point| point.name() == text);
+        known.copied().ok_or_else(|| {
+            let names = Failpoint::ALL.iter().map(|point| format!("`{point}`"));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("unknown point `{text}`, expected one of {names}")
+        })
+    }
+}
+
+impl fmt::Display for Failpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a host is recorded to have reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Point {
+    /// A failpoint: a client's.
+    Failpoint(Failpoint),
+    /// An event as a sentinel's log names it: `+sdown`.
+    Notice(Name),
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Point::Failpoint(point) => point.fmt(f),
+            Point::Notice(notice) => f.pad(notice),
+        }
+    }
+}
+
+/// A client reaches a failpoint for the nth time: `c1 acquired`, or `c1 acquired #2`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Moment {
     /// The client.
     pub client: Name,
-    /// One of [`POINTS`].
-    pub point: Name,
+    /// The failpoint.
+    pub point: Failpoint,
     /// The first time is 1.
     pub nth: u32,
 }
@@ -82,14 +142,9 @@ impl FromStr for Moment {
             }
             _ => return Err(usage(text)),
         };
-        if !POINTS.iter().any(|(name, _)| *name == point) {
-            let names: Vec<_> = POINTS.iter().map(|(name, _)| format!("`{name}`")).collect();
-            let names = names.join(", ");
-            return Err(format!("unknown point `{point}`, expected one of {names}"));
-        }
         Ok(Moment {
             client: client.into(),
-            point: point.into(),
+            point: point.parse()?,
             nth,
         })
     }

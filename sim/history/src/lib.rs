@@ -5,6 +5,7 @@
 //! `CLOCK_MONOTONIC`, which all processes of one machine share.
 
 mod failpoint;
+mod fault;
 mod schedule;
 pub mod timeline;
 mod topology;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::failpoint::{Moment, POINTS};
-pub use self::schedule::{Fault, FaultKind, Schedule, Start};
+pub use self::failpoint::{Failpoint, Moment, Point};
+pub use self::fault::{Aim, Amounts, Bare, Convert, Family, FaultKind, Settled, Span, Symptom};
+pub use self::schedule::{Fault, Links, Schedule, Start, Target};
 pub use self::topology::{RESOURCE, Role, Server, Topology};
 
 /// The name of a host or process: `c1` (client), `n1` (node), `resource`.
@@ -97,10 +99,10 @@ pub enum Event {
         /// The grant that was forgotten.
         grant: u32,
     },
-    /// A client reached a named point of its program, such as `checked`.
+    /// A client reached a failpoint, such as `checked`; a sentinel told of an event.
     Reached {
         /// The point.
-        point: Name,
+        point: Point,
     },
     /// The resource served a request. Recorded on the resource's host.
     Access {
@@ -126,8 +128,8 @@ pub enum Event {
     Fault {
         /// The fault's name in the scenario.
         fault: Name,
-        /// What kind it is, as the scenario spells it: `pause`, `partition`, …
-        kind: Name,
+        /// What kind it is.
+        kind: FaultKind<Bare>,
         /// Beginning or end.
         phase: Phase,
         /// The links that it concerns and what it does to them; `None`: it strikes the host
@@ -140,6 +142,17 @@ pub enum Event {
 }
 
 impl Event {
+    /// A client reached this failpoint.
+    pub fn reached(point: Failpoint) -> Event {
+        let point = Point::Failpoint(point);
+        Event::Reached { point }
+    }
+
+    /// Whether a client reached this failpoint with it.
+    pub fn is_reached(&self, wanted: Failpoint) -> bool {
+        matches!(self, Event::Reached { point: Point::Failpoint(point) } if *point == wanted)
+    }
+
     /// Whether a fault takes effect with it.
     pub fn is_fault_beginning(&self) -> bool {
         matches!(
@@ -155,7 +168,7 @@ impl Event {
     pub fn is_death(&self) -> bool {
         matches!(
             self,
-            Event::Fault { kind, phase: Phase::Begins, .. } if matches!(&**kind, "kill" | "crash")
+            Event::Fault { kind, phase: Phase::Begins, .. } if kind.ends_process()
         )
     }
 }

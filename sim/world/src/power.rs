@@ -51,6 +51,11 @@ impl World {
         }
     }
 
+    /// Whether `host` has power, and its process has not been killed.
+    pub fn is_up(&self, host: HostId) -> bool {
+        self.core.hosts.borrow()[host.index()].outages == 0
+    }
+
     /// The process of `host` stands still, as under SIGSTOP or a stop-the-world
     /// garbage collection: its kernel still acknowledges and accepts, its clocks run.
     pub fn pause(&mut self, host: HostId) {

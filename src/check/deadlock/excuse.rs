@@ -3,8 +3,7 @@
 
 use super::Watch;
 use crate::ResourceRole;
-use locklab_history::RESOURCE;
-use locklab_history::{FaultyLinks, Name, PacketFault, Record};
+use locklab_history::{Bare, FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
 use locklab_plant::plant;
 
 /// Whose faults excuse that a client does not get a free lock.
@@ -54,13 +53,13 @@ pub(super) enum Kind<'h> {
     OfUnnamedLinks,
 }
 
-pub(super) fn kind_of<'h>(kind: &str, links: Option<&'h FaultyLinks>) -> Kind<'h> {
-    match (kind, links) {
+pub(super) fn kind_of<'h>(kind: FaultKind<Bare>, links: Option<&'h FaultyLinks>) -> Kind<'h> {
+    match (kind.symptom(), links) {
         (_, Some(links)) => Kind::OfLinks(links),
-        ("partition" | "slow-link" | "loss", None) => Kind::OfUnnamedLinks,
-        ("clock-step" | "clock-rate" | "failover", None) => Kind::Harmless,
-        ("crash", None) => Kind::OfProcess(Effect::Cuts),
-        _ => Kind::OfProcess(Effect::Silences),
+        (Symptom::Links, None) => Kind::OfUnnamedLinks,
+        (Symptom::Nothing, None) => Kind::Harmless,
+        (Symptom::Loss, None) => Kind::OfProcess(Effect::Cuts),
+        (Symptom::Silence, None) => Kind::OfProcess(Effect::Silences),
     }
 }
 

@@ -10,7 +10,7 @@ use super::watchdog::{Renew, Watchdog};
 use crate::{Grant, LockError, Owner, scripts};
 use locklab_env::redis::{Error, Reply, Script};
 use locklab_env::{Duration, Env};
-use locklab_history::Name;
+use locklab_history::{Name, Failpoint};
 
 /// One lock of the family, as one process uses it.
 pub(crate) struct Base<E: Env> {
@@ -149,7 +149,7 @@ impl<E: Env> Base<E> {
         keys: &[&str],
         arguments: &[&str],
     ) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let reply = self.node.run(script, keys, arguments, freed).await;
         self.end_renewal(grant.owner);
         reply?.ok_or_else(not_the_owner)

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use crate::{Owner, Request};
 use locklab_env::redis::{Error, Subscription};
 use locklab_env::{Duration, Env, timeout};
-use locklab_history::Name;
+use locklab_history::{Name, Failpoint};
 use locklab_plant::plant;
 
 /// What the release publishes (`LockPubSub.UNLOCK_MESSAGE`).
@@ -71,7 +71,7 @@ impl<E: Env> Listening<E> {
             }
         };
         if !is_new || plant("listening-without-asking-again") {
-            self.env.reach("waiting").await;
+            self.env.reach(Failpoint::Waiting).await;
             let limit = [free_in, request.wait].into_iter().flatten().min();
             // Whichever is first.
             let _ = timeout(&self.env, limit, self.woken(&subscription)).await;

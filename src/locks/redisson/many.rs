@@ -27,7 +27,7 @@ use crate::algorithm::{Bound, EXPIRY_MS};
 use crate::lock::Lock;
 use crate::{Grant, KEY, LockError, Request};
 use locklab_env::{Duration, Env};
-use locklab_history::Name;
+use locklab_history::{Name, Failpoint};
 use locklab_plant::plant;
 
 /// What `lock` waits for each of its locks, in milliseconds.
@@ -159,7 +159,7 @@ impl<E: Env> Lock for Many<E> {
         let mut grant = self.members[0].grant(request.owner);
         if let Lease::Given { ms } = self.lease {
             // Step 4.
-            self.env.reach("prolonging").await;
+            self.env.reach(Failpoint::Prolonging).await;
             grant.deadline = self.lease.deadline(now_ns(&self.env));
             if !plant("many-does-not-prolong") {
                 join_all(taken.iter().map(|member| member.expire(ms))).await;
@@ -185,7 +185,7 @@ impl<E: Env> Lock for Many<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        self.env.reach("deleting").await;
+        self.env.reach(Failpoint::Deleting).await;
         let mut deleted = 0;
         match self.kind {
             // The first that fails keeps those after it from being given back.

@@ -10,6 +10,7 @@
 //! connections, so one that waits for its reply does not hold up the others. Here the
 //! watchdog has a connection of its own, which comes to the same.
 
+use locklab_history::Failpoint;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -126,7 +127,7 @@ impl<E: Env> Timer<E> {
             let Some(owner) = self.first_holder() else {
                 return;
             };
-            self.env.reach("renewing").await;
+            self.env.reach(Failpoint::Renewing).await;
             let renewed = (self.renew)(owner).await;
             if self.first_holder().is_none() {
                 return;

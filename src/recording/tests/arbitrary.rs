@@ -1,14 +1,18 @@
 //! Any recording there can be, sensible or not.
 
+use std::convert::Infallible;
+
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
 use crate::check::{Property, Verdict, Violation};
-use crate::fault::{Fault, FaultKind, Schedule, Start};
 use crate::history::{
     Access, ClockKind, Deadline, Event, FaultyLinks, History, Message, Name, Op, Outcome,
     PacketFault, Phase, Record,
+};
+use crate::history::{
+    Aim, Bare, Convert, Failpoint, Fault, FaultKind, Links, Point, Schedule, Settled, Start, Target,
 };
 use crate::recording::{Environment, Footer, Header, Recording, VERSION};
 
@@ -71,43 +75,71 @@ fn headers() -> impl Strategy<Value = Header> {
 }
 
 fn faults() -> impl Strategy<Value = Fault> {
+    let points = prop::sample::select(Failpoint::ALL);
     let start = prop_oneof![
         any::<u64>().prop_map(|at_ns| Start::At { at_ns }),
-        (names(), names(), any::<u32>(), any::<u64>()).prop_map(
-            |(client, point, nth, delay_ns)| Start::After {
+        (names(), points, any::<u32>(), any::<u64>()).prop_map(|(client, point, nth, delay_ns)| {
+            Start::After {
                 client,
                 point,
                 nth,
-                delay_ns
+                delay_ns,
             }
-        ),
+        }),
     ];
-    let kind = prop_oneof![
-        vec(names(), 0..3).prop_map(|hosts| FaultKind::Pause { hosts }),
-        vec(names(), 0..3).prop_map(|hosts| FaultKind::Failover { hosts }),
-        (vec(names(), 0..3), any::<i64>())
-            .prop_map(|(hosts, step_ns)| FaultKind::ClockStep { hosts, step_ns }),
-        (
-            vec(names(), 0..3),
-            vec(names(), 0..3),
-            any::<bool>(),
-            0.0..=1.0
-        )
-            .prop_map(|(from, to, both_ways, probability)| FaultKind::Loss {
-                from,
-                to,
-                both_ways,
-                probability
-            }),
-    ];
-    (names(), start, option::of(any::<u64>()), kind).prop_map(|(name, start, duration_ns, kind)| {
-        Fault {
-            name,
-            start,
-            duration_ns,
-            kind,
-        }
-    })
+    let hosts = || vec(names(), 0..3);
+    let links = (hosts(), hosts(), any::<bool>()).prop_map(|(from, to, both_ways)| Links {
+        from,
+        to,
+        both_ways,
+    });
+    let amounts = (any::<u64>(), 0.0..=1.0, any::<i64>(), any::<i64>());
+    let kinds = prop::sample::select(FaultKind::ALL);
+    (
+        names(),
+        start,
+        option::of(any::<u64>()),
+        kinds,
+        amounts,
+        hosts(),
+        links,
+    )
+        .prop_map(|(name, start, duration_ns, kind, amounts, hosts, links)| {
+            let Ok(kind) = kind.convert(&mut Amount(amounts));
+            Fault {
+                name,
+                start,
+                duration_ns,
+                target: match kind.aim() {
+                    Aim::Links => Target::Links(links),
+                    Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(hosts),
+                },
+                kind,
+            }
+        })
+}
+
+/// Gives a kind the amount that it has.
+struct Amount((u64, f64, i64, i64));
+
+impl Convert<Bare, Settled> for Amount {
+    type Error = Infallible;
+
+    fn delay(&mut self, (): ()) -> Result<u64, Infallible> {
+        Ok(self.0.0)
+    }
+
+    fn share(&mut self, (): ()) -> Result<f64, Infallible> {
+        Ok(self.0.1)
+    }
+
+    fn step(&mut self, (): ()) -> Result<i64, Infallible> {
+        Ok(self.0.2)
+    }
+
+    fn rate(&mut self, (): ()) -> Result<i64, Infallible> {
+        Ok(self.0.3)
+    }
 }
 
 fn events() -> impl Strategy<Value = Event> {
@@ -154,7 +186,10 @@ fn events() -> impl Strategy<Value = Event> {
             }),
         any::<u32>().prop_map(|grant| Event::BeliefEnds { grant }),
         any::<(u32, u32)>().prop_map(|(grant, removed)| Event::Released { grant, removed }),
-        names().prop_map(|point| Event::Reached { point }),
+        prop::sample::select(Failpoint::ALL).prop_map(Event::reached),
+        names().prop_map(|name| Event::Reached {
+            point: Point::Notice(format!("+{name}").into()),
+        }),
         (
             names(),
             any::<u32>(),
@@ -169,14 +204,18 @@ fn events() -> impl Strategy<Value = Event> {
                 token,
                 accepted
             }),
-        (names(), names(), phases, option::of(faulty_links())).prop_map(
-            |(fault, kind, phase, links)| Event::Fault {
+        (
+            names(),
+            prop::sample::select(FaultKind::ALL),
+            phases,
+            option::of(faulty_links())
+        )
+            .prop_map(|(fault, kind, phase, links)| Event::Fault {
                 fault,
                 kind,
                 phase,
                 links
-            }
-        ),
+            }),
     ]
 }
 

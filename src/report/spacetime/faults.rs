@@ -1,7 +1,7 @@
 //! The faults of a run as stretches on their hosts' lines.
 
 use super::duration;
-use crate::history::{Event, History, Phase, Record};
+use crate::history::{Event, Family, FaultKind, History, Phase, Record, Span};
 
 /// A fault on one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,14 +15,6 @@ pub(super) struct FaultSpan<'a> {
     pub(super) label: String,
 }
 
-/// What a fault strikes; each family has its own shade.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Family {
-    Process,
-    Network,
-    Clock,
-}
-
 /// All faults that took effect, in the order in which they did.
 pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
     let begins = history.records.iter().enumerate();
@@ -33,48 +25,39 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
             phase: Phase::Begins,
             ..
         } => {
-            let family = family(kind);
             let ends = history.records[index..].iter().find(|end| {
                 end.host == record.host
                     && matches!(&end.event, Event::Fault { fault: name, phase: Phase::Ends, .. } if name == fault)
             });
             let ends_ns = ends.map(|end| end.at_ns);
-            let until_ns = match &**kind {
-                "clock-step" | "failover" => record.at_ns,
+            let until_ns = match kind.span() {
+                Span::Momentary => record.at_ns,
                 // Over at once means: nobody starts the process again.
-                "kill" | "crash" => ends_ns
+                Span::Down => ends_ns
                     .filter(|&at_ns| at_ns > record.at_ns)
                     .unwrap_or(history.end_ns),
-                _ => ends_ns.unwrap_or(history.end_ns),
+                Span::Lasting => ends_ns.unwrap_or(history.end_ns),
             };
-            let amount = match (&**kind, ends_ns) {
-                ("clock-step", _) => step(&history.records[..index], record),
+            let amount = match (kind, ends_ns) {
+                (FaultKind::ClockStep { .. }, _) => step(&history.records[..index], record),
                 (_, Some(at_ns)) if at_ns > record.at_ns => duration(at_ns - record.at_ns),
                 _ => String::new(),
             };
-            let name = match fault == kind {
-                true => kind.to_string(),
-                false => format!("{fault}: {kind}"),
+            let name = match (&**fault, kind.name()) {
+                (fault, kind) if fault == kind => kind.to_owned(),
+                (fault, kind) => format!("{fault}: {kind}"),
             };
             Some(FaultSpan {
                 host: &record.host,
                 from_ns: record.at_ns,
                 until_ns: until_ns.max(record.at_ns),
-                family,
+                family: kind.family(),
                 label: format!("{name} {amount}").trim_end().to_owned(),
             })
         }
         _ => None,
     });
     spans.collect()
-}
-
-fn family(kind: &str) -> Family {
-    match kind {
-        "partition" | "slow-link" | "loss" => Family::Network,
-        "clock-step" | "clock-rate" => Family::Clock,
-        _ => Family::Process,
-    }
 }
 
 /// How far the wall clock jumped between the record before the step and the step.

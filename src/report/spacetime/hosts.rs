@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::window::Window;
-use crate::history::{Event, History};
+use crate::history::{Event, History, Point};
 
 /// What a host is in the picture, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,9 @@ pub(super) fn hosts(history: &History, window: Window) -> Vec<Host<'_>> {
                 roles.entry(&record.host).or_insert(Role::Node);
             }
             // What a sentinel says: `+switch-master`.
-            Event::Reached { point } if point.starts_with(['+', '-']) => {
+            Event::Reached {
+                point: Point::Notice(_),
+            } => {
                 roles.entry(&record.host).or_insert(Role::Node);
             }
             _ => clients.push(&record.host),

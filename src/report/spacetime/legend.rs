@@ -6,11 +6,11 @@ use super::{
         svg::{Anchor, TextStyle},
     },
     draw::Page,
-    faults::Family,
     marks::{Mark, access_mark},
     scene::Scene,
+    shades,
 };
-use crate::history::Event;
+use crate::history::{Event, Family};
 
 /// A sign with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,11 @@ impl Sign {
             Sign::PastDeadline => "the same, past its own deadline",
             Sign::Overlap => "two at once",
             Sign::OverlapPastDeadline => "two at once, one past its deadline",
-            Sign::Fault(family) => family.name(),
+            Sign::Fault(family) => match family {
+                Family::Process => "process fault",
+                Family::Network => "network fault",
+                Family::Clock => "clock fault",
+            },
             Sign::Access(Mark::Read) => "read",
             Sign::Access(Mark::Write) => "write accepted",
             Sign::Access(Mark::Refused) => "access refused",
@@ -135,7 +139,7 @@ impl Sign {
                 ),
             ),
             Sign::Fault(family) => {
-                let (fill, edge) = family.colours();
+                let (fill, edge) = shades::colours(family);
                 boxed(
                     page,
                     format!(r#"fill="{fill}" stroke="{edge}" stroke-width="0.8""#),

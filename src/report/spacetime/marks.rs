@@ -124,7 +124,8 @@ pub(super) fn points(page: &mut Page, scene: &Scene) {
             (x, y + 29.0, Anchor::Middle),
         ];
         let look = (9.0, palette::MUTED);
-        page.labels.put(&mut page.svg, point, look, &places);
+        page.labels
+            .put(&mut page.svg, &point.to_string(), look, &places);
     }
 }
 

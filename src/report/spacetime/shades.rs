@@ -3,11 +3,12 @@
 use super::{
     super::{palette, svg::Anchor},
     draw::Page,
-    faults::{Family, FaultSpan},
+    faults::FaultSpan,
     hosts::Role,
     lanes::Lane,
     scene::Scene,
 };
+use crate::history::Family;
 
 /// Between the lanes of two clients that believe at once.
 pub(super) fn overlaps(page: &mut Page, scene: &Scene) {
@@ -31,7 +32,7 @@ pub(super) fn faults(page: &mut Page, scene: &Scene) {
         let Some(&lane) = page.lanes.of(fault.host) else {
             continue;
         };
-        let (fill, edge) = fault.family.colours();
+        let (fill, edge) = colours(fault.family);
         let (left, right) = page.span(scene, fault.from_ns, fault.until_ns);
         if fault.until_ns == fault.from_ns {
             let tip = (left, lane.y - 3.0);
@@ -65,7 +66,7 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
             continue;
         };
         let places = places(page, scene, fault, &lane);
-        let look = (11.0, fault.family.colours().1);
+        let look = (11.0, colours(fault.family).1);
         page.labels.put(&mut page.svg, &fault.label, look, &places);
     }
 }
@@ -100,22 +101,11 @@ fn extent(role: Role) -> (f64, f64) {
     }
 }
 
-impl Family {
-    /// Fill, and the colour of edge and text.
-    pub(super) fn colours(self) -> (&'static str, &'static str) {
-        match self {
-            Family::Process => ("#e9e9ee", "#55556a"),
-            Family::Network => ("#fbf0d5", "#8a5a00"),
-            Family::Clock => ("#f3e3f3", "#7a2f7a"),
-        }
-    }
-
-    /// In words, for the legend.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Family::Process => "process fault",
-            Family::Network => "network fault",
-            Family::Clock => "clock fault",
-        }
+/// Fill of a family's boxes, and the colour of edge and text.
+pub(super) fn colours(family: Family) -> (&'static str, &'static str) {
+    match family {
+        Family::Process => ("#e9e9ee", "#55556a"),
+        Family::Network => ("#fbf0d5", "#8a5a00"),
+        Family::Clock => ("#f3e3f3", "#7a2f7a"),
     }
 }

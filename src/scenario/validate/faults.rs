@@ -1,8 +1,8 @@
 //! Impossible faults: on hosts that are not there, at points that nobody reaches.
 
 use super::{Problem, drift, probability, require};
-use crate::fault::{Effect, FaultSpec, Link, Moment, Placement};
-use crate::history::Name;
+use crate::fault::{Described, FaultSpec, Placement};
+use crate::history::{Aim, Bare, Convert, Failpoint, Links, Moment, Name, Target};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
 use locklab_world::dist::Dist;
@@ -20,36 +20,43 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Problem> {
-    match &spec.effect {
-        Effect::Pause { on }
-        | Effect::Suspend { on }
-        | Effect::Kill { on }
-        | Effect::Crash { on } => hosts(scenario, on, name, "on"),
-        Effect::Partition { link: sides } => link(scenario, name, sides),
-        Effect::SlowLink { link: sides, .. } => link(scenario, name, sides),
-        Effect::Loss {
-            link: sides,
-            probability: value,
-        } => {
-            probability(*value, &["fault", name, "probability"])?;
-            link(scenario, name, sides)
-        }
-        Effect::ClockStep { on, step_ms } => {
-            require(
-                step_ms.is_finite(),
-                &["fault", name, "step_ms"],
-                format!("a step must be finite, not {step_ms}"),
-            )?;
-            hosts(scenario, on, name, "on")
-        }
-        Effect::ClockRate { on, drift_ppm } => {
-            drift(*drift_ppm, &["fault", name, "drift_ppm"])?;
-            hosts(scenario, on, name, "on")
-        }
-        Effect::Failover { on } => {
-            hosts(scenario, on, name, "on")?;
-            promotable(scenario, on, name)
-        }
+    spec.kind.convert(&mut Validate { fault: name })?;
+    match &spec.target {
+        Target::Hosts(on) => hosts(scenario, on, name, "on")?,
+        Target::Links(sides) => links(scenario, name, sides)?,
+    }
+    match (spec.kind.aim(), &spec.target) {
+        (Aim::Servers, Target::Hosts(on)) => promotable(scenario, on, name),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses impossible amounts.
+struct Validate<'f> {
+    fault: &'f str,
+}
+
+impl Convert<Described, Bare> for Validate<'_> {
+    type Error = Problem;
+
+    fn delay(&mut self, _: Dist) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn share(&mut self, share: f64) -> Result<(), Problem> {
+        probability(share, &["fault", self.fault, "probability"])
+    }
+
+    fn step(&mut self, step_ms: f64) -> Result<(), Problem> {
+        require(
+            step_ms.is_finite(),
+            &["fault", self.fault, "step_ms"],
+            format!("a step must be finite, not {step_ms}"),
+        )
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<(), Problem> {
+        drift(drift_ppm, &["fault", self.fault, "drift_ppm"])
     }
 }
 
@@ -80,10 +87,10 @@ fn hosts(scenario: &Scenario, hosts: &[Name], name: &str, key: &str) -> Result<(
         .try_for_each(|host| host_exists(scenario, host, &["fault", name, key]))
 }
 
-fn link(scenario: &Scenario, name: &str, link: &Link) -> Result<(), Problem> {
-    hosts(scenario, &link.from, name, "from")?;
-    hosts(scenario, &link.to, name, "to")?;
-    match link.from.iter().find(|host| link.to.contains(host)) {
+fn links(scenario: &Scenario, name: &str, links: &Links) -> Result<(), Problem> {
+    hosts(scenario, &links.from, name, "from")?;
+    hosts(scenario, &links.to, name, "to")?;
+    match links.from.iter().find(|host| links.to.contains(host)) {
         Some(host) => Err(Problem::at(
             &["fault", name, "to"],
             format!("\"{host}\" is on both sides; there is no link from a host to itself"),
@@ -147,15 +154,13 @@ fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), 
          or \"every_ms\"",
     )?;
     require(
-        &*moment.point != "checked" || scenario.workload.check == CheckBeforeWrite::Deadline,
+        moment.point != Failpoint::Checked || scenario.workload.check == CheckBeforeWrite::Deadline,
         path,
         "a client reaches \"checked\" only with \"check = \\\"deadline\\\"\" in [workload]",
     )?;
     let rounds = scenario.workload.of(&moment.client).rounds;
-    // Attempts, waits and renewals may be repeated within one round, the rest may not.
-    let is_repeated = ["acquiring", "waiting", "renewing"].contains(&&*moment.point);
     require(
-        moment.nth <= rounds || is_repeated,
+        moment.nth <= rounds || moment.point.repeats(),
         path,
         format!(
             "\"{moment}\" never comes: {} takes the lock {}",

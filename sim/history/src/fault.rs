@@ -1,0 +1,363 @@
+//! The kinds of fault there are, and what each is like.
+//!
+//! A kind is one entry of the table below. What reads schedules, recordings and histories
+//! asks its methods; only what injects a fault matches the kinds themselves.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::{Serialize, Serializer};
+
+/// The form that the amounts of a fault have: those of a scenario may be distributions,
+/// those of a schedule are settled, a history names the kind alone.
+pub trait Amounts: fmt::Debug + Copy + PartialEq {
+    /// An extra delay of each packet.
+    type Delay: fmt::Debug + Copy + PartialEq;
+    /// A share of all packets.
+    type Share: fmt::Debug + Copy + PartialEq;
+    /// How far a clock jumps.
+    type Step: fmt::Debug + Copy + PartialEq;
+    /// How much too fast a clock runs.
+    type Rate: fmt::Debug + Copy + PartialEq;
+}
+
+/// Every amount is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled;
+
+impl Amounts for Settled {
+    /// Nanoseconds.
+    type Delay = u64;
+    /// 0 to 1.
+    type Share = f64;
+    /// Nanoseconds, back if negative.
+    type Step = i64;
+    /// Parts per million; 100 000 is 10 % fast.
+    type Rate = i64;
+}
+
+/// No amounts: the kind alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bare;
+
+impl Amounts for Bare {
+    type Delay = ();
+    type Share = ();
+    type Step = ();
+    type Rate = ();
+}
+
+/// Turns the amounts of a fault from one form into another.
+pub trait Convert<A: Amounts, B: Amounts> {
+    /// Why an amount cannot be turned.
+    type Error;
+
+    /// Turns an extra delay.
+    ///
+    /// # Errors
+    /// If there is none, or it is impossible; so for the others.
+    fn delay(&mut self, delay: A::Delay) -> Result<B::Delay, Self::Error>;
+    /// Turns a share.
+    ///
+    /// # Errors
+    /// See [`Convert::delay`].
+    fn share(&mut self, share: A::Share) -> Result<B::Share, Self::Error>;
+    /// Turns a step.
+    ///
+    /// # Errors
+    /// See [`Convert::delay`].
+    fn step(&mut self, step: A::Step) -> Result<B::Step, Self::Error>;
+    /// Turns a rate.
+    ///
+    /// # Errors
+    /// See [`Convert::delay`].
+    fn rate(&mut self, rate: A::Rate) -> Result<B::Rate, Self::Error>;
+}
+
+/// What a fault is aimed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// Processes; one that has ended cannot be struck.
+    Processes,
+    /// Whole machines, whatever runs on them.
+    Machines,
+    /// Servers, of which an operator asks something.
+    Servers,
+    /// Links between hosts.
+    Links,
+}
+
+/// Faults that belong together, in pictures and in what a campaign draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Processes and machines stop.
+    Process,
+    /// Packets are late or lost.
+    Network,
+    /// Clocks are wrong.
+    Clock,
+}
+
+/// How long a fault lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// It is over at once, and has no duration.
+    Momentary,
+    /// As long as its duration; without one, to the end of the run.
+    Lasting,
+    /// It ends the process, which starts again after the duration; without one, never.
+    Down,
+}
+
+/// What those notice who wait for an answer of whom the fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symptom {
+    /// Nothing.
+    Nothing,
+    /// No answer comes, but what they send arrives.
+    Silence,
+    /// What they send is lost, and sent again.
+    Loss,
+    /// What the links between them do to packets.
+    Links,
+}
+
+/// What all faults of one kind have in common.
+struct Traits {
+    meaning: &'static str,
+    aim: Aim,
+    family: Family,
+    span: Span,
+    symptom: Symptom,
+    /// Whether a clock changes its course.
+    bends_clocks: bool,
+}
+
+/// Makes of each entry a variant of [`FaultKind`] and its [`Traits`]. An amount is written
+/// `field: Form by method`, with an associated type of [`Amounts`] and a method of [`Convert`].
+macro_rules! fault_kinds {
+    ($($(#[$doc:meta])* $Kind:ident
+        $({ $(#[$amount_doc:meta])* $amount:ident: $Form:ident by $convert:ident })?
+        = $name:literal => $traits:expr,)*) => {
+        /// What a fault does.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum FaultKind<A: Amounts = Settled> {
+            $($(#[$doc])* $Kind $({ $(#[$amount_doc])* $amount: A::$Form })?,)*
+        }
+
+        impl FaultKind<Bare> {
+            /// Every kind there is.
+            pub const ALL: &'static [FaultKind<Bare>] =
+                &[$(FaultKind::$Kind $({ $amount: () })?),*];
+            const NAMES: &'static [&'static str] = &[$($name),*];
+        }
+
+        impl<A: Amounts> FaultKind<A> {
+            /// How a scenario spells it.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(FaultKind::$Kind { .. } => $name,)*
+                }
+            }
+
+            /// The same kind with its amounts in another form.
+            ///
+            /// # Errors
+            /// That of the amount that cannot be turned.
+            pub fn convert<B: Amounts, C: Convert<A, B>>(
+                self,
+                by: &mut C,
+            ) -> Result<FaultKind<B>, C::Error> {
+                Ok(match self {
+                    $(FaultKind::$Kind $({ $amount })? => {
+                        FaultKind::$Kind $({ $amount: by.$convert($amount)? })?
+                    })*
+                })
+            }
+
+            /// The kind alone.
+            pub fn bare(&self) -> FaultKind<Bare> {
+                match self {
+                    $(FaultKind::$Kind { .. } => FaultKind::$Kind $({ $amount: () })?,)*
+                }
+            }
+
+            fn traits(&self) -> &'static Traits {
+                match self {
+                    $(FaultKind::$Kind { .. } => &$traits,)*
+                }
+            }
+        }
+    };
+}
+
+fault_kinds! {
+    /// The host's process stands still; its kernel and both its clocks go on, as
+    /// under SIGSTOP or a stop-the-world garbage collection.
+    Pause = "pause" => Traits {
+        meaning: "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
+        aim: Aim::Processes,
+        family: Family::Process,
+        span: Span::Lasting,
+        symptom: Symptom::Silence,
+        bends_clocks: false,
+    },
+    /// The whole machine stands still, its monotonic clock too; the wall clock has
+    /// moved on when it resumes, as with a suspended virtual machine.
+    Suspend = "suspend" => Traits {
+        meaning: "the machine stands still, its monotonic clock too (a virtual machine)",
+        aim: Aim::Machines,
+        family: Family::Process,
+        span: Span::Lasting,
+        symptom: Symptom::Silence,
+        bends_clocks: true,
+    },
+    /// The process ends, the kernel closes its sockets; it starts again after the
+    /// fault's duration, if it has one.
+    Kill = "kill" => Traits {
+        meaning: "the process ends; it starts again after duration_ms, if there is one",
+        aim: Aim::Processes,
+        family: Family::Process,
+        span: Span::Down,
+        symptom: Symptom::Silence,
+        bends_clocks: false,
+    },
+    /// Power loss: silence first, no FIN; memory is gone. Starts again after the
+    /// fault's duration, if it has one.
+    Crash = "crash" => Traits {
+        meaning: "power loss: silence, then memory is gone; starts again after duration_ms",
+        aim: Aim::Machines,
+        family: Family::Process,
+        span: Span::Down,
+        symptom: Symptom::Loss,
+        bends_clocks: false,
+    },
+    /// No packet gets through.
+    Partition = "partition" => Traits {
+        meaning: "nothing gets through",
+        aim: Aim::Links,
+        family: Family::Network,
+        span: Span::Lasting,
+        symptom: Symptom::Links,
+        bends_clocks: false,
+    },
+    /// Every packet takes longer.
+    SlowLink {
+        /// The extra one-way delay.
+        extra: Delay by delay
+    } = "slow-link" => Traits {
+        meaning: "everything takes longer",
+        aim: Aim::Links,
+        family: Family::Network,
+        span: Span::Lasting,
+        symptom: Symptom::Links,
+        bends_clocks: false,
+    },
+    /// Each transmission is lost with some probability; a lost one is repeated after the
+    /// retransmission timeout.
+    Loss {
+        /// The share that is lost.
+        probability: Share by share
+    } = "loss" => Traits {
+        meaning: "transmissions are lost and repeated",
+        aim: Aim::Links,
+        family: Family::Network,
+        span: Span::Lasting,
+        symptom: Symptom::Links,
+        bends_clocks: false,
+    },
+    /// The wall clocks jump.
+    ClockStep {
+        /// How far.
+        step: Step by step
+    } = "clock-step" => Traits {
+        meaning: "the wall clock jumps, back if negative",
+        aim: Aim::Machines,
+        family: Family::Clock,
+        span: Span::Momentary,
+        symptom: Symptom::Nothing,
+        bends_clocks: true,
+    },
+    /// Both clocks of the hosts run wrong while the fault lasts.
+    ClockRate {
+        /// By how much.
+        drift_ppm: Rate by rate
+    } = "clock-rate" => Traits {
+        meaning: "both clocks run wrong by this rate",
+        aim: Aim::Machines,
+        family: Family::Clock,
+        span: Span::Lasting,
+        symptom: Symptom::Nothing,
+        bends_clocks: true,
+    },
+    /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
+    /// are to be masters. It takes effect when the server says OK, and never if it does not.
+    Failover = "failover" => Traits {
+        meaning: "an operator asks a sentinel, a master or a replica for a failover; over at once",
+        aim: Aim::Servers,
+        family: Family::Process,
+        span: Span::Momentary,
+        symptom: Symptom::Nothing,
+        bends_clocks: false,
+    },
+}
+
+impl<A: Amounts> FaultKind<A> {
+    /// What it does, for a person, in a line.
+    pub fn meaning(&self) -> &'static str {
+        self.traits().meaning
+    }
+
+    /// What it is aimed at.
+    pub fn aim(&self) -> Aim {
+        self.traits().aim
+    }
+
+    /// The family that it belongs to.
+    pub fn family(&self) -> Family {
+        self.traits().family
+    }
+
+    /// How long it lasts, and is drawn.
+    pub fn span(&self) -> Span {
+        self.traits().span
+    }
+
+    /// Whether it ends a process, and with it what that believes.
+    pub fn ends_process(&self) -> bool {
+        self.span() == Span::Down
+    }
+
+    /// What those notice who wait for whom it strikes.
+    pub fn symptom(&self) -> Symptom {
+        self.traits().symptom
+    }
+
+    /// Whether a clock changes its course when it begins and when it ends.
+    pub fn bends_clocks(&self) -> bool {
+        self.traits().bends_clocks
+    }
+}
+
+impl FaultKind<Bare> {
+    /// The kind that a scenario spells so.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let mut all = FaultKind::ALL.iter();
+        all.find(|kind| kind.name() == name).copied()
+    }
+}
+
+impl Eq for FaultKind<Bare> {}
+
+impl Serialize for FaultKind<Bare> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultKind<Bare> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        FaultKind::of_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, FaultKind::NAMES))
+    }
+}

@@ -1,0 +1,275 @@
+//! Injects faults into the simulated world.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+use locklab_world::{HostId, LinkEffect, LinkRule, RuleId, World};
+
+use super::lab::Lab;
+use super::operator;
+use crate::fault::executor::{Completion, Executor, Injector, Step, Strike};
+use crate::fault::failover;
+use crate::fault::trigger::Due;
+use crate::history::{Event, Failpoint, FaultKind, FaultyLinks, Name, PacketFault, Schedule};
+use crate::plant;
+
+/// The faults of one run.
+pub(super) struct Faults {
+    lab: Rc<Lab>,
+    executor: RefCell<Executor>,
+    /// The rules of the links' faults in force, by their place in the schedule.
+    rules: RefCell<BTreeMap<usize, RuleId>>,
+    rates: RefCell<BTreeMap<HostId, Rates>>,
+}
+
+/// The rate errors of one host's clocks in parts per million, each with its fault's
+/// place in the schedule: the latest in force is last, and first of all is the host's
+/// own, of no fault.
+type Rates = Vec<(Option<usize>, i64)>;
+
+impl Faults {
+    pub(super) fn new(lab: Rc<Lab>, schedule: Schedule) -> Rc<Self> {
+        Rc::new(Self {
+            lab,
+            executor: RefCell::new(Executor::new(schedule)),
+            rules: RefCell::default(),
+            rates: RefCell::default(),
+        })
+    }
+
+    /// Puts the faults that are placed by time on the world's agenda.
+    pub(super) fn start(self: &Rc<Self>, world: &mut World) {
+        self.executor.borrow().start(&mut self.injector(world));
+    }
+
+    /// A client has reached a failpoint: the faults that are due there.
+    pub(super) fn reached(&self, client: &Name, point: Failpoint) -> Vec<Due> {
+        self.executor.borrow_mut().reached(client, point)
+    }
+
+    /// Has them strike.
+    pub(super) fn strike(self: &Rc<Self>, due: &[Due], world: &mut World) {
+        let mut executor = self.executor.borrow_mut();
+        let Ok(()) = executor.strike(due, &mut self.injector(world));
+    }
+
+    /// Records the faults that never took effect.
+    pub(super) fn finish(self: &Rc<Self>, world: &mut World) {
+        self.executor.borrow().finish(&mut self.injector(world));
+    }
+
+    fn injector<'w>(self: &Rc<Self>, world: &'w mut World) -> WorldInjector<'w> {
+        let faults = self.clone();
+        WorldInjector { faults, world }
+    }
+}
+
+struct WorldInjector<'w> {
+    faults: Rc<Faults>,
+    world: &'w mut World,
+}
+
+impl Injector for WorldInjector<'_> {
+    type Error = Infallible;
+
+    fn now_ns(&self) -> u64 {
+        self.world.now_ns()
+    }
+
+    fn schedule(&mut self, at_ns: u64, step: Step) {
+        let faults = self.faults.clone();
+        self.world.at(at_ns, move |world| {
+            let mut executor = faults.executor.borrow_mut();
+            let Ok(()) = executor.perform(step, &mut faults.injector(world));
+        });
+    }
+
+    fn is_running(&self, host: &Name) -> bool {
+        let lab = &self.faults.lab;
+        lab.is_running(host) && self.world.is_up(lab.id(host))
+    }
+
+    fn record(&mut self, host: &Name, event: Event) {
+        let lab = &self.faults.lab;
+        lab.record(&self.world.host(lab.id(host)), host, event);
+    }
+
+    fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
+        let hosts = self.ids(strike.hosts);
+        match strike.fault.kind {
+            FaultKind::Pause if plant("pause-does-not-pause") => {}
+            FaultKind::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
+            FaultKind::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
+            FaultKind::Kill => self.end_processes(strike, World::kill),
+            FaultKind::Crash => self.end_processes(strike, World::crash),
+            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if let Some(links) = strike.fault.faulty_links() {
+                    self.install_rule(strike.index, &links);
+                }
+            }
+            FaultKind::ClockStep { step } => {
+                let step = |host: &HostId| self.world.step_wall(*host, step);
+                hosts.iter().for_each(step);
+            }
+            FaultKind::ClockRate { drift_ppm } => {
+                for host in hosts {
+                    self.begin_rate(strike.index, host, drift_ppm);
+                }
+            }
+            FaultKind::Failover => {
+                for host in strike.hosts {
+                    self.order_failover(strike.index, host);
+                }
+                return Ok(Completion::Pending);
+            }
+        }
+        Ok(Completion::Done)
+    }
+
+    fn lift(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
+        let hosts = self.ids(strike.hosts);
+        match strike.fault.kind {
+            FaultKind::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
+            FaultKind::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
+            FaultKind::Kill | FaultKind::Crash if plant("nobody-restarts") => {}
+            FaultKind::Kill | FaultKind::Crash => {
+                hosts.iter().for_each(|host| self.world.restart(*host));
+            }
+            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                let rule = self.faults.rules.borrow_mut().remove(&strike.index);
+                if let Some(rule) = rule.filter(|_| !plant("link-never-heals")) {
+                    self.world.lift(rule);
+                }
+            }
+            FaultKind::ClockStep { step } => {
+                let step_back = |host: &HostId| self.world.step_wall(*host, -step);
+                hosts.iter().for_each(step_back);
+            }
+            FaultKind::ClockRate { .. } => {
+                for host in hosts {
+                    self.end_rate(strike.index, host);
+                }
+            }
+            FaultKind::Failover => {}
+        }
+        Ok(Completion::Done)
+    }
+}
+
+impl WorldInjector<'_> {
+    fn ids(&self, names: &[Name]) -> Vec<HostId> {
+        names.iter().map(|name| self.faults.lab.id(name)).collect()
+    }
+
+    fn end_processes(&mut self, strike: &Strike, end: fn(&mut World, HostId)) {
+        let hosts = self.ids(strike.hosts);
+        let lab = &self.faults.lab;
+        lab.unheard(|| hosts.iter().for_each(|host| end(self.world, *host)));
+        let comes_back = strike.fault.duration_ns.is_some();
+        lab.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
+    }
+
+    /// Has an operator ask for a failover. It has begun when the server says OK: a sentinel
+    /// refuses if it is in one already, or has no replica that would do.
+    fn order_failover(&self, index: usize, name: &Name) {
+        let (faults, name) = (self.faults.clone(), name.clone());
+        let host = self.world.host(faults.lab.id(&name));
+        let Some(role) = faults.lab.role(&name) else {
+            return;
+        };
+        let words = failover::order(&role);
+        host.clone().spawn(async move {
+            if plant("failover-is-not-ordered") || operator::types(&host, words).await {
+                let event = faults.executor.borrow_mut().begun(index);
+                faults.lab.record(&host, &name, event);
+            }
+        });
+    }
+
+    /// Puts a fault on these links.
+    fn install_rule(&mut self, index: usize, links: &FaultyLinks) {
+        let rule = LinkRule {
+            from: self.ids(&links.from),
+            to: self.ids(&links.to),
+            both_ways: links.both_ways,
+            effect: match links.packets {
+                PacketFault::Cut => LinkEffect::Cut,
+                PacketFault::Slow { extra_ns } => LinkEffect::Slow { extra_ns },
+                PacketFault::Lossy { probability } => LinkEffect::Lossy { probability },
+            },
+        };
+        let id = self.world.install(rule);
+        self.faults.rules.borrow_mut().insert(index, id);
+    }
+
+    fn begin_rate(&mut self, index: usize, host: HostId, drift_ppm: i64) {
+        let own = self.world.set_drift_ppm(host, drift_ppm);
+        let mut rates = self.faults.rates.borrow_mut();
+        let rates = rates.entry(host).or_insert_with(|| vec![(None, own)]);
+        rates.push((Some(index), drift_ppm));
+    }
+
+    /// The clocks of `host` run on as the other faults in force have it, else as they did
+    /// before any.
+    fn end_rate(&mut self, index: usize, host: HostId) {
+        let mut rates = self.faults.rates.borrow_mut();
+        let Some(rates) = rates.get_mut(&host) else {
+            return;
+        };
+        rates.retain(|(fault, _)| *fault != Some(index));
+        if let Some((_, drift_ppm)) = rates.last() {
+            self.world.set_drift_ppm(host, *drift_ppm);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::expand;
+    use crate::runner::simulate::{Keep, simulate};
+    use crate::scenario::parse;
+
+    /// Two faults whose spans overlap, so that the first to begin is the first to
+    /// end. The clocks' last course is the one that they had before.
+    #[test]
+    fn overlapping_rates_leave_the_clocks_as_they_were() {
+        let text = r#"
+            headline = "lease"
+            title = "Clocks run wrong twice"
+            about = "Two faults of one host overlap."
+            source = "this test"
+            topology = { nodes = 1, clients = 1 }
+            lock = { name = "set-nx-px", ttl_ms = 1000 }
+            workload = { hold_ms = 1000 }
+
+            [clocks.host]
+            c1 = { drift_ppm = 5 }
+
+            [fault]
+            one = { kind = "clock-rate", on = "c1", at_ms = 10, drift_ppm = 100_000, duration_ms = 90 }
+            other = { kind = "clock-rate", on = "c1", at_ms = 50, drift_ppm = 500_000, duration_ms = 150 }
+        "#;
+        let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+        let schedule = expand(&scenario.fault, 1);
+        let run = simulate(&scenario, 1, &schedule, Keep::default()).expect("it ends");
+        let clocks: Vec<_> = run
+            .history
+            .records
+            .iter()
+            .filter(|r| matches!(r.event, Event::Fault { .. } | Event::RunEnds))
+            .map(|r| (r.at_ns, r.mono_ns))
+            .collect();
+        let courses: Vec<_> = clocks
+            .windows(2)
+            .filter(|pair| pair[0].0 < pair[1].0)
+            .map(|pair| {
+                let (elapsed, by_clock) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+                (by_clock as f64 / elapsed as f64 * 1e6).round() as i64 - 1_000_000
+            })
+            .collect();
+        assert_eq!(courses, [100_000, 500_000, 500_000, 5]);
+    }
+}

@@ -1,0 +1,160 @@
+//! One schedule, two injectors: faults strike processes in the world and real processes
+//! alike. The same phases are recorded of the same faults on the same hosts.
+#![cfg(target_os = "linux")]
+
+use locklab::confirm::{Programs, RealRedis};
+use locklab::fault::expand;
+use locklab::history::{Event, Phase};
+use locklab::runner::backend::{Backend, World};
+use locklab::runner::simulate::Keep;
+use locklab::scenario::parse;
+
+use Phase::{Begins, Ends, Missed};
+
+/// Two clients of one node: c1 is done at once, c2 works for a second.
+const CLIENTS: &str = r#"
+    title = "faults strike processes"
+    horizon_ms = 3000
+    lock = { name = "set-nx-px", ttl_ms = 3000, retry_delay_ms = 10 }
+    [workload.client.c2]
+    start_ms = 100
+    hold_ms = 1000
+"#;
+
+/// Runs two clients under `faults` with both injectors, and compares what each records of
+/// every fault on every host with what is expected.
+#[track_caller]
+fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
+    let scenario = parse("t.toml", &format!("{CLIENTS}{faults}"), &[]).expect("a sound scenario");
+    let schedule = expand(&scenario.fault, 1);
+    let programs = Programs {
+        locklab: env!("CARGO_BIN_EXE_locklab").into(),
+        ..Programs::find().expect("this program has a path")
+    };
+    let backends: [&dyn Backend; 2] = [&World, &RealRedis { programs }];
+    for backend in backends {
+        let run = backend.run(&scenario, 1, &schedule, Keep::default());
+        let history = run.expect("it ends").history;
+        let mut found: Vec<(String, String, Vec<Phase>)> = Vec::new();
+        for record in &history.records {
+            let Event::Fault { fault, phase, .. } = &record.event else {
+                continue;
+            };
+            let known = found
+                .iter_mut()
+                .find(|(name, host, _)| **name == **fault && **host == *record.host);
+            match known {
+                Some((.., phases)) => phases.push(*phase),
+                None => found.push((fault.to_string(), record.host.to_string(), vec![*phase])),
+            }
+        }
+        found.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
+        let found: Vec<(&str, &str, &[Phase])> = found
+            .iter()
+            .map(|(fault, host, phases)| (&**fault, &**host, &**phases))
+            .collect();
+        assert_eq!(found, expected, "{:?}", backend.environment());
+    }
+}
+
+#[test]
+fn a_process_that_has_finished_is_not_struck_and_the_rest_is() {
+    check(
+        r#"
+        [fault.gc]
+        kind = "pause"
+        on = ["c1", "c2"]
+        at_ms = 500
+        duration_ms = 100
+        [fault.oom]
+        kind = "kill"
+        on = ["c1", "c2"]
+        at_ms = 700
+        "#,
+        &[("gc", "c2", &[Begins, Ends]), ("oom", "c2", &[Begins])],
+    );
+}
+
+#[test]
+fn a_process_that_is_down_cannot_be_struck() {
+    check(
+        r#"
+        [fault.a]
+        kind = "kill"
+        on = "n1"
+        at_ms = 200
+        duration_ms = 400
+        [fault.b]
+        kind = "kill"
+        on = "n1"
+        at_ms = 300
+        duration_ms = 10
+        [fault.c]
+        kind = "pause"
+        on = "n1"
+        at_ms = 400
+        duration_ms = 10
+        "#,
+        &[
+            ("a", "n1", &[Begins, Ends]),
+            ("b", "n1", &[Missed]),
+            ("c", "n1", &[Missed]),
+        ],
+    );
+}
+
+#[test]
+fn faults_at_failpoints_strike_when_the_client_comes_there() {
+    check(
+        r#"
+        [fault.at-once]
+        kind = "pause"
+        on = ["c2", "n1"]
+        after = "c2 acquired"
+        duration_ms = 100
+        [fault.later]
+        kind = "kill"
+        on = "c2"
+        after = "c2 read"
+        delay_ms = 200
+        duration_ms = 50
+        [fault.never]
+        kind = "pause"
+        on = "c2"
+        after = "c2 acquiring #1000000"
+        "#,
+        &[
+            ("at-once", "c2", &[Begins, Ends]),
+            ("at-once", "n1", &[Begins, Ends]),
+            ("later", "c2", &[Begins, Ends]),
+            ("never", "c2", &[Missed]),
+        ],
+    );
+}
+
+#[test]
+fn pauses_overlap_and_one_without_end_lasts_to_the_horizon() {
+    check(
+        r#"
+        [fault.first]
+        kind = "pause"
+        on = "c2"
+        at_ms = 200
+        duration_ms = 300
+        [fault.second]
+        kind = "pause"
+        on = "c2"
+        at_ms = 300
+        duration_ms = 100
+        [fault.whole]
+        kind = "pause"
+        on = "n1"
+        at_ms = 600
+        "#,
+        &[
+            ("first", "c2", &[Begins, Ends]),
+            ("second", "c2", &[Begins, Ends]),
+            ("whole", "n1", &[Begins]),
+        ],
+    );
+}
