@@ -15,7 +15,6 @@ use std::time::Duration;
 use anyhow::Context;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-mod client;
 mod node;
 mod sentinel;
 mod topology;
@@ -24,37 +23,6 @@ pub use topology::{Place, Role, Topology, listen};
 
 use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
-
-/// What one node allows its clients, all together and each.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at a time: `maxclients`.
-    pub clients: usize,
-    /// Bytes that a client may send without completing a request that can be handled:
-    /// `client-query-buffer-limit`.
-    pub query_bytes: usize,
-    /// Bytes of replies that are kept for a client that does not read them.
-    pub output_bytes: usize,
-    /// Bytes of both kinds for all clients together: `maxmemory-clients`.
-    pub total_bytes: usize,
-    /// Bytes of either kind for a connection to a master or to a replica, which a whole
-    /// data set passes: `client-output-buffer-limit replica 256mb`.
-    pub replication_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            clients: 10_000,
-            // Redis's 1 GB would let a few clients take a test machine's memory; this
-            // is room for the largest value that a test has any business with.
-            query_bytes: 64 << 20,
-            output_bytes: 64 << 20,
-            total_bytes: 512 << 20,
-            replication_bytes: 256 << 20,
-        }
-    }
-}
 
 /// Why serving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +42,8 @@ pub enum Event {
 }
 
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
-/// shut down. A master is down for a sentinel when it has not answered for `down_after`.
+/// shut down. A node takes `max_clients` connections at a time. A master is down for a
+/// sentinel when it has not answered for `down_after`.
 ///
 /// # Errors
 ///
@@ -85,11 +54,11 @@ pub enum Event {
 /// If a server does: the panic goes on in the caller.
 pub fn serve(
     places: Vec<Place>,
-    limits: Limits,
+    max_clients: u32,
     down_after: Duration,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
-    allow_descriptors(limits.clients.saturating_mul(places.len()));
+    allow_descriptors((max_clients as usize).saturating_mul(places.len()));
     // Every start of a server has its own run id.
     let start_ns = read_clock(ClockKind::Wall) ^ u64::from(std::process::id());
     let monitors = sentinel::monitors(&places, down_after);
@@ -112,7 +81,7 @@ pub fn serve(
                 let setup = node::Setup {
                     seed,
                     replicated,
-                    limits,
+                    max_clients,
                 };
                 Box::new(move || node::run(place, setup))
             }

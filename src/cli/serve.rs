@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::Exit;
 use super::say::{self, tell};
-use crate::serve::{self, Event, Limits, Place, Topology};
+use crate::serve::{self, Event, Place, Topology};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,12 +98,8 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         .map(|Place { address, role, .. }| format!("{address} {role}\n"));
     say::print(&lines.collect::<String>())?;
     tell!("Serving until Ctrl-C, or SHUTDOWN.");
-    let limits = Limits {
-        clients: options.maxclients as usize,
-        ..Limits::default()
-    };
     let down_after = Duration::from_millis(options.down_after_ms.into());
-    serve::serve(places, limits, down_after, (sender, events))?;
+    serve::serve(places, options.maxclients, down_after, (sender, events))?;
     // Either way it did what it was asked to do, as `redis-server` sees it too.
     Ok(Exit::AsPredicted)
 }

@@ -1,32 +1,32 @@
 //! One node behind a listener: its connections, its master, its clock, its end.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::panic;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use locklab_redis::{Addresses, ConnId, Effect, Node, NodeConfig};
+use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, Limits, Now, TOO_MANY_CLIENTS};
+use locklab_redis::{Addresses, ConnId, Node, NodeConfig};
 use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinSet, LocalSet, yield_now};
 use tokio::time::sleep;
 
-use super::client::{Clients, Refusal, Turn};
-use super::{Limits, Place, Role};
+use super::{Place, Role};
 use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
 /// What is read at once; a client that has sent more waits until others had a turn.
 const READ_BYTES: usize = 64 << 10;
-
-/// The longest sleep until something is due. The wall clock may be set meanwhile:
-/// like `serverCron`, look at it ten times a second.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// How long to leave clients waiting when the system has no descriptor for one more.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -40,7 +40,8 @@ pub(super) struct Setup {
     pub(super) seed: u64,
     /// Whether there are replicas beside it from the start.
     pub(super) replicated: bool,
-    pub(super) limits: Limits,
+    /// Connections at a time.
+    pub(super) max_clients: u32,
 }
 
 /// Serves a node until somebody calls SHUTDOWN.
@@ -64,10 +65,9 @@ async fn serve(place: Place, setup: Setup) -> io::Result<()> {
     let listener = TcpListener::from_std(place.listener)?;
     let (connect, mut connects) = mpsc::unbounded_channel();
     let server = Rc::new(Server {
-        node: RefCell::new(node),
-        clients: RefCell::default(),
+        endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
+        sockets: RefCell::default(),
         ip: place.address.ip(),
-        limits: setup.limits,
         buffer: RefCell::new(vec![0; READ_BYTES]),
         connect,
         called: Notify::new(),
@@ -108,7 +108,7 @@ fn node(place: &Place, setup: &Setup) -> Result<Node, String> {
         run_id_seed: setup.seed,
     });
     node.configure("port", &place.address.port().to_string())?;
-    node.configure("maxclients", &setup.limits.clients.to_string())?;
+    node.configure("maxclients", &setup.max_clients.to_string())?;
     if setup.replicated {
         // Nobody waits five seconds for more replicas: there will be none.
         node.configure("repl-diskless-sync-delay", "0")?;
@@ -127,11 +127,10 @@ struct Master {
 }
 
 struct Server {
-    node: RefCell<Node>,
-    clients: RefCell<Clients>,
+    endpoint: RefCell<Endpoint>,
+    sockets: RefCell<BTreeMap<ConnId, Socket>>,
     /// Where the node listens, and connects from.
     ip: IpAddr,
-    limits: Limits,
     /// Where every connection reads, one after the other.
     buffer: RefCell<Vec<u8>>,
     /// Tells of connections to be made.
@@ -142,37 +141,50 @@ struct Server {
     shut_down: Cell<bool>,
 }
 
+struct Socket {
+    stream: TcpStream,
+    /// Wakes the connection's task.
+    waker: Option<Waker>,
+}
+
+/// What a connection's task has to do next.
+enum Turn {
+    /// Handle so many bytes that arrived.
+    Received(usize),
+    /// Forget the connection.
+    End,
+}
+
 impl Server {
     /// Takes a connection in, unless there are too many.
     fn welcome(&self, stream: TcpStream) -> Option<ConnId> {
-        let mut clients = self.clients.borrow_mut();
-        if clients.len() >= self.node.borrow().max_clients() {
+        let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), now());
+        match accepted {
+            Some(conn) => self.begin(conn, stream),
             // As in Redis it is a courtesy: who does not get it sees the end.
-            let _ = stream.try_write(b"-ERR max number of clients reached\r\n");
-            return None;
+            None => drop(stream.try_write(TOO_MANY_CLIENTS)),
         }
+        accepted
+    }
+
+    fn begin(&self, conn: ConnId, stream: TcpStream) {
         set_options(&stream);
-        let mut node = self.node.borrow_mut();
-        let conn = node.accept_from(addresses(&stream), wall_us());
-        clients.insert(conn, stream);
-        Some(conn)
+        let waker = None;
+        let mut sockets = self.sockets.borrow_mut();
+        sockets.insert(conn, Socket { stream, waker });
     }
 
     /// Connects to the node's master, and hears it until the connection ends.
     async fn follow(self: Rc<Self>, master: Master) {
         let conn = master.conn;
         let Ok(stream) = self.open(&master).await else {
-            self.node.borrow_mut().closed(conn);
+            self.endpoint.borrow_mut().closed(conn);
             self.called.notify_one();
             return;
         };
-        set_options(&stream);
-        self.clients.borrow_mut().insert(conn, stream);
-        let mut effects = Vec::new();
-        self.node
-            .borrow_mut()
-            .connected(conn, wall_us(), &mut effects);
-        self.carry_out(&mut effects);
+        self.begin(conn, stream);
+        self.endpoint.borrow_mut().connected(conn, now());
+        self.carry_out();
         self.converse(conn).await;
     }
 
@@ -192,63 +204,82 @@ impl Server {
 
     /// Serves one connection until it ends.
     async fn converse(self: Rc<Self>, conn: ConnId) {
-        let mut effects = Vec::new();
         loop {
             // Nothing runs between the end of this wait and what follows it, so the
             // buffer is still this connection's.
-            let turn = poll_fn(|context| {
-                let mut clients = self.clients.borrow_mut();
-                clients.poll(conn, context, &mut self.buffer.borrow_mut())
-            });
-            let Turn::Received(count) = turn.await else {
+            let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await else {
                 break;
             };
-            self.receive(conn, count, &mut effects);
+            let buffer = self.buffer.borrow();
+            (self.endpoint.borrow_mut()).receive(conn, &buffer[..count], now());
+            drop(buffer);
+            self.carry_out();
+            self.called.notify_one();
             if count == READ_BYTES {
                 yield_now().await;
             }
         }
-        self.node.borrow_mut().closed(conn);
-        self.clients.borrow_mut().remove(conn);
+        self.endpoint.borrow_mut().closed(conn);
+        self.sockets.borrow_mut().remove(&conn);
         self.called.notify_one();
     }
 
-    fn receive(&self, conn: ConnId, count: usize, effects: &mut Vec<Effect>) {
-        let pending_bytes = {
-            let mut node = self.node.borrow_mut();
-            let buffer = self.buffer.borrow();
-            node.receive(conn, &buffer[..count], wall_us(), effects);
-            node.pending_bytes(conn)
-        };
-        let mut clients = self.clients.borrow_mut();
-        let kept = clients.keep_query(conn, pending_bytes, &self.limits);
-        drop(clients);
-        self.carry_out(effects);
-        if let Err(refusal) = kept {
-            self.refuse(conn, refusal);
+    /// Sends what is left to send on a connection, and reads.
+    fn poll(&self, conn: ConnId, context: &mut Context<'_>) -> Poll<Turn> {
+        if self.flush(conn, context).is_err() {
+            return Poll::Ready(Turn::End);
         }
-        self.called.notify_one();
+        // It may have been closed, now that all is sent.
+        self.carry_out();
+        let mut sockets = self.sockets.borrow_mut();
+        let Some(socket) = sockets.get_mut(&conn) else {
+            return Poll::Ready(Turn::End);
+        };
+        socket.set_waker(context.waker());
+        if self.endpoint.borrow().is_closing(conn) {
+            return Poll::Pending;
+        }
+        let mut buffer = self.buffer.borrow_mut();
+        let mut buffer = ReadBuf::new(&mut buffer);
+        let read = ready!(Pin::new(&mut socket.stream).poll_read(context, &mut buffer));
+        Poll::Ready(match (read, buffer.filled().len()) {
+            (Ok(()), count @ 1..) => Turn::Received(count),
+            // As in Redis a client that will send no more wants no more.
+            _ => Turn::End,
+        })
     }
 
-    fn carry_out(&self, effects: &mut Vec<Effect>) {
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Send { conn, bytes } => {
-                    let mut clients = self.clients.borrow_mut();
-                    let sent = clients.send(conn, bytes, &self.limits);
-                    drop(clients);
-                    if let Err(refusal) = sent {
-                        self.refuse(conn, refusal);
-                    }
-                }
-                Effect::Close { conn } => self.clients.borrow_mut().close(conn),
-                Effect::Connect { conn, host, port } => {
+    fn flush(&self, conn: ConnId, context: &mut Context<'_>) -> io::Result<()> {
+        let mut endpoint = self.endpoint.borrow_mut();
+        let mut sockets = self.sockets.borrow_mut();
+        let Some(socket) = sockets.get_mut(&conn) else {
+            return Ok(());
+        };
+        while let Some(bytes) = endpoint.unwritten(conn)
+            && let Poll::Ready(written) = Pin::new(&mut socket.stream).poll_write(context, bytes)
+        {
+            endpoint.wrote(conn, written?);
+        }
+        Ok(())
+    }
+
+    fn carry_out(&self) {
+        loop {
+            let Some(action) = self.endpoint.borrow_mut().poll() else {
+                return;
+            };
+            match action {
+                Action::Write { conn } => self.write(conn),
+                // Its task asks the endpoint whether it may read.
+                Action::StopReading { .. } => {}
+                Action::Close { conn } => self.end(conn),
+                Action::Connect { conn, host, port } => {
                     // If nobody listens, the node is about to end.
                     let _ = self.connect.send(Master { conn, host, port });
                 }
                 // There is no disk.
-                Effect::Disk(_) => {}
-                Effect::Exit => {
+                Action::Disk(_) => {}
+                Action::Exit => {
                     self.shut_down.set(true);
                     self.exit.notify_one();
                 }
@@ -256,49 +287,70 @@ impl Server {
         }
     }
 
-    /// Ends a connection that broke, or that a limit forbids: replication has a limit of
-    /// its own.
-    fn refuse(&self, conn: ConnId, refusal: Refusal) {
-        let mut clients = self.clients.borrow_mut();
-        if refusal == Refusal::TooMuch
-            && clients.held_bytes(conn) <= self.limits.replication_bytes
-            && self.node.borrow().is_replication(conn)
-        {
+    /// Hands a socket what there is for it, and what it does not take to its task.
+    fn write(&self, conn: ConnId) {
+        let mut endpoint = self.endpoint.borrow_mut();
+        let sockets = self.sockets.borrow();
+        let (Some(socket), Some(bytes)) = (sockets.get(&conn), endpoint.unwritten(conn)) else {
             return;
+        };
+        match socket.stream.try_write(bytes) {
+            Ok(count) => endpoint.wrote(conn, count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => endpoint.wrote(conn, 0),
+            Err(_) => {
+                endpoint.closed(conn);
+                drop(sockets);
+                self.end(conn);
+                return;
+            }
         }
-        self.node.borrow_mut().closed(conn);
-        clients.cut_off(conn);
+        if endpoint.unwritten(conn).is_some() {
+            socket.wake();
+        }
     }
 
-    /// When something is due, or there is memory to be freed.
-    fn next_wake_us(&self) -> Option<u64> {
-        let node = self.node.borrow();
-        let times = [node.next_wake_us(), node.next_expiry_us()];
-        times.into_iter().flatten().min()
+    /// Closes a connection; its task ends.
+    fn end(&self, conn: ConnId) {
+        if let Some(socket) = self.sockets.borrow_mut().remove(&conn) {
+            socket.wake();
+        }
     }
 
     /// Calls the node whenever something is due. It looks for that after each round of
     /// clients, not after each request.
     async fn keep_time(self: Rc<Self>) {
-        let mut effects = Vec::new();
         loop {
-            let Some(wake_us) = self.next_wake_us() else {
+            let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
                 self.called.notified().await;
                 continue;
             };
-            let now_us = wall_us();
-            if now_us >= wake_us {
-                self.node.borrow_mut().wake(now_us, &mut effects);
-                self.carry_out(&mut effects);
+            let now = now();
+            if now.wall_us >= wake_us {
+                self.endpoint.borrow_mut().wake(now);
+                self.carry_out();
                 yield_now().await;
                 continue;
             }
-            let left = Duration::from_micros(wake_us - now_us).min(LONGEST_SLEEP);
             tokio::select! {
                 biased;
                 () = self.called.notified() => {}
-                () = sleep(left) => {}
+                () = sleep(endpoint::sleep(wake_us, now.wall_us)) => {}
             }
+        }
+    }
+}
+
+impl Socket {
+    fn set_waker(&mut self, waker: &Waker) {
+        match &mut self.waker {
+            Some(kept) => kept.clone_from(waker),
+            None => self.waker = Some(waker.clone()),
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
         }
     }
 }
@@ -318,7 +370,10 @@ fn addresses(stream: &TcpStream) -> Addresses {
     }
 }
 
-/// The machine's wall clock, in microseconds since the Unix epoch.
-fn wall_us() -> u64 {
-    read_clock(ClockKind::Wall) / 1_000
+/// The time by the machine's clocks.
+fn now() -> Now {
+    Now {
+        wall_us: read_clock(ClockKind::Wall) / 1_000,
+        monotonic: Duration::from_nanos(read_clock(ClockKind::Monotonic)),
+    }
 }

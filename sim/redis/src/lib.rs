@@ -12,6 +12,7 @@
 //! | `wire` | requests, replies and numbers as bytes; knows nothing of keys or commands |
 //! | `store` | keys, values, times to live, and their snapshot (RDB); knows nothing of commands, clients or replicas |
 //! | `engine` | the server: connections, commands, scripts, replication, persistence |
+//! | [`endpoint`] | a node with its connections, for whoever drives it; knows nothing of commands |
 //! | [`sentinel`] | Redis Sentinel; knows nothing of `store` and `engine` |
 //! | [`resp`] | RESP for those who speak to a server, and for other servers that speak it |
 //!
@@ -24,6 +25,7 @@
 //! (`engine::repl`) and to the disk (`engine::persist`). Source files named in comments
 //! (`src/db.c`) are Redis's.
 
+pub mod endpoint;
 mod engine;
 mod glob;
 pub mod resp;

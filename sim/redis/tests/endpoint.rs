@@ -1,0 +1,264 @@
+//! A node with its connections: what a slow client has it keep, and what ends one.
+
+use std::time::Duration;
+
+use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, LONGEST_SLEEP, Limits, Now};
+use locklab_redis::{Addresses, ConnId, Node, NodeConfig};
+
+const LIMITS: Limits = Limits {
+    query_bytes: 1000,
+    output_bytes: 2000,
+    soft_bytes: 200,
+    soft_for: Duration::from_secs(60),
+    total_bytes: 3000,
+    replication_bytes: 1 << 20,
+};
+
+/// GET answers with this many bytes, the head and the end of the reply included.
+const REPLY_BYTES: usize = 300 + "$300\r\n\r\n".len();
+
+fn endpoint(parameters: &[(&str, &str)]) -> Endpoint {
+    let mut node = Node::new(NodeConfig::default());
+    for (name, value) in parameters {
+        node.configure(name, value).expect("they are sound");
+    }
+    Endpoint::new(node, LIMITS, Expiry::Always)
+}
+
+fn at(seconds: u64) -> Now {
+    Now {
+        wall_us: 1_000_000 + seconds * 1_000_000,
+        monotonic: Duration::from_secs(seconds),
+    }
+}
+
+/// A client whose socket takes everything until it is said to be full.
+struct Client {
+    conn: ConnId,
+    takes: usize,
+}
+
+impl Client {
+    /// One that has stored a value of 300 bytes, and reads nothing more.
+    fn stalled(endpoint: &mut Endpoint) -> Self {
+        let conn = accept(endpoint).expect("there is room");
+        let mut client = Client {
+            conn,
+            takes: usize::MAX,
+        };
+        let value = "v".repeat(300);
+        assert_eq!(
+            client.send(endpoint, &format!("SET k {value}\r\n"), at(0)),
+            []
+        );
+        client.takes = 0;
+        client
+    }
+
+    /// Sends this, and has its socket take what it takes; what else there is to do.
+    fn send(&self, endpoint: &mut Endpoint, text: &str, now: Now) -> Vec<Action> {
+        endpoint.receive(self.conn, text.as_bytes(), now);
+        self.carry_out(endpoint)
+    }
+
+    fn carry_out(&self, endpoint: &mut Endpoint) -> Vec<Action> {
+        let mut others = Vec::new();
+        while let Some(action) = endpoint.poll() {
+            match action {
+                Action::Write { conn } if conn == self.conn => {
+                    let len = endpoint.unwritten(conn).expect("something").len();
+                    endpoint.wrote(conn, len.min(self.takes));
+                }
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    /// Its socket takes all that there is; how many bytes that was.
+    fn read_all(&self, endpoint: &mut Endpoint) -> usize {
+        let mut read = 0;
+        while let Some(bytes) = endpoint.unwritten(self.conn) {
+            let len = bytes.len();
+            endpoint.wrote(self.conn, len);
+            read += len;
+        }
+        read
+    }
+}
+
+fn accept(endpoint: &mut Endpoint) -> Option<ConnId> {
+    endpoint.accept(Addresses::default(), at(0))
+}
+
+#[test]
+fn what_a_socket_does_not_take_is_kept_in_order() {
+    let mut endpoint = endpoint(&[]);
+    let mut client = Client::stalled(&mut endpoint);
+    client.takes = 10;
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    assert_eq!(client.send(&mut endpoint, "PING\r\n", at(0)), []);
+    let rest = endpoint.unwritten(client.conn).expect("most of it").len();
+    assert_eq!(rest, REPLY_BYTES - 10);
+    assert_eq!(client.read_all(&mut endpoint), rest + "+PONG\r\n".len());
+    assert_eq!(endpoint.poll(), None);
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_cut_off_at_the_hard_limit() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    for _ in 0..LIMITS.output_bytes / REPLY_BYTES {
+        assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    }
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), [close]);
+    assert_eq!(endpoint.unwritten(client.conn), None);
+    // The node has forgotten it too.
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+}
+
+#[test]
+fn one_reply_may_be_too_much() {
+    let mut endpoint = endpoint(&[]);
+    let mut client = Client::stalled(&mut endpoint);
+    let gets = "GET k\r\n".repeat(1 + LIMITS.output_bytes / REPLY_BYTES);
+    // If its socket takes enough at once, it is not.
+    client.takes = REPLY_BYTES;
+    assert_eq!(client.send(&mut endpoint, &gets, at(0)), []);
+    client.read_all(&mut endpoint);
+    client.takes = 0;
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.send(&mut endpoint, &gets, at(0)), [close]);
+}
+
+#[test]
+fn a_client_may_be_over_the_soft_limit_for_a_while() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    assert_eq!(client.send(&mut endpoint, "PING\r\n", at(60)), []);
+    // Below it the time begins anew.
+    client.read_all(&mut endpoint);
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(61)), []);
+    assert_eq!(client.send(&mut endpoint, "PING\r\n", at(121)), []);
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.send(&mut endpoint, "PING\r\n", at(122)), [close]);
+}
+
+#[test]
+fn an_endless_request_ends_its_connection() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    let head = "*2\r\n$4\r\nECHO\r\n$2000\r\n";
+    assert_eq!(client.send(&mut endpoint, head, at(0)), []);
+    let most = "e".repeat(LIMITS.query_bytes - head.len());
+    assert_eq!(client.send(&mut endpoint, &most, at(0)), []);
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.send(&mut endpoint, "e", at(0)), [close]);
+}
+
+#[test]
+fn all_clients_together_have_a_limit_and_what_is_read_counts_no_more() {
+    let mut endpoint = endpoint(&[]);
+    let [one, two] = [(); 2].map(|()| Client::stalled(&mut endpoint));
+    for client in [&one, &two] {
+        for _ in 0..4 {
+            assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+        }
+    }
+    one.read_all(&mut endpoint);
+    for _ in 0..4 {
+        assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    }
+    assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    let close = Action::Close { conn: one.conn };
+    assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), [close]);
+    // That made room.
+    assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
+}
+
+#[test]
+fn a_data_set_may_pass_to_a_replica_whatever_clients_may_keep() {
+    let mut endpoint = endpoint(&[("repl-diskless-sync-delay", "0")]);
+    let replica = Client {
+        conn: accept(&mut endpoint).expect("there is room"),
+        takes: 0,
+    };
+    assert_eq!(replica.send(&mut endpoint, "PSYNC ? -1\r\n", at(0)), []);
+    endpoint.wake(at(1));
+    assert_eq!(replica.carry_out(&mut endpoint), []);
+    let writer = Client {
+        conn: accept(&mut endpoint).expect("there is room"),
+        takes: usize::MAX,
+    };
+    let value = "v".repeat(700);
+    for seconds in [2, 3, 4] {
+        let set = format!("SET k {value}\r\n");
+        assert_eq!(writer.send(&mut endpoint, &set, at(seconds)), []);
+    }
+    assert!(replica.read_all(&mut endpoint) > LIMITS.output_bytes);
+}
+
+#[test]
+fn what_was_answered_before_the_end_is_still_written() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    let conn = client.conn;
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    let actions = client.send(&mut endpoint, "QUIT\r\n", at(0));
+    assert_eq!(actions, [Action::StopReading { conn }]);
+    assert!(endpoint.is_closing(conn));
+    assert_eq!(
+        client.read_all(&mut endpoint),
+        REPLY_BYTES + "+OK\r\n".len()
+    );
+    assert_eq!(endpoint.poll(), Some(Action::Close { conn }));
+    assert!(!endpoint.is_closing(conn));
+}
+
+#[test]
+fn there_is_room_for_so_many_and_again_when_one_has_gone() {
+    let mut endpoint = endpoint(&[("maxclients", "1")]);
+    let first = accept(&mut endpoint).expect("there is room");
+    assert_eq!(accept(&mut endpoint), None);
+    endpoint.closed(first);
+    assert!(accept(&mut endpoint).is_some());
+}
+
+#[test]
+fn only_who_lasts_is_woken_for_keys_that_nobody_looks_at() {
+    for (expiry, wakes) in [(Expiry::Always, true), (Expiry::WhenNoticed, false)] {
+        let mut endpoint = Endpoint::new(Node::new(NodeConfig::default()), LIMITS, expiry);
+        let conn = accept(&mut endpoint).expect("there is room");
+        let client = Client {
+            conn,
+            takes: usize::MAX,
+        };
+        client.send(&mut endpoint, "SET k v PX 5000\r\n", at(0));
+        assert_eq!(endpoint.next_wake_us().is_some(), wakes, "{expiry:?}");
+    }
+}
+
+#[test]
+fn a_sleep_ends_when_something_is_due_and_is_never_long() {
+    for (wake_us, wall_us, expected) in [
+        (5, 9, Duration::ZERO),
+        (5_000, 2_000, Duration::from_millis(3)),
+        (5_000_000, 0, LONGEST_SLEEP),
+    ] {
+        assert_eq!(endpoint::sleep(wake_us, wall_us), expected);
+    }
+}
+
+#[test]
+fn nothing_is_left_of_connections_when_the_process_ends() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    client.send(&mut endpoint, "GET k\r\n", at(0));
+    let actions = client.send(&mut endpoint, "SHUTDOWN NOW\r\n", at(0));
+    let conn = client.conn;
+    assert_eq!(actions, [Action::StopReading { conn }, Action::Exit]);
+    assert_eq!(endpoint.unwritten(client.conn), None);
+    assert_eq!(endpoint.next_wake_us(), None);
+}
