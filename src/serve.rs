@@ -1,28 +1,27 @@
 //! Nodes, replicas and sentinels over real TCP, for `locklab serve`: a Redis for tests.
 //!
 //! Each server has a thread of its own, as each `redis-server` is a process of its own.
-//! What a node answers is [`locklab_redis`]'s, what a sentinel does is
-//! [`locklab_redis::sentinel`]'s; `node` and `sentinel` carry their bytes, `client` is one
-//! connection's sending side, `topology` says who is where, and here the threads are
-//! started and watched.
+//! What runs there is [`locklab_redis::server`]'s; `topology` says who is where, and here
+//! the threads are started and watched.
 
 use std::io;
+use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use locklab_redis::sentinel::Monitor;
+use locklab_redis::{SentinelServer, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-mod node;
-mod sentinel;
 mod topology;
 
 pub use topology::{Place, Role, Topology, listen};
 
-use crate::backend::machine::read_clock;
-use crate::history::ClockKind;
+/// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
+const SYNC_DELAY: Duration = Duration::from_secs(5);
 
 /// Why serving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,40 +53,56 @@ pub enum Event {
 /// If a server does: the panic goes on in the caller.
 pub fn serve(
     places: Vec<Place>,
-    max_clients: u32,
+    max_clients: NonZeroU32,
     down_after: Duration,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
-    allow_descriptors((max_clients as usize).saturating_mul(places.len()));
-    // Every start of a server has its own run id.
-    let start_ns = read_clock(ClockKind::Wall) ^ u64::from(std::process::id());
-    let monitors = sentinel::monitors(&places, down_after);
+    allow_descriptors((max_clients.get() as usize).saturating_mul(places.len()));
+    let monitors = monitors(&places, down_after);
     let replicated = places
         .iter()
         .any(|place| matches!(place.role, Role::Replica { .. }));
     let is_node = |place: &&Place| place.role != Role::Sentinel;
     let nodes = places.iter().filter(is_node).count();
-    let servers = places.into_iter().zip(0..).map(|(place, index)| -> Run {
-        let seed = start_ns.wrapping_add(index);
-        match place.role {
+    let node = match replicated {
+        // Nobody waits five seconds for more replicas: there will be none.
+        true => Server::builder(),
+        false => Server::builder().sync_delay(SYNC_DELAY),
+    };
+    let node = node.max_clients(max_clients);
+    let servers = places.into_iter().map(|place| -> Run {
+        let node = match place.role {
             Role::Sentinel => {
-                let setup = sentinel::Setup {
-                    monitors: monitors.clone(),
-                    seed,
-                };
-                Box::new(move || sentinel::run(place, setup))
+                let sentinel = monitors
+                    .iter()
+                    .cloned()
+                    .fold(SentinelServer::builder(), |sentinel, monitor| {
+                        sentinel.monitor(monitor)
+                    });
+                return Box::new(move || sentinel.serve(place.listener));
             }
-            Role::Master { .. } | Role::Replica { .. } => {
-                let setup = node::Setup {
-                    seed,
-                    replicated,
-                    max_clients,
-                };
-                Box::new(move || node::run(place, setup))
-            }
-        }
+            Role::Master { .. } => node.clone(),
+            Role::Replica { of } => node.clone().replica_of(of),
+        };
+        Box::new(move || node.serve(place.listener))
     });
     watch(servers.collect(), nodes, &sender, &events)
+}
+
+/// What every sentinel monitors: each master, as more than half of the sentinels see it.
+fn monitors(places: &[Place], down_after: Duration) -> Vec<Monitor> {
+    let is_sentinel = |place: &&Place| place.role == Role::Sentinel;
+    let quorum = places.iter().filter(is_sentinel).count() / 2 + 1;
+    let monitor = |place: &Place| match &place.role {
+        Role::Master { name: Some(name) } => Some(Monitor {
+            down_after_ms: i64::try_from(down_after.as_millis()).unwrap_or(i64::MAX),
+            // The example of Redis's documentation, "A quick tutorial".
+            failover_timeout_ms: 60_000,
+            ..Monitor::new(name, place.address.into(), quorum)
+        }),
+        _ => None,
+    };
+    places.iter().filter_map(monitor).collect()
 }
 
 /// What a server's thread does. A node's returns when it was shut down.

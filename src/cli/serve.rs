@@ -1,6 +1,7 @@
 //! `locklab serve`: nodes for whoever speaks Redis.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -99,7 +100,8 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     say::print(&lines.collect::<String>())?;
     tell!("Serving until Ctrl-C, or SHUTDOWN.");
     let down_after = Duration::from_millis(options.down_after_ms.into());
-    serve::serve(places, options.maxclients, down_after, (sender, events))?;
+    let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
+    serve::serve(places, max_clients, down_after, (sender, events))?;
     // Either way it did what it was asked to do, as `redis-server` sees it too.
     Ok(Exit::AsPredicted)
 }

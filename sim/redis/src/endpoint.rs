@@ -298,6 +298,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether it knows a connection: it is not closed, and not forgotten.
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        self.connections.contains_key(&conn)
+    }
+
     /// Whether the node has closed a connection that still has something to be written.
     pub fn is_closing(&self, conn: ConnId) -> bool {
         let connection = self.connections.get(&conn);

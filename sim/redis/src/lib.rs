@@ -14,6 +14,7 @@
 //! | `engine` | the server: connections, commands, scripts, replication, persistence |
 //! | [`endpoint`] | a node with its connections, for whoever drives it; knows nothing of commands |
 //! | [`sentinel`] | Redis Sentinel; knows nothing of `store` and `engine` |
+//! | `server` | with the feature `server`: nodes and sentinels on real ports, each on a thread |
 //! | [`resp`] | RESP for those who speak to a server, and for other servers that speak it |
 //!
 //! The way of a request: `engine::node` keeps the connections, `wire::request` cuts their
@@ -30,10 +31,15 @@ mod engine;
 mod glob;
 pub mod resp;
 pub mod sentinel;
+#[cfg(feature = "server")]
+pub mod server;
 mod store;
 mod wire;
 
 pub use engine::{Addresses, ConnId, DiskWrite, Effect, Files, Node, NodeConfig, Parameters};
+
+#[cfg(feature = "server")]
+pub use server::{SentinelServer, Server};
 
 /// The Redis that the node is like in whatever can be seen of it.
 pub const VERSION: &str = "7.0.15";

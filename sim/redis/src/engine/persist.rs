@@ -46,6 +46,19 @@ pub struct Files {
     pub config: Option<Parameters>,
 }
 
+impl Files {
+    /// Does what a node asks its disk for, on one that loses nothing.
+    pub fn write(&mut self, write: DiskWrite) {
+        match write {
+            DiskWrite::Append(bytes) => self.aof.extend_from_slice(&bytes),
+            DiskWrite::Fsync => {}
+            DiskWrite::Rewrite(bytes) => self.aof = bytes.into(),
+            DiskWrite::Snapshot(bytes) => self.snapshot = bytes.into(),
+            DiskWrite::Config(parameters) => self.config = Some(parameters),
+        }
+    }
+}
+
 /// What is to be written, and what was.
 #[derive(Default)]
 pub(super) struct Persistence {

@@ -1,6 +1,7 @@
 //! What a sentinel is told when it starts.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use super::file::SentinelFile;
 
@@ -18,6 +19,15 @@ impl fmt::Display for Address {
     /// `host port`, as events spell it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.host, self.port)
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Address {
+            host: address.ip().to_string(),
+            port: address.port(),
+        }
     }
 }
 

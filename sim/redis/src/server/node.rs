@@ -4,26 +4,25 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{self, IpAddr, SocketAddr};
 use std::panic;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, Limits, Now, TOO_MANY_CLIENTS};
-use locklab_redis::{Addresses, ConnId, Node, NodeConfig};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::task::{JoinSet, LocalSet, yield_now};
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
-use super::{Place, Role};
-use crate::backend::machine::read_clock;
-use crate::history::ClockKind;
+use super::thread::Stop;
+use super::{Disk, lock, now};
+use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, TOO_MANY_CLIENTS};
+use crate::engine::{Addresses, ConnId, Node};
 
 /// What is read at once; a client that has sent more waits until others had a turn.
 const READ_BYTES: usize = 64 << 10;
@@ -34,40 +33,30 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// After what silence a peer is asked whether it is still there: `tcp-keepalive 300`.
 const KEEPALIVE: Duration = Duration::from_secs(300);
 
-/// How a node is run.
-pub(super) struct Setup {
-    /// Names this start of it.
-    pub(super) seed: u64,
-    /// Whether there are replicas beside it from the start.
-    pub(super) replicated: bool,
-    /// Connections at a time.
-    pub(super) max_clients: u32,
-}
-
-/// Serves a node until somebody calls SHUTDOWN.
+/// Serves a node until somebody calls SHUTDOWN, or it is told to stop. Without a disk
+/// what it would write there is lost.
 ///
 /// # Errors
 ///
-/// If there can be no event loop.
+/// If the listener is none of the event loop's.
 ///
 /// # Panics
 ///
 /// If the node does.
-pub(super) fn run(place: Place, setup: Setup) -> io::Result<()> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_io().enable_time().build()?;
-    LocalSet::new().block_on(&runtime, serve(place, setup))
-}
-
-async fn serve(place: Place, setup: Setup) -> io::Result<()> {
-    let node = node(&place, &setup).map_err(io::Error::other)?;
-    place.listener.set_nonblocking(true)?;
-    let listener = TcpListener::from_std(place.listener)?;
+pub(super) async fn serve(
+    listener: net::TcpListener,
+    node: Node,
+    disk: Option<Disk>,
+    stop: Stop,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
     let (connect, mut connects) = mpsc::unbounded_channel();
     let server = Rc::new(Server {
         endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
         sockets: RefCell::default(),
-        ip: place.address.ip(),
+        ip: listener.local_addr()?.ip(),
+        disk,
         buffer: RefCell::new(vec![0; READ_BYTES]),
         connect,
         called: Notify::new(),
@@ -80,6 +69,7 @@ async fn serve(place: Place, setup: Setup) -> io::Result<()> {
         tokio::select! {
             biased;
             () = server.exit.notified() => {}
+            () = stop.notified() => return Ok(()),
             Some(ended) = tasks.join_next() => {
                 // The runtime caught it; nobody may go on as if nothing had been.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
@@ -102,23 +92,6 @@ async fn serve(place: Place, setup: Setup) -> io::Result<()> {
     Ok(())
 }
 
-/// The node, configured as a server in this place would be.
-fn node(place: &Place, setup: &Setup) -> Result<Node, String> {
-    let mut node = Node::new(NodeConfig {
-        run_id_seed: setup.seed,
-    });
-    node.configure("port", &place.address.port().to_string())?;
-    node.configure("maxclients", &setup.max_clients.to_string())?;
-    if setup.replicated {
-        // Nobody waits five seconds for more replicas: there will be none.
-        node.configure("repl-diskless-sync-delay", "0")?;
-    }
-    if let Role::Replica { of } = place.role {
-        node.configure("replicaof", &format!("{} {}", of.ip(), of.port()))?;
-    }
-    Ok(node)
-}
-
 /// A connection to be made: to a node's master.
 struct Master {
     conn: ConnId,
@@ -131,6 +104,7 @@ struct Server {
     sockets: RefCell<BTreeMap<ConnId, Socket>>,
     /// Where the node listens, and connects from.
     ip: IpAddr,
+    disk: Option<Disk>,
     /// Where every connection reads, one after the other.
     buffer: RefCell<Vec<u8>>,
     /// Tells of connections to be made.
@@ -277,8 +251,11 @@ impl Server {
                     // If nobody listens, the node is about to end.
                     let _ = self.connect.send(Master { conn, host, port });
                 }
-                // There is no disk.
-                Action::Disk(_) => {}
+                Action::Disk(write) => {
+                    if let Some(disk) = &self.disk {
+                        lock(disk).write(write);
+                    }
+                }
                 Action::Exit => {
                     self.shut_down.set(true);
                     self.exit.notify_one();
@@ -367,13 +344,5 @@ fn addresses(stream: &TcpStream) -> Addresses {
     Addresses {
         peer: stream.peer_addr().unwrap_or(unknown.peer),
         local: stream.local_addr().unwrap_or(unknown.local),
-    }
-}
-
-/// The time by the machine's clocks.
-fn now() -> Now {
-    Now {
-        wall_us: read_clock(ClockKind::Wall) / 1_000,
-        monotonic: Duration::from_nanos(read_clock(ClockKind::Monotonic)),
     }
 }

@@ -6,26 +6,25 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{self, Ipv4Addr, SocketAddr};
 use std::panic;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use locklab_redis::sentinel::{
-    Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig,
-};
-use locklab_world::random::Stream;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{Place, Role};
-use crate::backend::machine::read_clock;
-use crate::history::ClockKind;
+use super::thread::{self, Stop, Thread};
+use super::{StartError, listen, now, seed};
+use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig};
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
 /// when it starts they shall be there.
@@ -38,65 +37,109 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// sentinel's.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
-/// How a sentinel is run.
-pub(super) struct Setup {
-    /// What it monitors.
-    pub(super) monitors: Vec<Monitor>,
-    /// Determines its run id, its delays and its votes.
-    pub(super) seed: u64,
+/// A Redis Sentinel that listens on a port until it is dropped.
+///
+/// ```
+/// use locklab_redis::sentinel::Monitor;
+/// use locklab_redis::{SentinelServer, Server};
+///
+/// let redis = Server::start()?;
+/// let quorum = 1;
+/// let monitor = Monitor::new("mymaster", redis.address().into(), quorum);
+/// let sentinel = SentinelServer::builder().monitor(monitor).start()?;
+/// assert_ne!(sentinel.address(), redis.address());
+/// # Ok::<(), locklab_redis::server::StartError>(())
+/// ```
+#[derive(Debug)]
+pub struct SentinelServer {
+    address: SocketAddr,
+    _thread: Thread,
 }
 
-/// What every sentinel monitors: each master, as more than half of the sentinels see it.
-pub(super) fn monitors(places: &[Place], down_after: Duration) -> Vec<Monitor> {
-    let is_sentinel = |place: &&Place| place.role == Role::Sentinel;
-    let quorum = places.iter().filter(is_sentinel).count() / 2 + 1;
-    let monitor = |place: &Place| match &place.role {
-        Role::Master { name: Some(name) } => Some(Monitor {
-            down_after_ms: i64::try_from(down_after.as_millis()).unwrap_or(i64::MAX),
-            // The example of Redis's documentation, "A quick tutorial".
-            failover_timeout_ms: 60_000,
-            ..Monitor::new(name, address(place), quorum)
-        }),
-        _ => None,
-    };
-    places.iter().filter_map(monitor).collect()
+/// How a [`SentinelServer`] is started.
+#[derive(Clone, Debug)]
+pub struct SentinelBuilder {
+    address: SocketAddr,
+    monitors: Vec<Monitor>,
 }
 
-fn address(place: &Place) -> Address {
-    Address {
-        host: place.address.ip().to_string(),
-        port: place.address.port(),
+impl SentinelServer {
+    /// A sentinel to be, on a free port of 127.0.0.1, that monitors nothing yet.
+    pub fn builder() -> SentinelBuilder {
+        SentinelBuilder {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            monitors: Vec::new(),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 }
 
-/// Runs a sentinel for as long as the program lasts.
-///
-/// # Errors
-///
-/// If there can be no event loop.
-///
-/// # Panics
-///
-/// If the sentinel does.
-pub(super) fn run(place: Place, setup: Setup) -> io::Result<()> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_io().enable_time().build()?;
-    LocalSet::new().block_on(&runtime, serve(place, setup))
+impl SentinelBuilder {
+    /// Listens on this port of 127.0.0.1. 0, the default: on a free one.
+    pub fn port(self, port: u16) -> Self {
+        let address = SocketAddr::new(self.address.ip(), port);
+        SentinelBuilder { address, ..self }
+    }
+
+    /// Monitors this master too.
+    pub fn monitor(mut self, monitor: Monitor) -> Self {
+        self.monitors.push(monitor);
+        self
+    }
+
+    /// Starts the sentinel on a thread. It looks for its masters a second later, when their
+    /// replicas are there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot listen where it shall, or the machine has no thread left.
+    pub fn start(self) -> Result<SentinelServer, StartError> {
+        let listener = listen(self.address)?;
+        let address = listener.local_addr().map_err(StartError::Thread)?;
+        let name = format!("sentinel {}", address.port());
+        let serve = move |stop| thread::run(serve(listener, self.monitors, stop));
+        Ok(SentinelServer {
+            address,
+            _thread: Thread::start(&name, serve)?,
+        })
+    }
+
+    /// Serves on the calling thread, for as long as the program lasts.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no event loop.
+    ///
+    /// # Panics
+    ///
+    /// If the sentinel does.
+    pub fn serve(self, listener: net::TcpListener) -> io::Result<()> {
+        thread::run(serve(listener, self.monitors, Stop::default()))
+    }
 }
 
-async fn serve(place: Place, setup: Setup) -> io::Result<()> {
-    let mut stream = Stream::new(setup.seed, "sentinel");
+async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let mut random = SplitMix64::seed_from_u64(seed());
     let config = SentinelConfig {
-        announce: address(&place),
-        monitor: setup.monitors,
-        random: Box::new(move |n| stream.below(n)),
-        // What it knows ends with the program.
+        announce: listener.local_addr()?.into(),
+        monitor,
+        // By multiplication and shift: the bias is below n / 2^64.
+        random: Box::new(move |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64),
+        // What it knows ends with it.
         file: None,
         past: Past::None,
     };
-    place.listener.set_nonblocking(true)?;
-    let listener = TcpListener::from_std(place.listener)?;
-    sleep(START_AFTER).await;
+    tokio::select! {
+        biased;
+        () = stop.notified() => return Ok(()),
+        () = sleep(START_AFTER) => {}
+    }
     let (connect, mut connects) = mpsc::unbounded_channel();
     let server = Rc::new(Server {
         sentinel: RefCell::new(Sentinel::new(config, now_ms())),
@@ -109,6 +152,7 @@ async fn serve(place: Place, setup: Setup) -> io::Result<()> {
     loop {
         tokio::select! {
             biased;
+            () = stop.notified() => return Ok(()),
             Some(ended) = tasks.join_next() => {
                 // The runtime caught it; nobody may go on as if nothing had been.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
@@ -298,5 +342,5 @@ async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -
 
 /// The machine's wall clock, in milliseconds since the Unix epoch.
 fn now_ms() -> i64 {
-    (read_clock(ClockKind::Wall) / 1_000_000) as i64
+    (now().wall_us / 1_000) as i64
 }

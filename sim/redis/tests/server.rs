@@ -1,0 +1,180 @@
+//! Servers on real ports, as a test has them.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use locklab_redis::sentinel::Monitor;
+use locklab_redis::server::{Persistence, StartError};
+use locklab_redis::{SentinelServer, Server};
+
+/// Far more than anything here takes: a server that hangs fails the test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the server answers to an inline command, up to as many bytes as expected; `None`
+/// if it ends the connection before.
+fn ask(address: SocketAddr, command: &str, expected_bytes: usize) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    writeln!(stream, "{command}").ok()?;
+    let mut reply = vec![0; expected_bytes];
+    stream.read_exact(&mut reply).ok()?;
+    String::from_utf8(reply).ok()
+}
+
+fn answers(address: SocketAddr, command: &str, expected: &str) -> bool {
+    ask(address, command, expected.len()).as_deref() == Some(expected)
+}
+
+#[track_caller]
+fn check(address: SocketAddr, command: &str, expected: &str) {
+    let reply = ask(address, command, expected.len());
+    assert_eq!(reply.as_deref(), Some(expected));
+}
+
+/// Asks until it is so.
+#[track_caller]
+fn poll(mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "it never is");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn two_servers_know_nothing_of_each_other() {
+    let [one, two] = [(); 2].map(|()| Server::start().expect("it starts"));
+    check(one.address(), "SET k v", "+OK\r\n");
+    check(two.address(), "GET k", "$-1\r\n");
+    check(one.address(), "GET k", "$1\r\nv\r\n");
+}
+
+#[test]
+fn a_replica_has_what_its_master_has() {
+    let master = Server::start().expect("it starts");
+    check(master.address(), "SET k 1", "+OK\r\n");
+    let replica = master.replica().expect("it starts");
+    poll(|| answers(replica.address(), "EXISTS k", ":1\r\n"));
+    check(replica.address(), "GET k", "$1\r\n1\r\n");
+}
+
+#[test]
+fn a_restart_loses_what_nothing_keeps() {
+    for (persistence, kept) in [
+        (Persistence::Nothing, "$-1\r\n"),
+        (Persistence::AppendOnly, "$1\r\nv\r\n"),
+    ] {
+        let builder = Server::builder().persistence(persistence);
+        let mut server = builder.start().expect("it starts");
+        let address = server.address();
+        check(address, "SET k v", "+OK\r\n");
+        server.restart().expect("it starts again");
+        assert_eq!(server.address(), address);
+        check(address, "GET k", kept);
+    }
+}
+
+#[test]
+fn a_server_that_was_shut_down_starts_again() {
+    let mut server = Server::start().expect("it starts");
+    let mut stream = TcpStream::connect(server.address()).expect("it listens");
+    stream.write_all(b"SHUTDOWN NOW\r\n").expect("it reads");
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    server.restart().expect("it starts again");
+    check(server.address(), "PING", "+PONG\r\n");
+}
+
+#[test]
+fn it_takes_as_many_clients_as_it_was_told() {
+    let one = NonZeroU32::new(1).expect("not zero");
+    let server = Server::builder().max_clients(one).start();
+    let server = server.expect("it starts");
+    let first = TcpStream::connect(server.address()).expect("it listens");
+    let mut second = TcpStream::connect(server.address()).expect("it listens");
+    let mut reply = String::new();
+    second.read_to_string(&mut reply).expect("it answers");
+    assert_eq!(reply, "-ERR max number of clients reached\r\n");
+    drop(first);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_the_remedy() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("an address").port();
+    let error = Server::builder().port(port).start().unwrap_err();
+    assert!(matches!(error, StartError::Listen { .. }));
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("cannot listen on 127.0.0.1:{port}: ")));
+    assert!(text.ends_with("; leave the port out, or give 0, to have a free one"));
+}
+
+#[test]
+fn sentinels_promote_a_replica_when_its_master_is_gone() {
+    let master = Server::start().expect("it starts");
+    let replica = master.replica().expect("it starts");
+    poll(|| answers(master.address(), "WAIT 1 1000", ":1\r\n"));
+    let monitor = Monitor {
+        down_after_ms: 500,
+        ..Monitor::new("mymaster", master.address().into(), 2)
+    };
+    let sentinels = [(); 3].map(|()| {
+        let builder = SentinelServer::builder().monitor(monitor.clone());
+        builder.start().expect("it starts")
+    });
+    // Each has to know the other two, and the replica, before the master goes.
+    let knows = |sentinel: &SentinelServer, what: &str, head: &str| {
+        answers(
+            sentinel.address(),
+            &format!("SENTINEL {what} mymaster"),
+            head,
+        )
+    };
+    poll(|| {
+        let mut all = sentinels.iter();
+        all.all(|sentinel| {
+            knows(sentinel, "SENTINELS", "*2\r\n") && knows(sentinel, "REPLICAS", "*1\r\n")
+        })
+    });
+    drop(master);
+    poll(|| answers(replica.address(), "SET k v", "+OK\r\n"));
+}
+
+/// The threads of this process whose names have this in them, where the system tells.
+fn threads(name: &str) -> usize {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return 0;
+    };
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|found| found.trim() == name).count()
+}
+
+#[test]
+fn nothing_is_left_of_a_server_that_was_dropped() {
+    let server = Server::start().expect("it starts");
+    let monitor = Monitor::new("mymaster", server.address().into(), 1);
+    let sentinel = SentinelServer::builder().monitor(monitor).start();
+    let sentinel = sentinel.expect("it starts");
+    let addresses = [server.address(), sentinel.address()];
+    let names = [
+        format!("redis {}", addresses[0].port()),
+        format!("sentinel {}", addresses[1].port()),
+    ];
+    let mut clients = addresses.map(|address| TcpStream::connect(address).expect("it listens"));
+    check(addresses[0], "PING", "+PONG\r\n");
+    if cfg!(target_os = "linux") {
+        assert_eq!(names.each_ref().map(|name| threads(name)), [1, 1]);
+    }
+    drop((server, sentinel));
+    for client in &mut clients {
+        client.set_read_timeout(Some(PATIENCE)).expect("not zero");
+        assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
+    }
+    for address in addresses {
+        assert!(TcpStream::connect(address).is_err());
+    }
+    // A thread that was joined may still be listed for a moment.
+    poll(|| names.iter().all(|name| threads(name) == 0));
+}
