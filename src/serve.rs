@@ -95,9 +95,9 @@ fn monitors(places: &[Place], down_after: Duration) -> Vec<Monitor> {
     let quorum = places.iter().filter(is_sentinel).count() / 2 + 1;
     let monitor = |place: &Place| match &place.role {
         Role::Master { name: Some(name) } => Some(Monitor {
-            down_after_ms: i64::try_from(down_after.as_millis()).unwrap_or(i64::MAX),
+            down_after,
             // The example of Redis's documentation, "A quick tutorial".
-            failover_timeout_ms: 60_000,
+            failover_timeout: Duration::from_secs(60),
             ..Monitor::new(name, place.address.into(), quorum)
         }),
         _ => None,

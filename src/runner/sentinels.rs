@@ -81,8 +81,8 @@ fn monitor(scenario: &Scenario) -> Monitor {
         port: PORT,
     };
     Monitor {
-        down_after_ms: options.down_after_ms as i64,
-        failover_timeout_ms: options.failover_timeout_ms as i64,
+        down_after: Duration::from_millis(options.down_after_ms),
+        failover_timeout: Duration::from_millis(options.failover_timeout_ms),
         parallel_syncs: options.parallel_syncs as usize,
         ..Monitor::new(MASTER, address, options.quorum.unwrap_or(majority) as usize)
     }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -148,25 +149,24 @@ fn start_node(
 ) -> Result<(), RunError> {
     let Server { name, role } = server;
     let spec = &scenario.node;
-    let mut parameters = spec.persistence.parameters().to_vec();
-    let min_replicas = spec.min_replicas_to_write.to_string();
-    let most_clients = spec.maxclients.map(|most| most.to_string());
-    parameters.extend((most_clients.as_deref()).map(|most| ("maxclients", most)));
-    let master = match &role {
-        Role::Replica { of } => Some(format!("{of} {PORT}")),
-        Role::Node | Role::Sentinel => None,
-    };
-    if scenario.topology.replicas > 0 {
-        // Else the first five seconds of a run would pass without replication.
-        parameters.push(("repl-diskless-sync-delay", "0"));
-        parameters.push(("replica-announce-ip", &name));
-        parameters.push(("min-replicas-to-write", &min_replicas));
-        parameters.extend(master.as_deref().map(|master| ("replicaof", master)));
+    let mut parameters = Parameters::default().persistence(&spec.persistence.into());
+    if let Some(most) = spec.maxclients {
+        let most = NonZeroU32::new(most).ok_or_else(|| RunError::Node {
+            host: name.clone(),
+            what: "maxclients 0: it has to take a client".to_owned(),
+        })?;
+        parameters = parameters.max_clients(most);
     }
-    let parameters = Parameters::new(parameters).map_err(|what| RunError::Node {
-        host: name.clone(),
-        what,
-    })?;
+    if scenario.topology.replicas > 0 {
+        parameters = parameters
+            // Else the first five seconds of a run would pass without replication.
+            .sync_delay(Duration::ZERO)
+            .announce_host(&name)
+            .min_replicas_to_write(spec.min_replicas_to_write);
+        if let Role::Replica { of } = &role {
+            parameters = parameters.replica_of(of, PORT);
+        }
+    }
     let setup = Setup {
         parameters,
         hosts: match scenario.topology.replicas {

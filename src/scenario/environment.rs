@@ -57,15 +57,15 @@ pub enum Persistence {
     Snapshot,
 }
 
-impl Persistence {
-    /// The lines of a configuration file that ask for it.
-    pub fn parameters(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Persistence::None => &[],
-            Persistence::AofAlways => &[("appendonly", "yes"), ("appendfsync", "always")],
-            Persistence::AofEverysec => &[("appendonly", "yes"), ("appendfsync", "everysec")],
-            Persistence::AofNo => &[("appendonly", "yes"), ("appendfsync", "no")],
-            Persistence::Snapshot => &[("save", "3600 1 300 100 60 10000")],
+impl From<Persistence> for locklab_redis::Persistence {
+    fn from(persistence: Persistence) -> Self {
+        use locklab_redis::{Fsync, Persistence as Kept, SnapshotRule};
+        match persistence {
+            Persistence::None => Kept::Nothing,
+            Persistence::AofAlways => Kept::AppendOnly(Fsync::Always),
+            Persistence::AofEverysec => Kept::AppendOnly(Fsync::EverySecond),
+            Persistence::AofNo => Kept::AppendOnly(Fsync::No),
+            Persistence::Snapshot => Kept::Snapshots(SnapshotRule::of_redis()),
         }
     }
 }

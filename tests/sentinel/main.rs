@@ -116,8 +116,8 @@ async fn failover(which: Sentinels) -> Seen {
                     port: old,
                 };
                 let monitor = Monitor {
-                    down_after_ms,
-                    failover_timeout_ms: FAILOVER_TIMEOUT_MS,
+                    down_after: Duration::from_millis(down_after_ms as u64),
+                    failover_timeout: Duration::from_millis(FAILOVER_TIMEOUT_MS as u64),
                     ..Monitor::new("mymaster", address, QUORUM)
                 };
                 let listener = TcpListener::bind(("127.0.0.1", port))

@@ -132,8 +132,8 @@ impl Watch {
             port: master,
         };
         let monitor = Monitor {
-            down_after_ms: 60_000,
-            failover_timeout_ms: FAILOVER_TIMEOUT_MS,
+            down_after: Duration::from_secs(60),
+            failover_timeout: Duration::from_millis(FAILOVER_TIMEOUT_MS as u64),
             ..Monitor::new("mymaster", address, 1)
         };
         let listener = bind(port).await;

@@ -36,7 +36,10 @@ pub mod server;
 mod store;
 mod wire;
 
-pub use engine::{Addresses, ConnId, DiskWrite, Effect, Files, Node, NodeConfig, Parameters};
+pub use engine::{
+    Addresses, ConnId, DiskWrite, Effect, Files, Fsync, Node, NodeConfig, ParameterError,
+    Parameters, Persistence, SnapshotRule,
+};
 
 #[cfg(feature = "server")]
 pub use server::{SentinelServer, Server};

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use locklab_redis::sentinel::Monitor;
-use locklab_redis::server::{Persistence, StartError};
-use locklab_redis::{SentinelServer, Server};
+use locklab_redis::server::StartError;
+use locklab_redis::{Fsync, Persistence, SentinelServer, Server, SnapshotRule};
 
 /// Far more than anything here takes: a server that hangs fails the test.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,7 +64,9 @@ fn a_replica_has_what_its_master_has() {
 fn a_restart_loses_what_nothing_keeps() {
     for (persistence, kept) in [
         (Persistence::Nothing, "$-1\r\n"),
-        (Persistence::AppendOnly, "$1\r\nv\r\n"),
+        (Persistence::AppendOnly(Fsync::EverySecond), "$1\r\nv\r\n"),
+        // A kill: there was no time for one.
+        (Persistence::Snapshots(SnapshotRule::of_redis()), "$-1\r\n"),
     ] {
         let builder = Server::builder().persistence(persistence);
         let mut server = builder.start().expect("it starts");
@@ -116,7 +118,7 @@ fn sentinels_promote_a_replica_when_its_master_is_gone() {
     let replica = master.replica().expect("it starts");
     poll(|| answers(master.address(), "WAIT 1 1000", ":1\r\n"));
     let monitor = Monitor {
-        down_after_ms: 500,
+        down_after: Duration::from_millis(500),
         ..Monitor::new("mymaster", master.address().into(), 2)
     };
     let sentinels = [(); 3].map(|()| {

@@ -10,6 +10,7 @@ mod config;
 mod dispatch;
 mod functions;
 mod node;
+mod parameters;
 mod pause;
 mod persist;
 mod propagate;
@@ -25,6 +26,7 @@ mod table;
 mod tell;
 mod tracking;
 
-pub use node::{ConnId, Effect, Node, NodeConfig, Parameters};
-pub use persist::{DiskWrite, Files};
+pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};
+pub use persist::{DiskWrite, Files, Fsync};
 pub use session::Addresses;

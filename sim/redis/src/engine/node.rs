@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 
 use super::dispatch::{self, Processed};
+use super::parameters::{ParameterError, Parameters};
 use super::persist::{self, DiskWrite, Files};
 use super::propagate::{self, Unit};
 use super::repl::{self, Handover, replica};
@@ -21,35 +22,6 @@ pub struct NodeConfig {
     /// `replicationCron`, pings. A restarted server has a new run id, so give every start of a
     /// node its own seed.
     pub run_id_seed: u64,
-}
-
-/// Parameters as a configuration file has them, each of which a node takes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
-
-impl Parameters {
-    /// These parameters, in this order; see [`Node::configure`].
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the first that a node would refuse.
-    pub fn new<'a>(
-        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, String> {
-        let mut node = Node::new(NodeConfig::default());
-        let mut taken = Vec::new();
-        for (name, value) in parameters {
-            node.configure(name, value)
-                .map_err(|error| format!("{name} {value}: {error}"))?;
-            taken.push((name.to_owned(), value.to_owned()));
-        }
-        Ok(Parameters(taken))
-    }
-
-    /// What a node itself says that it was told.
-    pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
-        Parameters(parameters)
-    }
 }
 
 /// A client's connection to one [`Node`]; also its client id, as `CLIENT ID`
@@ -121,31 +93,34 @@ impl Node {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), String> {
+    pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
+        let refused = |why: &str| ParameterError::new(parameter, value, why);
         self.state.config.has_file = true;
         if parameter == "replicaof" {
             let (host, port) = value
-                .split_once(' ')
+                .rsplit_once(' ')
                 .and_then(|(host, port)| Some((host, port.parse().ok()?)))
-                .ok_or_else(|| format!("replicaof takes a host and a port, not '{value}'"))?;
+                .ok_or_else(|| {
+                    refused("give a host and a port, as in `replicaof 127.0.0.1 6379`")
+                })?;
             repl::follow(&mut self.state, host.to_owned(), port);
             // Nothing has happened here yet that could go on.
             self.state.repl.history = false;
             return Ok(());
         }
         let found = config::find(parameter.as_bytes())
-            .ok_or_else(|| format!("there is no parameter '{parameter}'"))?;
-        let value = found.read(value.as_bytes())?;
+            .ok_or_else(|| refused("there is no parameter of this name"))?;
+        let value = found.read(value.as_bytes()).map_err(|why| refused(&why))?;
         self.state.config.set(found, value);
         self.state.listen();
         Ok(())
     }
 
-    /// As [`Node::configure`], with parameters that a node takes.
+    /// As [`Node::configure`], with all parameters of a file.
     pub fn configure_all(&mut self, parameters: &Parameters) {
-        for (name, value) in &parameters.0 {
+        for (name, value) in parameters.iter() {
             self.configure(name, value)
-                .expect("a node takes what another one took");
+                .expect("a node takes what Parameters have, typed or taken by another one");
         }
     }
 

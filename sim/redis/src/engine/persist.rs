@@ -9,7 +9,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::functions::Functions;
-use super::node::Parameters;
+use super::parameters::Parameters;
 use super::session::{Addresses, Replies, Session, Written};
 use super::state::State;
 use super::{blocking, dispatch, tell};
@@ -175,13 +175,27 @@ pub(super) enum Saving {
     Never,
 }
 
-/// When to make durable.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Fsync {
+/// When the append-only file is made durable: `appendfsync`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Fsync {
+    /// Before anything is answered.
     Always,
+    /// Once a second.
+    #[default]
     EverySecond,
     /// When the kernel does.
     No,
+}
+
+impl Fsync {
+    /// The value of `appendfsync`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Fsync::Always => "always",
+            Fsync::EverySecond => "everysec",
+            Fsync::No => "no",
+        }
+    }
 }
 
 impl State {

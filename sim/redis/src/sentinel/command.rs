@@ -1,5 +1,7 @@
 //! What clients, and other sentinels, may ask.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 
 use super::config::{Address, Monitor};
@@ -290,8 +292,8 @@ fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
         .filter(|number| *number > 0)
         .ok_or_else(|| format!("ERR Invalid argument '{value}' for SENTINEL SET '{option}'"))?;
     match option.to_ascii_lowercase().as_str() {
-        "down-after-milliseconds" => settings.down_after_ms = number,
-        "failover-timeout" => settings.failover_timeout_ms = number,
+        "down-after-milliseconds" => settings.down_after = Duration::from_millis(number as u64),
+        "failover-timeout" => settings.failover_timeout = Duration::from_millis(number as u64),
         "parallel-syncs" => settings.parallel_syncs = number as usize,
         "quorum" => settings.quorum = number as usize,
         _ => {

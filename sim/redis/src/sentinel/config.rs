@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use super::file::SentinelFile;
 
@@ -65,11 +66,10 @@ pub struct Monitor {
     pub address: Address,
     /// How many sentinels must agree that it is down.
     pub quorum: usize,
-    /// Without a valid reply for this long it is down, in milliseconds.
-    pub down_after_ms: i64,
-    /// The patience with each step of a failover, in milliseconds; twice this passes
-    /// between two attempts.
-    pub failover_timeout_ms: i64,
+    /// Without a valid reply for this long it is down: `down-after-milliseconds`.
+    pub down_after: Duration,
+    /// The patience with each step of a failover; twice this passes between two attempts.
+    pub failover_timeout: Duration,
     /// How many replicas are turned to the new master at the same time.
     pub parallel_syncs: usize,
 }
@@ -81,9 +81,23 @@ impl Monitor {
             name: name.to_owned(),
             address,
             quorum,
-            down_after_ms: 30_000,
-            failover_timeout_ms: 180_000,
+            down_after: Duration::from_secs(30),
+            failover_timeout: Duration::from_secs(180),
             parallel_syncs: 1,
         }
     }
+
+    /// [`Monitor::down_after`] as a sentinel reckons.
+    pub(super) fn down_after_ms(&self) -> i64 {
+        as_ms(self.down_after)
+    }
+
+    /// [`Monitor::failover_timeout`] as a sentinel reckons.
+    pub(super) fn failover_timeout_ms(&self) -> i64 {
+        as_ms(self.failover_timeout)
+    }
+}
+
+fn as_ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

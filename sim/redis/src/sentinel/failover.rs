@@ -54,7 +54,7 @@ impl Master {
     /// Begins a failover if the master is objectively down, and none was tried lately
     /// (`sentinelStartFailoverIfNeeded`).
     pub(super) fn starts_failover(&mut self, core: &mut Core) -> bool {
-        let lately_ms = 2 * self.settings.failover_timeout_ms;
+        let lately_ms = 2 * self.settings.failover_timeout_ms();
         let starts = self.is_objectively_down
             && self.failover.is_none()
             && core.since(self.failover_began_ms) >= lately_ms;
@@ -90,7 +90,7 @@ impl Master {
             Stage::SelectReplica => self.select(core),
             Stage::SendReplicaOfNoOne => self.send_promotion(core),
             Stage::WaitPromotion => {
-                if core.since(failover.since_ms) > self.settings.failover_timeout_ms {
+                if core.since(failover.since_ms) > self.settings.failover_timeout_ms() {
                     self.abort(core, "-failover-abort-slave-timeout");
                 }
             }
@@ -108,7 +108,7 @@ impl Master {
         };
         let leader = self.elected(core, epoch);
         if leader.as_deref() != Some(&core.run_id) && reason == Reason::Down {
-            let patience_ms = ELECTION_TIMEOUT_MS.min(self.settings.failover_timeout_ms);
+            let patience_ms = ELECTION_TIMEOUT_MS.min(self.settings.failover_timeout_ms());
             if core.since(self.failover_began_ms) > patience_ms {
                 self.abort(core, "-failover-abort-not-elected");
             }
@@ -137,7 +137,7 @@ impl Master {
         let Some(promoted) = self.promoted().cloned() else {
             return;
         };
-        let patience_ms = self.settings.failover_timeout_ms;
+        let patience_ms = self.settings.failover_timeout_ms();
         let since_ms = self.failover.as_ref().map_or(0, |f| f.since_ms);
         let replica = self.replicas.get_mut(&promoted);
         let connected = replica.filter(|replica| !replica.server.is_disconnected());
@@ -227,7 +227,7 @@ impl Master {
                 && replica.server.address != promoted
         };
         let since_ms = self.failover.as_ref().map_or(0, |f| f.since_ms);
-        let is_late = core.since(since_ms) > self.settings.failover_timeout_ms;
+        let is_late = core.since(since_ms) > self.settings.failover_timeout_ms();
         if self.replicas.values().any(is_left) && !is_late {
             return;
         }
@@ -264,7 +264,7 @@ impl Master {
     /// then with most of the master's data, then with the smallest run id
     /// (`sentinelSelectSlave`).
     pub(super) fn best_replica(&self, core: &Core) -> Option<Address> {
-        let mut longest_ms = 10 * self.settings.down_after_ms;
+        let mut longest_ms = 10 * self.settings.down_after_ms();
         let mut freshness_ms = 3 * INFO_PERIOD_MS;
         if self.server.is_down {
             longest_ms += core.since(self.server.down_since_ms);

@@ -143,7 +143,7 @@ impl Master {
     /// A replica of somebody else is turned round; one that is being turned to the new
     /// master has got further.
     fn replica_is_replica(&mut self, core: &mut Core, address: &Address) {
-        let wait_ms = self.settings.failover_timeout_ms;
+        let wait_ms = self.settings.failover_timeout_ms();
         let looks_sane = self.looks_sane(core);
         let (master, promoted) = (self.server.address.clone(), self.promoted().cloned());
         let Some(replica) = self.replicas.get_mut(address) else {

@@ -36,7 +36,7 @@ pub(super) fn master(core: &Core, master: &Master) -> Vec<String> {
         ("quorum", master.settings.quorum.to_string()),
         (
             "failover-timeout",
-            master.settings.failover_timeout_ms.to_string(),
+            master.settings.failover_timeout_ms().to_string(),
         ),
         ("parallel-syncs", master.settings.parallel_syncs.to_string()),
     ]));
@@ -164,7 +164,7 @@ fn watched(core: &Core, master: &Master, server: &Instance) -> Vec<String> {
     pairs([
         (
             "down-after-milliseconds",
-            master.settings.down_after_ms.to_string(),
+            master.settings.down_after_ms().to_string(),
         ),
         ("info-refresh", core.since(server.last_info_ms).to_string()),
         ("role-reported", server.role.name().to_owned()),

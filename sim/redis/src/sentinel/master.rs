@@ -91,7 +91,7 @@ impl Master {
     /// What is done on every turn of the timer (`sentinelHandleRedisInstance` for the
     /// master, then its replicas, then the sentinels).
     pub(super) fn handle(&mut self, core: &mut Core) {
-        let down_after_ms = self.settings.down_after_ms;
+        let down_after_ms = self.settings.down_after_ms();
         let hello = self.hello(core);
         self.server.reconnect(core);
         self.server
@@ -136,7 +136,7 @@ impl Master {
     }
 
     fn check_down(&mut self, core: &mut Core, who: &Who) {
-        let down_after_ms = self.settings.down_after_ms;
+        let down_after_ms = self.settings.down_after_ms();
         let Some(server) = self.server_mut(who) else {
             return;
         };

@@ -2,6 +2,7 @@
 //! that the test moves: no network, no delay.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::{Address, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile};
 
@@ -35,8 +36,8 @@ fn address(host: &str) -> Address {
 fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
     let mut state = index as u64;
     let monitor = Monitor {
-        down_after_ms: 1000,
-        failover_timeout_ms: 5000,
+        down_after: Duration::from_secs(1),
+        failover_timeout: Duration::from_secs(5),
         ..Monitor::new("mymaster", address("m"), 2)
     };
     let config = SentinelConfig {

@@ -27,7 +27,7 @@ mod sentinel;
 mod thread;
 
 use crate::endpoint::Now;
-use crate::engine::{Files, Node, NodeConfig, Parameters};
+use crate::engine::{Files, Node, NodeConfig, Parameters, Persistence};
 pub use sentinel::{SentinelBuilder, SentinelServer};
 use thread::{Stop, Thread};
 
@@ -48,16 +48,6 @@ pub struct Builder {
     persistence: Persistence,
     replica_of: Option<SocketAddr>,
     sync_delay: Duration,
-}
-
-/// What a server keeps over [`Server::restart`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Persistence {
-    /// Nothing, unless a client calls SAVE or has CONFIG SET change that.
-    #[default]
-    Nothing,
-    /// Everything: an append-only file, in memory.
-    AppendOnly,
 }
 
 /// What a server's process would leave on its disk.
@@ -146,7 +136,7 @@ impl Builder {
         }
     }
 
-    /// Keeps this over a restart; nothing by default.
+    /// Keeps this over [`Server::restart`], in memory; nothing by default.
     pub fn persistence(self, persistence: Persistence) -> Self {
         Builder {
             persistence,
@@ -162,9 +152,8 @@ impl Builder {
         }
     }
 
-    /// Has a replica that needs the whole data set wait so long for others that need it too,
-    /// in whole seconds: `repl-diskless-sync-delay`. Not at all by default, where Redis takes
-    /// five seconds.
+    /// Has a replica that needs the whole data set wait so long for others that need it too:
+    /// see [`Parameters::sync_delay`]. Not at all by default, where Redis takes five seconds.
     pub fn sync_delay(self, sync_delay: Duration) -> Self {
         Builder { sync_delay, ..self }
     }
@@ -225,24 +214,15 @@ impl Builder {
     }
 
     fn parameters(&self, address: SocketAddr) -> Parameters {
-        let port = address.port().to_string();
-        let max_clients = self.max_clients.to_string();
-        let sync_delay = self.sync_delay.as_secs().to_string();
-        let append_only = match self.persistence {
-            Persistence::Nothing => "no",
-            Persistence::AppendOnly => "yes",
-        };
-        let master = self
-            .replica_of
-            .map(|of| format!("{} {}", of.ip(), of.port()));
-        let parameters = [
-            ("port", &*port),
-            ("maxclients", &max_clients),
-            ("repl-diskless-sync-delay", &sync_delay),
-            ("appendonly", append_only),
-        ];
-        let master = master.as_deref().map(|master| ("replicaof", master));
-        Parameters::new(parameters.into_iter().chain(master)).expect("they are sound")
+        let parameters = Parameters::default()
+            .port(address.port())
+            .max_clients(self.max_clients)
+            .sync_delay(self.sync_delay)
+            .persistence(&self.persistence);
+        match self.replica_of {
+            Some(master) => parameters.replica_of(&master.ip().to_string(), master.port()),
+            None => parameters,
+        }
     }
 }
 

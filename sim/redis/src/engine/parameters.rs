@@ -1,0 +1,241 @@
+//! The parameters that a node starts with: a configuration file, made of typed values or
+//! read from text.
+
+use std::error::Error;
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::time::Duration;
+
+use super::node::{Node, NodeConfig};
+use super::persist::Fsync;
+
+/// A node's configuration file. What it does not say is as in Redis, but for `save`: a node
+/// takes no snapshots unless it is told to.
+///
+/// ```
+/// use std::num::NonZeroU32;
+///
+/// use locklab_redis::{Fsync, Parameters, Persistence};
+///
+/// let typed = Parameters::default()
+///     .max_clients(NonZeroU32::new(100).expect("not zero"))
+///     .persistence(&Persistence::AppendOnly(Fsync::Always));
+/// let text = [("maxclients", "100"), ("appendonly", "yes"), ("appendfsync", "always")];
+/// assert_eq!(Parameters::new(text), Ok(typed));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+/// What of a node's data outlives its process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Persistence {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Every write: `appendonly yes`, with this `appendfsync`.
+    AppendOnly(Fsync),
+    /// The data set as it was at the last snapshot: `save`. One is taken when any of these
+    /// rules says so, and at SHUTDOWN.
+    Snapshots(Vec<SnapshotRule>),
+}
+
+/// When to take a snapshot.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct SnapshotRule {
+    /// So long after the last one, in whole seconds,
+    pub after: Duration,
+    /// if there were so many changes.
+    pub changes: NonZeroU64,
+}
+
+/// A parameter that no node takes, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParameterError(String);
+
+impl Parameters {
+    /// Parameters as a configuration file or CONFIG SET has them, in this order; see
+    /// [`Node::configure`].
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first that a node would refuse.
+    pub fn new<'a>(
+        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ParameterError> {
+        let mut node = Node::new(NodeConfig::default());
+        let mut taken = Parameters::default();
+        for (name, value) in parameters {
+            node.configure(name, value)?;
+            taken = taken.with(name, value);
+        }
+        Ok(taken)
+    }
+
+    /// `port`: what the node says of itself; its driver listens.
+    pub fn port(self, port: u16) -> Self {
+        self.with("port", port)
+    }
+
+    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    pub fn max_clients(self, max_clients: NonZeroU32) -> Self {
+        self.with("maxclients", max_clients)
+    }
+
+    /// `appendonly` with `appendfsync`, or `save`.
+    pub fn persistence(self, persistence: &Persistence) -> Self {
+        match persistence {
+            Persistence::Nothing => self,
+            Persistence::AppendOnly(fsync) => self
+                .with("appendonly", "yes")
+                .with("appendfsync", fsync.name()),
+            Persistence::Snapshots(rules) => {
+                let rules = rules.iter().map(SnapshotRule::to_string);
+                self.with("save", rules.collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    /// `replicaof`: the node starts as a replica of this one.
+    pub fn replica_of(self, host: &str, port: u16) -> Self {
+        self.with("replicaof", format_args!("{host} {port}"))
+    }
+
+    /// `replica-announce-ip`: where a replica says that it is to be found.
+    pub fn announce_host(self, host: &str) -> Self {
+        self.with("replica-announce-ip", host)
+    }
+
+    /// `min-replicas-to-write`: with fewer good replicas a master refuses to write.
+    pub fn min_replicas_to_write(self, count: u32) -> Self {
+        self.with("min-replicas-to-write", count.min(i32::MAX as u32))
+    }
+
+    /// `repl-diskless-sync-delay`: how long a replica that needs the whole data set waits for
+    /// others that need it too. Redis counts seconds, at most 2³¹ - 1: a part of one is one.
+    pub fn sync_delay(self, delay: Duration) -> Self {
+        let seconds = delay
+            .as_secs()
+            .saturating_add(u64::from(delay.subsec_nanos() > 0));
+        self.with("repl-diskless-sync-delay", seconds.min(i32::MAX as u64))
+    }
+
+    /// Names and values, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// What a node itself says that it was told.
+    pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
+        Parameters(parameters)
+    }
+
+    fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+        self.0.push((name.to_owned(), value.to_string()));
+        self
+    }
+}
+
+impl SnapshotRule {
+    /// The rules that Redis comes with: `save 3600 1 300 100 60 10000`.
+    pub fn of_redis() -> Vec<SnapshotRule> {
+        let rule = |(seconds, changes)| SnapshotRule {
+            after: Duration::from_secs(seconds),
+            changes,
+        };
+        let most = [1, 100, 10_000].into_iter().filter_map(NonZeroU64::new);
+        [3600, 300, 60].into_iter().zip(most).map(rule).collect()
+    }
+}
+
+impl fmt::Display for SnapshotRule {
+    /// As `save` spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.after.as_secs(), self.changes)
+    }
+}
+
+impl ParameterError {
+    pub(super) fn new(name: &str, value: &str, why: impl fmt::Display) -> Self {
+        ParameterError(format!("{name} {value}: {why}"))
+    }
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for ParameterError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is typed is what a configuration file would say, and a node takes it.
+    #[track_caller]
+    fn check(typed: Parameters, text: &[(&str, &str)]) {
+        assert_eq!(Parameters::new(text.iter().copied()), Ok(typed));
+    }
+
+    #[test]
+    fn typed_parameters_are_those_of_a_file() {
+        let none = Parameters::default;
+        check(none().port(7001), &[("port", "7001")]);
+        check(
+            none().max_clients(NonZeroU32::MAX),
+            &[("maxclients", "4294967295")],
+        );
+        check(none().replica_of("::1", 6379), &[("replicaof", "::1 6379")]);
+        check(none().announce_host("n1"), &[("replica-announce-ip", "n1")]);
+        check(
+            none().min_replicas_to_write(2),
+            &[("min-replicas-to-write", "2")],
+        );
+        for (delay, seconds) in [
+            (Duration::ZERO, "0"),
+            (Duration::from_millis(1), "1"),
+            (Duration::MAX, "2147483647"),
+        ] {
+            let expected = [("repl-diskless-sync-delay", seconds)];
+            check(none().sync_delay(delay), &expected);
+        }
+    }
+
+    #[test]
+    fn each_persistence_is_what_a_file_asks_for() {
+        let with = |persistence| Parameters::default().persistence(&persistence);
+        check(with(Persistence::Nothing), &[]);
+        for (fsync, name) in [
+            (Fsync::Always, "always"),
+            (Fsync::EverySecond, "everysec"),
+            (Fsync::No, "no"),
+        ] {
+            let expected = [("appendonly", "yes"), ("appendfsync", name)];
+            check(with(Persistence::AppendOnly(fsync)), &expected);
+        }
+        let rules = SnapshotRule::of_redis();
+        let expected = [("save", "3600 1 300 100 60 10000")];
+        check(with(Persistence::Snapshots(rules)), &expected);
+    }
+
+    #[test]
+    fn what_a_node_refuses_is_said() {
+        for (name, value, expected) in [
+            ("prot", "1", "prot 1: there is no parameter of this name"),
+            (
+                "appendonly",
+                "maybe",
+                "appendonly maybe: argument must be 'yes' or 'no'",
+            ),
+            (
+                "replicaof",
+                "n1",
+                "replicaof n1: give a host and a port, as in `replicaof 127.0.0.1 6379`",
+            ),
+        ] {
+            let error = Parameters::new([(name, value)]).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
