@@ -17,8 +17,9 @@ const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
   test             Everything that CI checks
-  test --long      That, 200,000 commands against a real redis-server, a minute of
-                   libFuzzer, and the build of the other simulators' workloads
+  test --long      That with a new seed for the random tests, 200,000 commands against
+                   a real redis-server, a minute of libFuzzer, and the build of the
+                   other simulators' workloads
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare

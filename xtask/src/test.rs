@@ -1,12 +1,21 @@
 //! What CI runs: one step after the other, up to the first that fails. And what takes
 //! longer, for whoever asks.
 
+use std::env;
+use std::hash::{BuildHasher, RandomState};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{bench, determinism, format, fuzz, redis, tidy};
+
+/// What random tests draw their cases from; read by proptest.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
+/// The seed of whoever draws none: whoever changed nothing breaks nothing. `cargo test`
+/// alone draws other cases each time.
+const FIXED_SEED: &str = "20160208";
 
 /// In the order that tells soonest what is wrong.
 const STEPS: &[Step] = &[
@@ -28,17 +37,12 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tests", // and doc tests
-        // Random tests draw the same cases each time here, so that whoever changed
-        // nothing breaks nothing; `cargo test` alone draws others each time.
-        action: Action::Run(
-            &[("PROPTEST_RNG_SEED", "20160208")],
-            "cargo test --workspace",
-        ),
+        action: Action::Test(&[], "cargo test --workspace"),
     },
     Step {
         name: "planted mistakes",
         // The packages and features with which the suite builds the other tests.
-        action: Action::Run(
+        action: Action::Test(
             &[],
             "cargo test --package locklab --package locklab-check \
              --package locklab-locks --package locklab-world \
@@ -62,8 +66,7 @@ const STEPS: &[Step] = &[
 const LONG_STEPS: &[Step] = &[
     Step {
         name: "parity",
-        // Here, and with other sequences each time.
-        action: Action::Run(
+        action: Action::Test(
             &[("LOCKLAB_LONG", "1")],
             "cargo test --package locklab-redis --test parity any_",
         ),
@@ -83,7 +86,7 @@ const LONG_STEPS: &[Step] = &[
 pub enum Length {
     /// What CI checks.
     Short,
-    /// What is checked now and then.
+    /// What is checked now and then, with a new seed each time.
     Long,
 }
 
@@ -98,7 +101,22 @@ pub fn run(length: Length) -> Result<()> {
         Length::Long => LONG_STEPS,
     };
     let steps = STEPS.iter().chain(more);
-    run_steps(steps.copied(), |line| println!("{line}"))
+    let seed = seed(env::var(SEED).ok(), length);
+    if length == Length::Long {
+        println!("==> seed of the random tests: {seed}; once more with it:");
+        println!("    {SEED}={seed} cargo xtask test --long");
+    }
+    run_steps(steps.copied(), &seed, |line| println!("{line}"))
+}
+
+/// The seed that is named, or else the fixed one, or a new one.
+fn seed(named: Option<String>, length: Length) -> String {
+    match (named, length) {
+        (Some(seed), _) => seed,
+        (None, Length::Short) => FIXED_SEED.to_owned(),
+        // The standard library seeds its hashers from the system's random numbers.
+        (None, Length::Long) => RandomState::new().hash_one(0).to_string(),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -111,17 +129,19 @@ struct Step {
 enum Action {
     /// Variables for its environment, and a command whose words have no spaces.
     Run(&'static [(&'static str, &'static str)], &'static str),
+    /// The same, for tests of which some are random.
+    Test(&'static [(&'static str, &'static str)], &'static str),
     /// A chore of this program: its name, and its function.
     Chore(&'static str, fn() -> Result<()>),
 }
 
 impl Action {
-    fn perform(&self) -> Result<()> {
+    fn perform(&self, seed: &str) -> Result<()> {
         match self {
-            Action::Run(variables, line) => {
+            Action::Run(_, line) | Action::Test(_, line) => {
                 let mut words = line.split(' ');
                 let mut command = Command::new(words.next().unwrap_or_default());
-                command.args(words).envs(variables.iter().copied());
+                command.args(words).envs(self.variables(seed));
                 let status = command.status().context("it did not start")?;
                 if !status.success() {
                     bail!("{status}");
@@ -133,32 +153,43 @@ impl Action {
     }
 
     /// What to type to perform this and nothing else.
-    fn alone(&self) -> String {
+    fn alone(&self, seed: &str) -> String {
         match self {
-            Action::Run(variables, line) => {
-                let variables = variables
-                    .iter()
-                    .map(|(name, value)| format!("{name}='{value}' "));
+            Action::Run(_, line) | Action::Test(_, line) => {
+                let variables = self.variables(seed).into_iter();
+                let variables = variables.map(|(name, value)| format!("{name}='{value}' "));
                 variables.collect::<String>() + line
             }
             Action::Chore(name, _) => format!("cargo xtask {name}"),
         }
     }
+
+    fn variables<'a>(&self, seed: &'a str) -> Vec<(&'static str, &'a str)> {
+        match self {
+            Action::Run(variables, _) => variables.to_vec(),
+            Action::Test(variables, _) => [&[(SEED, seed)], *variables].concat(),
+            Action::Chore(..) => Vec::new(),
+        }
+    }
 }
 
-fn run_steps(steps: impl Iterator<Item = Step>, mut say: impl FnMut(String)) -> Result<()> {
+fn run_steps(
+    steps: impl Iterator<Item = Step>,
+    seed: &str,
+    mut say: impl FnMut(String),
+) -> Result<()> {
     let mut passed = 0;
     for step in steps {
-        say(format!("==> {}: {}", step.name, step.action.alone()));
+        say(format!("==> {}: {}", step.name, step.action.alone(seed)));
         let start = Instant::now();
-        let performed = step.action.perform();
+        let performed = step.action.perform(seed);
         let seconds = start.elapsed().as_secs_f64();
         if let Err(error) = performed {
             say(format!("{passed} passed, 1 failed"));
             bail!(
                 "{error:#}\n{} failed after {seconds:.1} s; run it alone: {}",
                 step.name,
-                step.action.alone()
+                step.action.alone(seed)
             );
         }
         say(format!("==> {}: passed in {seconds:.1} s", step.name));
@@ -180,6 +211,10 @@ mod tests {
         name: "broken",
         action: Action::Chore("broken", || bail!("a reason")),
     };
+    const NO_SUCH_TESTS: Step = Step {
+        name: "absent",
+        action: Action::Test(&[("A", "b c")], "locklab-no-such-program --y"),
+    };
     const NO_SUCH_PROGRAM: Step = Step {
         name: "absent",
         action: Action::Run(&[("A", "b c")], "locklab-no-such-program --x"),
@@ -189,7 +224,7 @@ mod tests {
     #[track_caller]
     fn check(steps: &[Step], passes: bool, last_line: &str) {
         let mut said = Vec::new();
-        let result = run_steps(steps.iter().copied(), |line| said.push(line));
+        let result = run_steps(steps.iter().copied(), "7", |line| said.push(line));
         assert_eq!(result.is_ok(), passes);
         if let Err(error) = result {
             said.push(format!("{error:#}"));
@@ -216,5 +251,26 @@ mod tests {
             false,
             "absent failed after 0.0 s; run it alone: A='b c' locklab-no-such-program --x",
         );
+    }
+
+    #[test]
+    fn tests_that_fail_are_named_with_their_seed() {
+        check(
+            &[NO_SUCH_TESTS],
+            false,
+            "absent failed after 0.0 s; run it alone: \
+             PROPTEST_RNG_SEED='7' A='b c' locklab-no-such-program --y",
+        );
+    }
+
+    #[test]
+    fn a_long_run_draws_a_seed_unless_one_is_named() {
+        assert_eq!(seed(None, Length::Short), FIXED_SEED);
+        assert_eq!(seed(Some("7".into()), Length::Long), "7");
+        let drawn = [(); 2].map(|()| seed(None, Length::Long));
+        assert_ne!(drawn[0], drawn[1]);
+        for seed in drawn {
+            seed.parse::<u64>().expect("proptest takes 64 bits");
+        }
     }
 }
