@@ -39,7 +39,7 @@ pub(super) fn functions(
     Ok(table)
 }
 
-fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::String> {
+fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::LuaString> {
     let (Some(value), 1) = (arguments.front(), arguments.len()) else {
         return Err(raise(Error::of("ERR wrong number of arguments")));
     };

@@ -21,19 +21,16 @@ const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
 const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
 
 /// The arguments of `redis.call`.
-pub(super) struct Arguments<'a>(Vec<Argument<'a>>);
+pub(super) struct Arguments(Vec<Argument>);
 
-enum Argument<'a> {
-    String(BorrowedBytes<'a>),
+enum Argument {
+    String(BorrowedBytes),
     Number(Vec<u8>),
 }
 
-impl<'a> Arguments<'a> {
+impl Arguments {
     /// Reads the arguments; the inner error is for the script.
-    pub(super) fn read(
-        lua: &Lua,
-        values: &'a MultiValue,
-    ) -> mlua::Result<Result<Arguments<'a>, Error>> {
+    pub(super) fn read(lua: &Lua, values: &MultiValue) -> mlua::Result<Result<Arguments, Error>> {
         let mut arguments = Vec::with_capacity(values.len());
         for value in values {
             arguments.push(match value {
@@ -72,7 +69,7 @@ impl<'a> Arguments<'a> {
 /// C's `%.17g`, which Lua's `string.format` hands through.
 fn shortest_17(lua: &Lua, number: f64) -> mlua::Result<Vec<u8>> {
     let format: mlua::Function = lua.globals().get::<Table>("string")?.get("format")?;
-    let text: mlua::String = format.call(("%.17g", number))?;
+    let text: mlua::LuaString = format.call(("%.17g", number))?;
     Ok(text.as_bytes().to_vec())
 }
 

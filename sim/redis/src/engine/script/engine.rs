@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use mlua::{ChunkMode, Function, Lua, LuaOptions, StdLib, Table, Value};
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 
 use super::commands::Commands;
 use super::convert;

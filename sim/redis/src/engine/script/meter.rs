@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{Debug, HookTriggers, Lua, VmState};
+use mlua::debug::Debug;
+use mlua::{HookTriggers, Lua, VmState};
 
 use super::api;
 

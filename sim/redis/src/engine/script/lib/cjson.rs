@@ -28,7 +28,7 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// `cjson.encode(value)`.
-fn encode(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::String> {
+fn encode(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     let arguments = Arguments {
         lua,
         values: &values,

@@ -43,7 +43,7 @@ struct Decoder<'a> {
 /// An array or object of which something is still to come.
 enum Open {
     Array { table: Table, len: i64 },
-    Object { table: Table, key: mlua::String },
+    Object { table: Table, key: mlua::LuaString },
 }
 
 impl Open {
@@ -151,7 +151,7 @@ impl Decoder<'_> {
     }
 
     /// Reads a key whose first token was found, and the colon after it.
-    fn key(&mut self, found: Found) -> mlua::Result<mlua::String> {
+    fn key(&mut self, found: Found) -> mlua::Result<mlua::LuaString> {
         let Token::String(key) = found.token else {
             return Err(self.unexpected("object key string", found));
         };

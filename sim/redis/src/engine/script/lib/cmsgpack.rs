@@ -25,7 +25,7 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// `cmsgpack.pack(value, …)`: one after the other.
-fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::String> {
+fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     if values.is_empty() {
         let arguments = Arguments {
             lua,

@@ -19,7 +19,7 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// `struct.pack(format, value, …)`.
-fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::String> {
+fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     // Redis marks the end of the arguments with a nil.
     let given = values.len();
     let mut values = values;
