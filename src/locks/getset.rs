@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{self, OneNode, lost, parameter};
+use super::one_node::{OneNode, lost, parameter};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
@@ -176,9 +176,9 @@ fn expiry_of(value: &str) -> Result<u64, LockError> {
     value.parse().map_err(no_time)
 }
 
-one_node::params! {
+params! {
     /// The parameters of `getset`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// The timeout after which others may take the lock over, in milliseconds.
         pub ttl_ms: u64,
         /// How a lock whose time is past is taken over.

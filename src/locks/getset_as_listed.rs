@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{self, OneNode, lost, parameter};
+use super::one_node::{OneNode, lost, parameter};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
@@ -127,9 +127,9 @@ impl<E: Env> Lock for GetsetAsListed<E> {
     }
 }
 
-one_node::params! {
+params! {
     /// The parameters of `getset-as-listed`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// Added to the current time in the value, in milliseconds; absent: nothing, as
         /// listed.
         #[serde(default)]

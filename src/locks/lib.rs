@@ -16,6 +16,8 @@ mod local_counts;
 pub mod lock;
 mod locker;
 mod one_node;
+#[macro_use]
+mod params;
 mod scripts;
 
 pub use algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, Servers};

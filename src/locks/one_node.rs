@@ -15,56 +15,6 @@ use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
-/// Makes a lock's `Params`: its own fields, then those of every lock on one node. Each is
-/// documented as in a struct; `shared()` gives the others.
-macro_rules! params {
-    ($(#[$doc:meta])* pub struct Params { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct Params {
-            $($(#[$field_doc])* pub $field: $type,)*
-            /// How many replicas must have the lock before it counts (`WAIT`); 0: it does
-            /// not matter.
-            #[serde(default, skip_serializing_if = "crate::is_zero")]
-            pub wait_replicas: u32,
-            /// For how long to wait for them, in milliseconds; 0: for ever.
-            #[serde(
-                default = "crate::one_node::default_wait_timeout_ms",
-                skip_serializing_if = "crate::one_node::is_default_wait_timeout_ms"
-            )]
-            pub wait_timeout_ms: u64,
-            /// Wait before the next attempt, in milliseconds.
-            #[serde(default = "crate::default_retry_delay_ms")]
-            pub retry_delay_ms: u64,
-            /// Up to this much more, drawn anew each time, in milliseconds.
-            #[serde(default = "crate::default_retry_jitter_ms")]
-            pub retry_jitter_ms: u64,
-            /// How long the client waits for a connection or a reply, in milliseconds;
-            /// absent: for ever.
-            #[serde(default)]
-            pub timeout_ms: Option<u64>,
-        }
-
-        impl Params {
-            /// What all locks on one node have.
-            fn shared(&self) -> crate::one_node::Shared {
-                crate::one_node::Shared {
-                    wait_replicas: self.wait_replicas,
-                    wait_timeout_ms: self.wait_timeout_ms,
-                    retry: crate::Retry {
-                        delay_ms: self.retry_delay_ms,
-                        jitter_ms: self.retry_jitter_ms,
-                    },
-                    timeout_ms: self.timeout_ms,
-                }
-            }
-        }
-    };
-}
-
-pub(super) use params;
-
 /// The parameters that every lock on one node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shared {

@@ -47,9 +47,9 @@ pub(super) mod watchdog;
 
 pub use watchdog::OnError;
 
-params::params! {
+params! {
     /// The parameters of `redisson`.
-    pub struct Params {
+    pub struct Params: redisson {
         /// Whether the answer to a release is kept for when the release is sent again:
         /// Redisson since 3.24.1.
         #[serde(default)]

@@ -205,9 +205,9 @@ impl<E: Env> Lock for RedissonFair<E> {
     }
 }
 
-params::params! {
+params! {
     /// The parameters of `redisson-fair`.
-    pub struct Params {
+    pub struct Params: redisson {
         /// For how much longer a waiter's place in the queue is kept than that of the one
         /// before it, in milliseconds, where the waiter has not said how patient it is:
         /// Redisson's `fairLockWaitTimeout`. It was 5000 before release 3.13.3.

@@ -17,9 +17,9 @@ use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
 
-params::params! {
+params! {
     /// The parameters of `redisson-fenced`.
-    pub struct Params {
+    pub struct Params: redisson {
         /// Whether the answer to a release is kept for when the release is sent again.
         #[serde(default)]
         pub latch: bool,

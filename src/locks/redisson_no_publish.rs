@@ -17,9 +17,9 @@ use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
 
-params::params! {
+params! {
     /// The parameters of `redisson-no-publish`.
-    pub struct Params {}
+    pub struct Params: redisson {}
 }
 
 impl Algorithm for Params {

@@ -166,9 +166,9 @@ fn holds_of(holder: &str) -> String {
     format!("{}:{holder}:rwlock_timeout", holds())
 }
 
-params::params! {
+params! {
     /// The parameters of `redisson-read-write`.
-    pub struct Params {}
+    pub struct Params: redisson {}
 }
 
 impl Algorithm for Params {

@@ -16,9 +16,9 @@ use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
 
-params::params! {
+params! {
     /// The parameters of `redisson-spin`.
-    pub struct Params {}
+    pub struct Params: redisson {}
 }
 
 impl Algorithm for Params {

@@ -26,7 +26,7 @@ use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::local_counts::{Left, LocalCounts};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
-use super::one_node::{self, OneNode, deadline, parameter};
+use super::one_node::{OneNode, deadline, parameter};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
@@ -158,9 +158,9 @@ fn drawn(reply: &Reply) -> Option<Option<u64>> {
     }
 }
 
-one_node::params! {
+params! {
     /// The parameters of `set-nx-px`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
         /// Which clock of the client the deadline is on.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{self, OneNode, lost, parameter};
+use super::one_node::{OneNode, lost, parameter};
 use super::random_token;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -81,9 +81,9 @@ impl<E: Env> Lock for Setnx<E> {
     }
 }
 
-one_node::params! {
+params! {
     /// The parameters of `setnx`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// How often a command is sent once more when no reply came, though it may have been
         /// executed.
         #[serde(default, skip_serializing_if = "super::is_zero")]

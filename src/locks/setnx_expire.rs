@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{self, OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline, parameter};
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
@@ -101,9 +101,9 @@ pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(),
     node.ask(&command, Reply::flag).await.map(drop)
 }
 
-one_node::params! {
+params! {
     /// The parameters of `setnx-expire`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
         /// Which clock of the client the deadline is on.

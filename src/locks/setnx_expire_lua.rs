@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{self, OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline, parameter};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
@@ -82,9 +82,9 @@ impl<E: Env> Lock for SetnxExpireLua<E> {
     }
 }
 
-one_node::params! {
+params! {
     /// The parameters of `setnx-expire-lua`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
         /// Which clock of the client the deadline is on.

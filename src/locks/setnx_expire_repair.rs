@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{self, OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline, parameter};
 use super::setnx_expire::expire;
 use super::{KEY, random_token};
 use locklab_env::Env;
@@ -105,9 +105,9 @@ impl<E: Env> Lock for SetnxExpireRepair<E> {
     }
 }
 
-one_node::params! {
+params! {
     /// The parameters of `setnx-expire-repair`.
-    pub struct Params {
+    pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
         /// Which clock of the client the deadline is on.

@@ -7,61 +7,6 @@ use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, Impossible, SCRIPT, require
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
 
-/// Makes a lock's `Params`: the family's, then its own. Each field is documented as in a
-/// struct; `shared()` gives the family's part.
-macro_rules! params {
-    ($(#[$doc:meta])* pub struct Params { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct Params {
-            /// The lease that the user gives, in milliseconds: `lock(lease)`. Absent:
-            /// `lock()`, and the watchdog renews a lease of `watchdog_ms`.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub lease_ms: Option<u64>,
-            /// The lease that the watchdog renews every third of it, in milliseconds.
-            #[serde(default = "crate::redisson::params::default_watchdog_ms")]
-            pub watchdog_ms: u64,
-            /// What the watchdog does when a renewal fails.
-            #[serde(default)]
-            pub on_error: crate::redisson::watchdog::OnError,
-            /// How often a command is sent again whose reply does not come.
-            #[serde(default = "crate::redisson::params::default_resend")]
-            pub resend: u32,
-            /// How long to wait for a reply, connecting included, in milliseconds.
-            #[serde(default = "crate::redisson::params::default_reply_timeout_ms")]
-            pub reply_timeout_ms: u64,
-            /// How long to wait then before the command is sent again, in milliseconds.
-            #[serde(default = "crate::redisson::params::default_resend_interval_ms")]
-            pub resend_interval_ms: u64,
-            /// Whether a replica must have the lock, if the node has any. In Redisson that
-            /// is the default unless it is told of a single server.
-            #[serde(default)]
-            pub check_replicas: bool,
-            $($(#[$field_doc])* pub $field: $type,)*
-        }
-
-        impl Params {
-            /// What all locks of the family have.
-            fn shared(&self) -> crate::redisson::params::Shared {
-                crate::redisson::params::Shared {
-                    lease: crate::redisson::params::Lease::new(
-                        self.lease_ms,
-                        self.watchdog_ms,
-                    ),
-                    on_error: self.on_error,
-                    resend: crate::redisson::resend::Resend {
-                        times: self.resend,
-                        reply_timeout_ms: self.reply_timeout_ms,
-                        interval_ms: self.resend_interval_ms,
-                    },
-                    check_replicas: self.check_replicas,
-                }
-            }
-        }
-    };
-}
-
 /// The catalogue's lines for the family's parameters, then for a lock's own.
 macro_rules! parameters {
     ($($own:expr),* $(,)?) => {
@@ -102,7 +47,7 @@ macro_rules! parameters {
     };
 }
 
-pub(crate) use {parameters, params};
+pub(crate) use parameters;
 
 /// The family's parameters, as its parts use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
