@@ -128,6 +128,9 @@ pub fn bootstrap(
 
 #[cfg(test)]
 mod tests {
+    use rand_xoshiro::SplitMix64;
+    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
     use super::*;
 
     /// To as many decimals as were published.
@@ -181,15 +184,8 @@ mod tests {
     /// bootstrap comes near it.
     #[test]
     fn the_bootstrap_of_a_mean_is_as_wide_as_its_standard_error_says() {
-        let mut state = 1_u64;
-        let mut below = move |n: u64| {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut x = state;
-            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (x ^ (x >> 31)) % n
-        };
+        let mut random = SplitMix64::seed_from_u64(1);
+        let mut below = move |n: u64| random.next_u64() % n;
         let values: Vec<f64> = (0..400).map(|place| f64::from(place % 20) / 19.0).collect();
         let mean = |drawn: &[usize]| {
             let sum: f64 = drawn.iter().map(|place| values[*place]).sum();

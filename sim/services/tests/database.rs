@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_redis::resp::command;
 use locklab_services::disk::Disk;
 use locklab_services::serve::database::database;
 use locklab_world::clock::EPOCH_NS;
@@ -20,12 +21,8 @@ async fn ask(host: &Host, database: HostId, request: &str) -> Option<String> {
     // The acknowledgement that ends the handshake goes alone: in turmoil-net what comes
     // with it is lost.
     host.sleep(Duration::from_nanos(1)).await;
-    let words: Vec<&str> = request.split(' ').collect();
-    let mut bytes = format!("*{}\r\n", words.len());
-    for word in words {
-        bytes += &format!("${}\r\n{word}\r\n", word.len());
-    }
-    stream.write_all(bytes.as_bytes()).await.ok()?;
+    let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+    stream.write_all(&command(&words)).await.ok()?;
     let mut answer = [0; 1024];
     let count = stream.read(&mut answer).await.ok().filter(|n| *n > 0)?;
     Some(String::from_utf8_lossy(&answer[..count]).into_owned())

@@ -212,13 +212,8 @@ impl State {
 }
 
 /// 160 bits from SplitMix64, which spreads neighbouring seeds.
-pub(super) fn run_id(mut seed: u64) -> String {
-    let mut next = || {
-        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
+pub(super) fn run_id(seed: u64) -> String {
+    let mut random = SplitMix64::seed_from_u64(seed);
+    let mut next = || random.next_u64();
     format!("{:016x}{:016x}{:08x}", next(), next(), next() as u32)
 }

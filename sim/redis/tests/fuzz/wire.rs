@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
 /// Words that make commands out of chance, with arguments that some command takes.
@@ -102,12 +103,11 @@ impl Player {
             // A request of words.
             0..=3 => {
                 let count = 1 + size % 8;
-                let mut request = format!("*{count}\r\n").into_bytes();
-                for _ in 0..count {
-                    let word = WORDS[usize::from(input.byte().unwrap_or(0)) % WORDS.len()];
-                    request.extend(format!("${}\r\n{word}\r\n", word.len()).bytes());
-                }
-                self.say(conn, &request);
+                let words: Vec<&[u8]> = (0..count)
+                    .map(|_| usize::from(input.byte().unwrap_or(0)) % WORDS.len())
+                    .map(|index| WORDS[index].as_bytes())
+                    .collect();
+                self.say(conn, &command(&words));
                 self.send(conn, if step & 1 == 0 { usize::MAX } else { size });
             }
             // Bytes as they are.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
 use crate::real::{RealClient, RealServer};
-use crate::wire::multibulk;
+use crate::wire::{request, words};
 
 /// For how long scripts may run before others hear BUSY, on both servers.
 const THRESHOLD_MS: u64 = 50;
@@ -53,8 +53,7 @@ impl Both {
     }
 
     fn say_and_wait(&mut self, connection: usize, line: &str, wait: Duration) {
-        let words: Vec<String> = words(line);
-        let request = multibulk(&words);
+        let request = request(&words(&line.replace("\\n", "\n"), '`'));
         let mut effects = Vec::new();
         let conn = self.fake[connection];
         self.node.receive(conn, &request, self.now_us, &mut effects);
@@ -81,18 +80,6 @@ impl Both {
     fn end(self) {
         assert!(self.failures.is_empty(), "{}", self.failures.join("\n"));
     }
-}
-
-/// Words parted by spaces; backticks keep spaces in a word, where `\n` is a line's end.
-fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (index, part) in line.split('`').enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_owned)),
-            _ => words.push(part.replace("\\n", "\n")),
-        }
-    }
-    words
 }
 
 fn sent(effects: &[Effect], to: ConnId) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! A line is a request; words with spaces are in backticks, where `\n` is a line's end.
 
 use crate::pair::Pair;
-use crate::wire::Likeness;
+use crate::wire::{Likeness, words};
 
 fn check(cases: &[&str]) {
     let mut pair = Pair::start(1);
@@ -14,7 +14,7 @@ fn check(cases: &[&str]) {
         pair.compare(0, &[b"FUNCTION", b"FLUSH"], Likeness::Bytes)
             .expect("libraries can be flushed");
         for line in case.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let words = words(line);
+            let words = words(&line.replace("\\n", "\n"), '`');
             let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
             if let Err(difference) = pair.compare(0, &words, Likeness::Bytes) {
                 failures.push(difference);
@@ -22,17 +22,6 @@ fn check(cases: &[&str]) {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-fn words(line: &str) -> Vec<Vec<u8>> {
-    let mut words = Vec::new();
-    for (index, part) in line.split('`').enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_whitespace().map(|word| word.as_bytes().to_vec())),
-            _ => words.push(part.replace("\\n", "\n").into_bytes()),
-        }
-    }
-    words
 }
 
 /// Loads each text as a library of its own, and calls its function `f`.

@@ -1,9 +1,10 @@
 //! A real server and a fake node side by side, and a check that they agree.
 
+use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
 use crate::real::{RealClient, RealServer};
-use crate::wire::{Likeness, alike, multibulk};
+use crate::wire::{Likeness, alike};
 
 /// Both servers, each with the same connections.
 pub struct Pair {
@@ -41,7 +42,7 @@ impl Pair {
         words: &[&[u8]],
         likeness: Likeness,
     ) -> Result<Vec<u8>, String> {
-        let request = multibulk(words);
+        let request = command(words);
         let now_us = self.now_us();
         let real = self.real[connection].request(&request);
         let fake = sent(&self.receive(self.fake[connection], &request, now_us));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
 use crate::real::{RealClient, RealServer};
-use crate::wire::multibulk;
+use crate::wire::{request, words};
 
 /// Both masters, followed.
 struct Masters {
@@ -48,8 +48,7 @@ impl Masters {
     /// Sends a request to both; time stands still for neither, so both get it at the same
     /// time of the real one's clock.
     fn say(&mut self, line: &str) {
-        let words = split(line);
-        let request = multibulk(&words);
+        let request = request(&words(line, '"'));
         let now_us = self.clock.time_us();
         self.real.request(&request);
         let mut effects = Vec::new();
@@ -110,18 +109,6 @@ impl Masters {
             }
         }
     }
-}
-
-/// Words are parted by spaces; what is in double quotes is one.
-fn split(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (index, part) in line.split('"').enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_owned)),
-            _ => words.push(part.to_owned()),
-        }
-    }
-    words
 }
 
 /// The offset in `+FULLRESYNC id offset`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
 use crate::real::{RealClient, RealServer};
-use crate::wire::{Likeness, alike_all, multibulk};
+use crate::wire::{Likeness, alike_all, request};
 
 /// A real server and a fake node, with the connections of the case under way.
 pub struct Talk {
@@ -66,7 +66,7 @@ impl Talk {
     pub fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
         self.open(number);
         let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
-        let request = multibulk(&words);
+        let request = request(&words);
         let before_us = self.settled_us();
         let client = self.clients.get_mut(&number).expect("it was opened");
         client.real.send(&request);

@@ -1,20 +1,27 @@
-//! Requests as bytes, and what of two replies has to be the same.
+//! Requests as words, and what of two replies has to be the same.
 
+use bytes::Bytes;
+use locklab_redis::resp::command;
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame;
 use redis_protocol::resp3;
 use redis_protocol::resp3::types::OwnedFrame as Frame3;
 
-/// A request as clients send it.
-pub fn multibulk<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-    for word in words {
-        let word = word.as_ref();
-        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-        bytes.extend_from_slice(word);
-        bytes.extend_from_slice(b"\r\n");
+/// The words of a line; what stands in quotes is one.
+pub fn words(line: &str, quote: char) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    for (index, part) in line.split(quote).enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(Vec::from)),
+            _ => words.push(part.into()),
+        }
     }
-    bytes
+    words
+}
+
+/// These words as a client sends them.
+pub fn request(words: &[Vec<u8>]) -> Bytes {
+    command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// How close two replies have to be.

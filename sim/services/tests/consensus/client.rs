@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use locklab_redis::resp::command;
 use locklab_world::{Host, HostId, TcpStream};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::BytesFrame;
@@ -86,12 +87,8 @@ impl Client {
                     stream
                 }
             };
-            let words: Vec<&str> = request.split(' ').collect();
-            let mut bytes = format!("*{}\r\n", words.len());
-            for word in words {
-                bytes += &format!("${}\r\n{word}\r\n", word.len());
-            }
-            stream.write_all(bytes.as_bytes()).await.ok()?;
+            let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+            stream.write_all(&command(&words)).await.ok()?;
             let mut inbound = BytesMut::new();
             loop {
                 if let Some((frame, ..)) = decode_bytes_mut(&mut inbound).expect("RESP") {

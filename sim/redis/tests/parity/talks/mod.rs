@@ -19,7 +19,7 @@ mod tracking;
 use std::time::Duration;
 
 use crate::talk::Talk;
-use crate::wire::Likeness;
+use crate::wire::{Likeness, words};
 
 fn check(cases: &[&str]) {
     let mut talk = Talk::start();
@@ -43,7 +43,7 @@ fn check(cases: &[&str]) {
                         }
                         _ => (1, spoken),
                     };
-                    talk.say(number, &words(request), likeness)
+                    talk.say(number, &words(request, '"'), likeness)
                 }
             };
             if !differences.is_empty() {
@@ -53,16 +53,4 @@ fn check(cases: &[&str]) {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-/// Words parted by spaces; double quotes keep spaces in a word.
-fn words(line: &str) -> Vec<Vec<u8>> {
-    let mut words = Vec::new();
-    for (index, part) in line.split('"').enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_whitespace().map(|word| word.as_bytes().to_vec())),
-            _ => words.push(part.as_bytes().to_vec()),
-        }
-    }
-    words
 }

@@ -5,9 +5,8 @@ use std::cell::RefCell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
-use super::words;
 use crate::talk::Talk;
-use crate::wire::Likeness;
+use crate::wire::{Likeness, words};
 
 /// Where a talk that failed is kept, so that it is tried again.
 const REGRESSIONS: &str = "tests/regressions/talks.txt";
@@ -51,7 +50,7 @@ fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
                 true => Likeness::Shape,
                 false => Likeness::Bytes,
             };
-            let differences = talk.say(number, &words(line), likeness);
+            let differences = talk.say(number, &words(line, '"'), likeness);
             if !differences.is_empty() {
                 let differences = differences.join("\n");
                 return Err(TestCaseError::fail(format!(
