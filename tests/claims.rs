@@ -1,7 +1,7 @@
 //! Every scenario that ships comes out as it predicts, and comes out the same twice.
 
 use locklab::evidence::Judgement;
-use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::batch::{BatchOptions, Job, run};
 use locklab::runner::prediction::{compare, worst};
 use locklab::scenario::{SHIPPED, load};
 use locklab::workload::WorkloadKind;
@@ -28,7 +28,7 @@ fn jobs(most: u64) -> Vec<Job> {
 #[test]
 fn every_scenario_comes_out_as_predicted() {
     let jobs = jobs(u64::MAX);
-    let cells = run(&jobs, &Conduct::quiet(2, &AtomicBool::new(false))).expect("no panic");
+    let cells = run(&jobs, &BatchOptions::quiet(2, &AtomicBool::new(false))).expect("no panic");
     for (job, cell) in jobs.iter().zip(cells) {
         let cell = cell.expect("nobody stopped it");
         let comparisons = compare(&job.scenario, &cell);
@@ -50,7 +50,7 @@ fn the_number_of_threads_changes_nothing() {
     let jobs = jobs(20);
     let stop = AtomicBool::new(false);
     assert_eq!(
-        run(&jobs, &Conduct::quiet(1, &stop)).expect("no panic"),
-        run(&jobs, &Conduct::quiet(3, &stop)).expect("no panic")
+        run(&jobs, &BatchOptions::quiet(1, &stop)).expect("no panic"),
+        run(&jobs, &BatchOptions::quiet(3, &stop)).expect("no panic")
     );
 }

@@ -4,7 +4,7 @@
 use locklab::check::{Property, Verdict, judge};
 use locklab::evidence::{Finding, Prediction};
 use locklab::history::Event;
-use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::batch::{BatchOptions, Job, run};
 use locklab::runner::judged;
 use locklab::runner::simulate::Keep;
 use locklab::scenario::{load, parse};
@@ -55,7 +55,7 @@ fn job(lock: &str, step: &str) -> Job {
 fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
     let jobs: Vec<Job> = steps.iter().map(|step| job(lock, step)).collect();
     let stop = AtomicBool::new(false);
-    let cells = run(&jobs, &Conduct::quiet(2, &stop)).expect("no panic");
+    let cells = run(&jobs, &BatchOptions::quiet(2, &stop)).expect("no panic");
     for (step, cell) in steps.iter().zip(cells) {
         let tally = cell.expect("nobody stopped it").tallies[&Property::Deadlock];
         let expected = match stuck.contains(step) {
@@ -162,7 +162,7 @@ fn what_cannot_cause_a_wait_excuses_none() {
         let faults = [("crash".to_owned(), crash.clone())].into_iter();
         job.scenario.fault = faults.chain(other.fault).collect();
         let stop = AtomicBool::new(false);
-        let cells = run(&[job], &Conduct::quiet(2, &stop)).expect("no panic");
+        let cells = run(&[job], &BatchOptions::quiet(2, &stop)).expect("no panic");
         let cell = cells
             .into_iter()
             .next()

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use locklab::evidence::Judgement;
 use locklab::matrix::{Part, Plan, rows};
-use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::batch::{BatchOptions, Job, run};
 use locklab::runner::prediction::Comparison;
 
 /// What `locklab matrix` runs.
@@ -35,7 +35,7 @@ fn every_cell_comes_out_as_predicted() {
         })
         .collect();
     let stop = AtomicBool::new(false);
-    let results = run(&jobs, &Conduct::quiet(2, &stop)).expect("no panic");
+    let results = run(&jobs, &BatchOptions::quiet(2, &stop)).expect("no panic");
     let differing: Vec<String> = cells
         .iter()
         .zip(results)

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::progress::Progress;
-use crate::runner::batch::{self, Conduct, Job};
+use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::pool::Broken;
 use crate::runner::results::Cell;
 use crate::scenario::Scenario;
@@ -23,11 +23,11 @@ pub(super) fn run(
     let jobs: Vec<Job> = scenarios.iter().zip(seeds).map(job).collect();
     let progress = Progress::new("running", runs(seeds));
     let stop = AtomicBool::new(false);
-    let conduct = Conduct {
+    let batch_options = BatchOptions {
         progress: &|runs| progress.add(runs),
-        ..Conduct::quiet(threads, &stop)
+        ..BatchOptions::quiet(threads, &stop)
     };
-    let cells = batch::run(&jobs, &conduct);
+    let cells = batch::run(&jobs, &batch_options);
     progress.clear();
     Ok(cells?.into_iter().flatten().collect())
 }

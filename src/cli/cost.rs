@@ -19,10 +19,10 @@ use super::store::Store;
 use super::{Exit, Jobs, Out, table};
 use crate::evidence::{Interval, bootstrap, thousands};
 use crate::fault;
-use crate::matrix::gauge::{Measure, Sample};
+use crate::matrix::metrics::{Measure, Sample};
 use crate::matrix::plan::About;
 use crate::matrix::table::{Field, Look, Table, TableRow};
-use crate::matrix::{Gauge, Plan, Row, put_in};
+use crate::matrix::{Metric, Plan, Row, put_in};
 use crate::runner::pool::{self, Broken, lock};
 use crate::runner::simulate::{Keep, simulate};
 use crate::scenario::Scenario;
@@ -59,21 +59,21 @@ pub(super) struct Options {
 
 pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
-    let gauges = Plan::shipped().gauges;
+    let metrics = Plan::shipped().metrics;
     let store = Store::open(&options.out.out.join("cost"))?;
-    let samples = measure(options, &rows, &gauges)?;
+    let samples = measure(options, &rows, &metrics)?;
     let mut data = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
         (About::Liveness, "liveness", "How those fare who wait"),
     ] {
-        let gauges: Vec<&Gauge> = gauges.iter().filter(|g| g.about == about).collect();
-        let values = values(&rows, &gauges, &samples);
+        let metrics: Vec<&Metric> = metrics.iter().filter(|g| g.about == about).collect();
+        let values = values(&rows, &metrics, &samples);
         let title = format!("{title} ({} runs each)", thousands(options.seeds));
-        let table = as_table(title, &rows, &gauges, &values);
+        let table = as_table(title, &rows, &metrics, &values);
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
-        let part = numbers(options.seeds, &rows, &gauges, &values);
+        let part = numbers(options.seeds, &rows, &metrics, &values);
         table::write(&store, stem, &table, &as_list(&part), &part)?;
         tell!();
         data.extend(part);
@@ -87,28 +87,31 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
 /// A row and what it is put into: label, scenario, overrides, lease.
 type Place = (String, String, Vec<String>, u64);
 
-fn place(row: &Row, gauge: &Gauge) -> Place {
+fn place(row: &Row, metric: &Metric) -> Place {
     let label = row.label.clone();
     (
         label,
-        gauge.scenario.clone(),
-        gauge.set.clone(),
-        gauge.lease_ms,
+        metric.scenario.clone(),
+        metric.set.clone(),
+        metric.lease_ms,
     )
 }
 
-/// What was counted of every row in every setting, run by run; gauges of the same setting
+/// What was counted of every row in every setting, run by run; metrics of the same setting
 /// share its runs.
 fn measure(
     options: &Options,
     rows: &[Row],
-    gauges: &[Gauge],
+    metrics: &[Metric],
 ) -> anyhow::Result<BTreeMap<Place, Vec<Sample>>> {
     let mut scenarios: BTreeMap<Place, Scenario> = BTreeMap::new();
     for row in rows {
-        for gauge in gauges {
-            let scenario = put_in(row, &gauge.scenario, &gauge.set, &gauge.setting());
-            scenarios.insert(place(row, gauge), scenario.map_err(|error| anyhow!(error))?);
+        for metric in metrics {
+            let scenario = put_in(row, &metric.scenario, &metric.set, &metric.setting());
+            scenarios.insert(
+                place(row, metric),
+                scenario.map_err(|error| anyhow!(error))?,
+            );
         }
     }
     let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
@@ -128,9 +131,9 @@ fn measure(
     };
     let ranges = vec![0..options.seeds; places.len()];
     let stop = AtomicBool::new(false);
-    let dealt = pool::deal(&ranges, options.jobs.threads(), &stop, run, done);
+    let ran = pool::run_chunks(&ranges, options.jobs.threads(), &stop, run, done);
     progress.clear();
-    dealt.map_err(|broken| bug(broken, &places))?;
+    ran.map_err(|broken| bug(broken, &places))?;
     let by_seed = |samples: Mutex<BTreeMap<u64, Sample>>| {
         mem::take(&mut *lock(&samples)).into_values().collect()
     };
@@ -193,23 +196,23 @@ impl Value {
 /// The numbers, row by row.
 fn values(
     rows: &[Row],
-    gauges: &[&Gauge],
+    metrics: &[&Metric],
     samples: &BTreeMap<Place, Vec<Sample>>,
 ) -> Vec<Vec<Option<Value>>> {
     let value =
-        |row: &Row, gauge: &Gauge| Value::of(samples.get(&place(row, gauge))?, gauge.measure);
+        |row: &Row, metric: &Metric| Value::of(samples.get(&place(row, metric))?, metric.measure);
     rows.iter()
-        .map(|row| gauges.iter().map(|gauge| value(row, gauge)).collect())
+        .map(|row| metrics.iter().map(|metric| value(row, metric)).collect())
         .collect()
 }
 
 fn as_table(
     title: String,
     rows: &[Row],
-    gauges: &[&Gauge],
+    metrics: &[&Metric],
     values: &[Vec<Option<Value>>],
 ) -> Table {
-    let largest: Vec<f64> = (0..gauges.len())
+    let largest: Vec<f64> = (0..metrics.len())
         .map(|column| {
             let values = values.iter().filter_map(|row| row[column].as_ref());
             values.map(|value| value.value).fold(0.0, f64::max)
@@ -236,7 +239,7 @@ fn as_table(
     };
     Table {
         title,
-        columns: gauges.iter().map(|gauge| gauge.title.clone()).collect(),
+        columns: metrics.iter().map(|metric| metric.title.clone()).collect(),
         rows: rows.iter().zip(values).map(row).collect(),
         notes: vec![
             "In brackets the 95 % interval, by the bootstrap over runs; the longest of all waits \
@@ -251,7 +254,7 @@ fn as_table(
 struct Number {
     lock: &'static str,
     row: String,
-    gauge: String,
+    metric: String,
     title: String,
     /// The runs that it was measured over.
     runs: u64,
@@ -263,18 +266,18 @@ struct Number {
 fn numbers(
     runs: u64,
     rows: &[Row],
-    gauges: &[&Gauge],
+    metrics: &[&Metric],
     values: &[Vec<Option<Value>>],
 ) -> Vec<Number> {
     let mut numbers = Vec::new();
     for (row, values) in rows.iter().zip(values) {
-        for (gauge, value) in gauges.iter().zip(values) {
+        for (metric, value) in metrics.iter().zip(values) {
             let interval = value.as_ref().and_then(|value| value.interval);
             numbers.push(Number {
                 lock: row.entry.name,
                 row: row.label.clone(),
-                gauge: gauge.name.clone(),
-                title: gauge.title.clone(),
+                metric: metric.name.clone(),
+                title: metric.title.clone(),
                 runs,
                 value: value.as_ref().map(|value| value.value),
                 low: interval.map(|interval| interval.low),
@@ -290,7 +293,7 @@ fn as_list(numbers: &[Number]) -> Table {
     let row = |number: &Number| {
         let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
         let texts = [
-            number.gauge.clone(),
+            number.metric.clone(),
             number.runs.to_string(),
             text(number.value),
             text(number.low),
@@ -303,7 +306,7 @@ fn as_list(numbers: &[Number]) -> Table {
     };
     Table {
         title: String::new(),
-        columns: ["gauge", "runs", "value", "low", "high"]
+        columns: ["metric", "runs", "value", "low", "high"]
             .map(String::from)
             .to_vec(),
         rows: numbers.iter().map(row).collect(),

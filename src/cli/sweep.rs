@@ -17,7 +17,7 @@ use crate::check::Property;
 use crate::evidence::thousands;
 use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
-use crate::runner::batch::{self, Conduct, Job};
+use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::pool::lock;
 use crate::runner::results::{Cell, Seeding, Sweep};
@@ -200,7 +200,7 @@ fn run(
     let progress = Progress::new("sweeping", runs);
     let ledger = Mutex::new(ledger);
     let failed = Mutex::new(None);
-    let conduct = Conduct {
+    let batch_options = BatchOptions {
         threads: options.jobs.threads(),
         stop,
         progress: &|runs| progress.add(runs),
@@ -211,7 +211,7 @@ fn run(
             }
         },
     };
-    let new = batch::run(&rest, &conduct);
+    let new = batch::run(&rest, &batch_options);
     progress.clear();
     if let Some(error) = lock(&failed).take() {
         return Err(error).context("cannot write down a finished cell");

@@ -37,9 +37,9 @@ pub(super) fn compare(
         pool::lock(&differences).extend(found);
         progress.add(seeds.end - seeds.start);
     };
-    let dealt = pool::deal(seeds, threads, &AtomicBool::new(false), run, add);
+    let ran = pool::run_chunks(seeds, threads, &AtomicBool::new(false), run, add);
     progress.clear();
-    dealt.map_err(bug)?;
+    ran.map_err(bug)?;
     let mut differences = std::mem::take(&mut *pool::lock(&differences));
     differences.sort_unstable();
     for (place, seed, difference) in &differences {

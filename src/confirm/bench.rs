@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{Child, Ear, News, Who};
+use super::child::{Child, ChildEvent, Collector, Who};
 use super::plan::Plan;
-use super::wire::{Job, Told};
+use super::wire::{Command, Job};
 use super::{ConfirmError, Programs, stamp};
 use crate::backend::machine::read_clock;
 use crate::history::Schedule;
@@ -29,8 +29,8 @@ const ATTEMPTS: u32 = 3;
 pub(super) struct Bench<'a> {
     plan: Plan<'a>,
     hosts: BTreeMap<Name, Host>,
-    ear: Ear,
-    news: Receiver<(Who, News)>,
+    collector: Collector,
+    event: Receiver<(Who, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
 }
@@ -64,12 +64,12 @@ impl<'a> Bench<'a> {
     fn try_start(plan: Plan<'a>) -> Result<Self, ConfirmError> {
         let servers: Vec<Name> = plan.servers().cloned().collect();
         let clients = plan.clients.clone();
-        let (sender, news) = mpsc::channel();
+        let (sender, event) = mpsc::channel();
         let mut bench = Self {
             plan,
             hosts: BTreeMap::new(),
-            ear: Ear::new(sender),
-            news,
+            collector: Collector::new(sender),
+            event,
             origin_ns: 0,
         };
         for group in [servers, clients] {
@@ -88,7 +88,7 @@ impl<'a> Bench<'a> {
         for client in &self.plan.clients {
             let child = self.hosts.get_mut(client).and_then(|c| c.child.as_mut());
             if let Some(child) = child {
-                child.tell(&Told::Begin { at_ns });
+                child.tell(&Command::Begin { at_ns });
             }
         }
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
@@ -105,13 +105,16 @@ impl<'a> Bench<'a> {
         &self.plan.clients
     }
 
-    /// The next news, if there are any before the time is over. The death of a process
+    /// The next event, if there are any before the time is over. The death of a process
     /// that the bench did not bring about is an error.
-    pub(super) fn hear(&mut self, within: Duration) -> Result<Option<(Who, News)>, ConfirmError> {
-        let Ok((who, news)) = self.news.recv_timeout(within) else {
+    pub(super) fn receive(
+        &mut self,
+        within: Duration,
+    ) -> Result<Option<(Who, ChildEvent)>, ConfirmError> {
+        let Ok((who, event)) = self.event.recv_timeout(within) else {
             return Ok(None);
         };
-        if let News::Ended(said) = news {
+        if let ChildEvent::Ended(said) = event {
             return match self.child(&who) {
                 None => Ok(None),
                 Some(child) => Err(ConfirmError::Died {
@@ -123,18 +126,18 @@ impl<'a> Bench<'a> {
                 }),
             };
         }
-        Ok(Some((who, news)))
+        Ok(Some((who, event)))
     }
 
     /// Takes down that `event` happened on `host` now.
     pub(super) fn record(&self, host: &Name, event: Event) {
-        self.ear.records().push(stamp::record(host, event));
+        self.collector.records().push(stamp::record(host, event));
     }
 
     /// Tells this process, unless it is dead.
-    pub(super) fn tell(&mut self, who: &Who, told: &Told) {
+    pub(super) fn tell(&mut self, who: &Who, command: &Command) {
         if let Some(child) = self.child(who) {
-            child.tell(told);
+            child.tell(command);
         }
     }
 
@@ -191,7 +194,7 @@ impl<'a> Bench<'a> {
         let host = self.hosts.entry(name.clone()).or_default();
         let job = Job {
             bench: process::id(),
-            role: self.plan.role(name, host.starts, &self.ear.records()),
+            role: self.plan.role(name, host.starts, &self.collector.records()),
         };
         host.starts += 1;
         let who = Who {
@@ -199,7 +202,7 @@ impl<'a> Bench<'a> {
             start: host.starts,
         };
         let locklab = &self.plan.programs.locklab;
-        let child = Child::start(locklab, &job, who.clone(), self.ear.clone());
+        let child = Child::start(locklab, &job, who.clone(), self.collector.clone());
         let child = child.map_err(|source| ConfirmError::Start {
             host: name.clone(),
             source,
@@ -214,7 +217,7 @@ impl<'a> Bench<'a> {
     /// Ends everything; what had happened by `end_ns`, in the order of true time.
     pub(super) fn finish(mut self, end_ns: u64) -> Vec<Record> {
         self.hosts.clear();
-        let mut records = std::mem::take(&mut *self.ear.records());
+        let mut records = std::mem::take(&mut *self.collector.records());
         for record in &mut records {
             record.at_ns = record.at_ns.saturating_sub(self.origin_ns);
         }
@@ -233,7 +236,7 @@ impl<'a> Bench<'a> {
                     seconds: READY_S,
                 });
             }
-            if let Some((who, News::Ready)) = self.hear(left)? {
+            if let Some((who, ChildEvent::Ready)) = self.receive(left)? {
                 missing.remove(&who.host);
             }
         }

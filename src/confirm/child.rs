@@ -1,9 +1,9 @@
-//! One process of a real run, in the hands of the bench: told, heard, stopped, killed.
+//! One process of a real run, in the hands of the bench: command, heard, stopped, killed.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{self, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use super::redis_server;
-use super::wire::{Job, Role, Said, Told};
+use super::wire::{ChildMessage, Command, Job, Role};
 use crate::history::{Failpoint, Name, Record};
 
 /// A running process. Dropped, it is killed.
@@ -26,10 +26,15 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts `locklab process` with this job. What it says goes to `ear`, under this
+    /// Starts `locklab process` with this job. What it says goes to `collector`, under this
     /// name and number.
-    pub(super) fn start(locklab: &Path, job: &Job, who: Who, ear: Ear) -> io::Result<Self> {
-        let mut process = Command::new(locklab)
+    pub(super) fn start(
+        locklab: &Path,
+        job: &Job,
+        who: Who,
+        collector: Collector,
+    ) -> io::Result<Self> {
+        let mut process = process::Command::new(locklab)
             .arg("process")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -39,11 +44,11 @@ impl Child {
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both were asked for")
         };
-        let speech = match job.role {
-            Role::Guard { .. } => Speech::RedisLog,
-            Role::Client(_) | Role::Resource { .. } => Speech::Json,
+        let format = match job.role {
+            Role::Guard { .. } => OutputFormat::RedisLog,
+            Role::Client(_) | Role::Resource { .. } => OutputFormat::Json,
         };
-        let listener = thread::spawn(move || listen(stdout, &who, speech, &ear));
+        let listener = thread::spawn(move || listen(stdout, &who, format, &collector));
         let mut child = Self {
             process,
             stdin,
@@ -54,8 +59,8 @@ impl Child {
     }
 
     /// Tells it something. If it is dead, its listener says so.
-    pub(super) fn tell(&mut self, told: &Told) {
-        self.write(told);
+    pub(super) fn tell(&mut self, command: &Command) {
+        self.write(command);
     }
 
     fn write(&mut self, value: &impl Serialize) {
@@ -120,8 +125,8 @@ pub(super) struct Who {
 
 /// What a process writes on its standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speech {
-    /// A [`Said`] per line.
+enum OutputFormat {
+    /// A [`ChildMessage`] per line.
     Json,
     /// The log of a Redis server.
     RedisLog,
@@ -129,14 +134,14 @@ enum Speech {
 
 /// Where all listeners of a run bring what they hear.
 #[derive(Clone)]
-pub(super) struct Ear {
+pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
-    news: Sender<(Who, News)>,
+    event: Sender<(Who, ChildEvent)>,
 }
 
 /// What the bench must act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum ChildEvent {
     /// The process can be used.
     Ready,
     /// It waits at a watched point.
@@ -147,12 +152,12 @@ pub(super) enum News {
     Ended(String),
 }
 
-impl Ear {
-    /// An ear that sends what must be acted on to `news`.
-    pub(super) fn new(news: Sender<(Who, News)>) -> Self {
+impl Collector {
+    /// An collector that sends what must be acted on to `event`.
+    pub(super) fn new(event: Sender<(Who, ChildEvent)>) -> Self {
         Self {
             records: Arc::default(),
-            news,
+            event,
         }
     }
 
@@ -166,36 +171,36 @@ impl Ear {
 /// How many of the last lines of a dead process are told.
 const LAST_LINES: usize = 5;
 
-fn listen(stdout: ChildStdout, who: &Who, speech: Speech, ear: &Ear) {
+fn listen(stdout: ChildStdout, who: &Who, format: OutputFormat, collector: &Collector) {
     let mut last_words: Vec<String> = Vec::new();
-    // If the bench is over, nobody needs the news.
-    let report = |news| {
-        let _ = ear.news.send((who.clone(), news));
+    // If the bench is over, nobody needs the event.
+    let report = |event| {
+        let _ = collector.event.send((who.clone(), event));
     };
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        match speech.understand(&line) {
-            Some(Said::Record(record)) => ear.records().push(record),
-            Some(Said::Ready) => report(News::Ready),
-            Some(Said::Reached(point)) => report(News::Reached(point)),
-            Some(Said::Finished) => report(News::Finished),
-            Some(Said::Failed(why)) => last_words.push(why),
+        match format.understand(&line) {
+            Some(ChildMessage::Record(record)) => collector.records().push(record),
+            Some(ChildMessage::Ready) => report(ChildEvent::Ready),
+            Some(ChildMessage::Reached(point)) => report(ChildEvent::Reached(point)),
+            Some(ChildMessage::Finished) => report(ChildEvent::Finished),
+            Some(ChildMessage::Failed(why)) => last_words.push(why),
             None => last_words.push(line),
         }
         if last_words.len() > LAST_LINES {
             last_words.remove(0);
         }
     }
-    report(News::Ended(last_words.join(" | ")));
+    report(ChildEvent::Ended(last_words.join(" | ")));
 }
 
-impl Speech {
-    fn understand(self, line: &str) -> Option<Said> {
+impl OutputFormat {
+    fn understand(self, line: &str) -> Option<ChildMessage> {
         match self {
-            Speech::Json => serde_json::from_str(line).ok(),
+            OutputFormat::Json => serde_json::from_str(line).ok(),
             // A guard that could not become the server speaks JSON.
-            Speech::RedisLog => match serde_json::from_str(line) {
-                Ok(said @ Said::Failed(_)) => Some(said),
-                _ => redis_server::is_ready(line).then_some(Said::Ready),
+            OutputFormat::RedisLog => match serde_json::from_str(line) {
+                Ok(said @ ChildMessage::Failed(_)) => Some(said),
+                _ => redis_server::is_ready(line).then_some(ChildMessage::Ready),
             },
         }
     }

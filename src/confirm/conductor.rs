@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::ConfirmError;
 use super::bench::Bench;
-use super::child::{News, Who};
-use super::wire::Told;
+use super::child::{ChildEvent, Who};
+use super::wire::Command;
 use crate::fault::executor::{Completion, Executor, Injector, Step, Strike};
 use crate::history::{Event, FaultKind, History, Name, Schedule};
 use crate::scenario::Scenario;
@@ -61,8 +61,8 @@ impl Conductor<'_> {
             }
             let next_ns = self.processes.agenda.next_ns().unwrap_or(u64::MAX);
             let wait = Duration::from_nanos(next_ns.min(horizon_ns) - now_ns);
-            if let Some((who, news)) = self.processes.bench.hear(wait)? {
-                self.heed(&who, &news)?;
+            if let Some((who, event)) = self.processes.bench.receive(wait)? {
+                self.handle(&who, &event)?;
             }
         }
         Ok(())
@@ -80,29 +80,29 @@ impl Conductor<'_> {
     }
 
     /// A process said something.
-    fn heed(&mut self, who: &Who, news: &News) -> Result<(), ConfirmError> {
+    fn handle(&mut self, who: &Who, event: &ChildEvent) -> Result<(), ConfirmError> {
         let processes = &mut self.processes;
-        match news {
-            News::Reached(point) => {
+        match event {
+            ChildEvent::Reached(point) => {
                 let due = self.executor.reached(&who.host, *point);
                 self.executor.strike(&due, processes)?;
                 // Only now: what strikes here has struck before the client's next step.
-                processes.bench.tell(who, &Told::GoOn);
+                processes.bench.tell(who, &Command::GoOn);
             }
-            News::Ready => {
+            ChildEvent::Ready => {
                 if let Some(fault) = processes.starting.remove(who) {
                     processes.record(&who.host, self.executor.ended(fault));
                     // A client begins at once; servers do not read this.
-                    processes.bench.tell(who, &Told::Begin { at_ns: 0 });
+                    processes.bench.tell(who, &Command::Begin { at_ns: 0 });
                 }
             }
-            News::Finished => {
+            ChildEvent::Finished => {
                 if processes.bench.runs(who) {
                     processes.working.remove(&who.host);
                     processes.bench.kill(&who.host);
                 }
             }
-            News::Ended(_) => {}
+            ChildEvent::Ended(_) => {}
         }
         Ok(())
     }

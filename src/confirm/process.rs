@@ -9,7 +9,7 @@ use std::future::Future;
 use std::io::{self, BufRead, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::{self, ExitCode};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::stamp;
-use super::wire::{ClientJob, Job, Role, Said, Told};
+use super::wire::{ChildMessage, ClientJob, Command, Job, Role};
 use crate::backend::machine::{Machine, read_clock};
 use crate::history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use crate::locks::Locker;
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // If the bench is gone, nobody wants to know.
-            let _ = say(&Said::Failed(error.to_string()));
+            let _ = say(&ChildMessage::Failed(error.to_string()));
             ExitCode::FAILURE
         }
     }
@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
 
 fn work() -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    let job: Job = hear().map_err(|error| {
+    let job: Job = receive().map_err(|error| {
         io::Error::other(format!(
             "no job of a Locklab run on standard input: {error}"
         ))
@@ -58,7 +58,9 @@ fn work() -> io::Result<()> {
         Role::Client(job) => block_on(client(*job)),
         Role::Resource { address, register } => block_on(serve(address, register)),
         // The request outlives this: whatever runs in this process ends with the bench.
-        Role::Guard { program, arguments } => Err(Command::new(program).args(arguments).exec()),
+        Role::Guard { program, arguments } => {
+            Err(process::Command::new(program).args(arguments).exec())
+        }
     }
 }
 
@@ -84,8 +86,8 @@ async fn client(job: ClientJob) -> io::Result<()> {
     let locker = Locker::new(env.clone(), lock, reporter.clone());
     // Now, so that processes that begin together also attempt together.
     locker.connect().await;
-    say(&Said::Ready)?;
-    if let Told::Begin { at_ns } = hear()? {
+    say(&ChildMessage::Ready)?;
+    if let Command::Begin { at_ns } = receive()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
         std::thread::sleep(Duration::from_nanos(left_ns));
     }
@@ -98,7 +100,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
         random: Stream::new(job.seed, &format!("workload/{stream}")),
     };
     client.run().await;
-    say(&Said::Finished)
+    say(&ChildMessage::Finished)
 }
 
 async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
@@ -110,7 +112,7 @@ async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
         calls: Rc::default(),
         grants: Rc::default(),
     };
-    say(&Said::Ready)?;
+    say(&ChildMessage::Ready)?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
@@ -129,14 +131,14 @@ struct Reporter {
 
 impl Observer for Reporter {
     fn record(&self, event: Event) {
-        say_or_end(&Said::Record(stamp::record(&self.name, event)));
+        say_or_end(&ChildMessage::Record(stamp::record(&self.name, event)));
     }
 
     /// Blocks the whole process at a watched point: whatever strikes, strikes here.
     async fn reach(&self, point: Failpoint) {
         if self.watched.contains(&point) {
-            say_or_end(&Said::Reached(point));
-            if hear::<Told>().is_err() {
+            say_or_end(&ChildMessage::Reached(point));
+            if receive::<Command>().is_err() {
                 std::process::exit(1);
             }
         }
@@ -157,7 +159,7 @@ fn increment(number: &Cell<u32>) -> u32 {
 }
 
 /// Says it at once: what was said is known even if the process dies now.
-fn say(said: &Said) -> io::Result<()> {
+fn say(said: &ChildMessage) -> io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     let mut out = io::stdout().lock();
@@ -166,13 +168,13 @@ fn say(said: &Said) -> io::Result<()> {
 }
 
 /// A process that nobody listens to any more has nothing left to do.
-fn say_or_end(said: &Said) {
+fn say_or_end(said: &ChildMessage) {
     if say(said).is_err() {
         std::process::exit(1);
     }
 }
 
-fn hear<T: DeserializeOwned>() -> io::Result<T> {
+fn receive<T: DeserializeOwned>() -> io::Result<T> {
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());

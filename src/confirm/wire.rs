@@ -72,12 +72,12 @@ pub(super) struct ClientJob {
 /// What a process says.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Said {
+pub(super) enum ChildMessage {
     /// It is connected, or listens.
     Ready,
     /// Something happened. Its `at_ns` is the machine's monotonic clock.
     Record(Record),
-    /// It stands at this watched point until it is told [`Told::GoOn`].
+    /// It stands at this watched point until it is told [`Command::GoOn`].
     Reached(Failpoint),
     /// A client has finished its rounds.
     Finished,
@@ -88,7 +88,7 @@ pub(super) enum Said {
 /// What a process is told after its job.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Told {
+pub(super) enum Command {
     /// Begin when the machine's monotonic clock reads this.
     Begin {
         /// Nanoseconds.

@@ -22,7 +22,7 @@ pub trait Algorithm {
     ///
     /// # Errors
     /// The first that is not.
-    fn check(&self, topology: &Topology) -> Result<(), Impossible>;
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams>;
 
     /// On how many nodes the matrix and the cost table set it up.
     fn nodes(&self) -> u32 {
@@ -106,7 +106,7 @@ pub struct CatalogueEntry {
 
 /// A parameter that is impossible although it is well formed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Impossible {
+pub struct InvalidParams {
     /// Where in the scenario it stands: `["lock", "ttl_ms"]`.
     pub path: [&'static str; 2],
     /// What is wrong with it.
@@ -118,10 +118,10 @@ pub(super) fn require(
     possible: bool,
     path: [&'static str; 2],
     why: impl Into<String>,
-) -> Result<(), Impossible> {
+) -> Result<(), InvalidParams> {
     match possible {
         true => Ok(()),
-        false => Err(Impossible {
+        false => Err(InvalidParams {
             path,
             why: why.into(),
         }),
@@ -129,7 +129,7 @@ pub(super) fn require(
 }
 
 /// The check of every lock that lives on one node: `n1`.
-pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), Impossible> {
+pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     let nodes = topology.nodes;
     require(
         nodes == 1,
@@ -139,7 +139,7 @@ pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), Impossible
 }
 
 /// The check of every lock whose servers are no Redis.
-pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossible> {
+pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     require(
         topology.replicas == 0 && topology.sentinels == 0,
         ["topology", "replicas"],
@@ -148,7 +148,7 @@ pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Impossi
 }
 
 /// The check of every lock with a lease.
-pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
+pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
     require(
         ttl_ms > 0,
         ["lock", "ttl_ms"],
@@ -157,7 +157,7 @@ pub(super) fn lease(ttl_ms: u64) -> Result<(), Impossible> {
 }
 
 /// The check of every client that sends a command again.
-pub(super) fn resend(times: u32) -> Result<(), Impossible> {
+pub(super) fn resend(times: u32) -> Result<(), InvalidParams> {
     require(
         times <= MOST_RESENDS,
         ["lock", "resend"],

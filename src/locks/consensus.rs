@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::session::{Failure, Session};
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers, require,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Duration, Env};
@@ -232,7 +232,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::no_replicas(ENTRY.name, topology)?;
         require(
             self.session_ms > 0,

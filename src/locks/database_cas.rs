@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
+use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::{deadline, parameter};
 use super::{KEY, random_token};
@@ -219,7 +219,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         algorithm::no_replicas(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)

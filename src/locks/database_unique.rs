@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, Impossible, Servers};
+use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
 use super::{KEY, random_token};
@@ -142,7 +142,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         algorithm::no_replicas(ENTRY.name, topology)
     }

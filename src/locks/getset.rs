@@ -21,7 +21,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost, parameter};
 use locklab_env::redis::Reply;
@@ -201,7 +201,7 @@ impl Algorithm for Params {
         self.shared().bound(Some(self.ttl_ms), 3, 0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)
     }

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost, parameter};
 use locklab_env::Env;
@@ -161,7 +161,7 @@ impl Algorithm for Params {
         self.shared().bound(Some(lease_ms), 3, 0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms.unwrap_or(1))
     }

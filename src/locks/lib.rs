@@ -20,7 +20,7 @@ mod one_node;
 mod params;
 mod scripts;
 
-pub use algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, Servers};
+pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
 
@@ -67,7 +67,7 @@ macro_rules! catalogue {
             ///
             /// # Errors
             /// The first parameter that is impossible.
-            pub fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+            pub fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
                 match self {
                     $(LockSpec::$Variant(params) => params.check(topology),)*
                 }

@@ -6,7 +6,7 @@ use std::future::Future;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, Impossible, require};
+use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, InvalidParams, require};
 use super::lock::{Grant, LockError, Request, Retry};
 use super::{KEY, scripts};
 use locklab_env::redis::{Client, Error, Reply, Script};
@@ -56,7 +56,7 @@ impl Shared {
     ///
     /// # Errors
     /// The first that is not.
-    pub(super) fn check(&self, name: &str, topology: &Topology) -> Result<(), Impossible> {
+    pub(super) fn check(&self, name: &str, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(name, topology)?;
         let (wanted, replicas) = (self.wait_replicas, topology.replicas);
         require(

@@ -25,7 +25,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible, require};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams, require};
 use super::lock::DynLock;
 use hash_lock::{Acquire, HashLock, Release};
 use locklab_env::{Duration, Env};
@@ -99,7 +99,7 @@ impl Algorithm for Params {
         })
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         self.shared().check()?;
         require(

@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::redisson::base::{Base, Renewal, freed, left, not_the_owner, taken};
 use super::redisson::listening::{Listening, UNLOCKED};
@@ -253,7 +253,7 @@ impl Algorithm for Params {
         self.shared().bound(0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         self.shared().check()
     }

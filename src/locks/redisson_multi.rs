@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
 use super::redisson::params;
@@ -27,7 +27,7 @@ impl Algorithm for Params {
         many::bound(&self.shared(), topology.nodes)
     }
 
-    fn check(&self, _: &Topology) -> Result<(), Impossible> {
+    fn check(&self, _: &Topology) -> Result<(), InvalidParams> {
         self.shared().check()
     }
 

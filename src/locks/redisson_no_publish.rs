@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
 use super::redisson::params;
@@ -33,7 +33,7 @@ impl Algorithm for Params {
         self.shared().bound(0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         self.shared().check()
     }

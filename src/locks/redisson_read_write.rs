@@ -23,7 +23,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use super::redisson::base::{Base, Renewal, left, taken};
 use super::redisson::listening::{Listening, UNLOCKED};
@@ -180,7 +180,7 @@ impl Algorithm for Params {
         self.shared().bound(0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(ENTRY.name, topology)?;
         self.shared().check()
     }

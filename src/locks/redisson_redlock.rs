@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
 use super::redisson::params;
@@ -29,7 +29,7 @@ impl Algorithm for Params {
         many::bound(&self.shared(), topology.nodes)
     }
 
-    fn check(&self, _: &Topology) -> Result<(), Impossible> {
+    fn check(&self, _: &Topology) -> Result<(), InvalidParams> {
         self.shared().check()
     }
 

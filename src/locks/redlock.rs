@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, Impossible, SCRIPT, require,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, InvalidParams, SCRIPT, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
@@ -368,7 +368,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         let nodes = topology.nodes;
         algorithm::lease(self.ttl_ms)?;
         if let Some(quorum) = self.quorum {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{Algorithm, Bound, CatalogueEntry, Impossible, SCRIPT};
+use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, SCRIPT};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::parameter;
 use super::redlock::{self, Order, Redlock};
@@ -219,7 +219,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.redlock().check(topology)
     }
 

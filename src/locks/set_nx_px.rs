@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::local_counts::{Left, LocalCounts};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
@@ -200,7 +200,7 @@ impl Algorithm for Params {
             .bound(Some(self.ttl_ms), commands, self.resend)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)?;
         algorithm::resend(self.resend)

@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{OneNode, lost, parameter};
 use super::random_token;
@@ -102,7 +102,7 @@ impl Algorithm for Params {
         self.shared().bound(None, 1, self.resend)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::resend(self.resend)
     }

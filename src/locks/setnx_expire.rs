@@ -14,7 +14,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{OneNode, Release, deadline, parameter};
 use super::{KEY, random_token};
@@ -127,7 +127,7 @@ impl Algorithm for Params {
         self.shared().bound(Some(self.ttl_ms), 2, 0)
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)
     }

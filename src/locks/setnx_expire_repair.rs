@@ -17,7 +17,7 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Impossible};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{OneNode, Release, deadline, parameter};
 use super::setnx_expire::expire;
@@ -134,7 +134,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn check(&self, topology: &Topology) -> Result<(), Impossible> {
+    fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
         algorithm::lease(self.ttl_ms)
     }

@@ -1,16 +1,16 @@
 //! Every lock against every problem, and what every lock costs.
 //!
 //! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario
-//! and the property that it puts to the test; a *gauge* is a scenario and what is measured
+//! and the property that it puts to the test; a *metric* is a scenario and what is measured
 //! in it. [`plan`] has both, with the predictions, as data. Each lock is put into each
 //! scenario in place of its own, with the nodes that it needs.
 
-pub mod gauge;
+pub mod metrics;
 pub mod plan;
 mod row;
 pub mod table;
 
-pub use plan::{Expectation, Gauge, Plan, Problem};
+pub use plan::{Expectation, Metric, Plan, Problem};
 pub use row::{Row, Setting, rows};
 
 use crate::evidence::Prediction;
@@ -106,9 +106,9 @@ mod tests {
                     panic!("{} in {}: {error}", row.label, problem.name);
                 }
             }
-            for gauge in &plan.gauges {
-                if let Err(error) = put_in(&row, &gauge.scenario, &gauge.set, &gauge.setting()) {
-                    panic!("{} in {}: {error}", row.label, gauge.name);
+            for metric in &plan.metrics {
+                if let Err(error) = put_in(&row, &metric.scenario, &metric.set, &metric.setting()) {
+                    panic!("{} in {}: {error}", row.label, metric.name);
                 }
             }
         }

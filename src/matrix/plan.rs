@@ -1,10 +1,10 @@
-//! The problems, the gauges, and what is predicted: `plan.toml`, read.
+//! The problems, the metrics, and what is predicted: `plan.toml`, read.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::gauge::Measure;
+use super::metrics::Measure;
 use super::row::{Row, Setting};
 use crate::check::Property;
 use crate::evidence::Prediction;
@@ -18,8 +18,8 @@ pub struct Plan {
     #[serde(rename = "problem")]
     pub problems: Vec<Problem>,
     /// The columns with numbers.
-    #[serde(rename = "gauge")]
-    pub gauges: Vec<Gauge>,
+    #[serde(rename = "metric")]
+    pub metrics: Vec<Metric>,
 }
 
 /// A problem that a lock must survive, and what is predicted of each.
@@ -82,7 +82,7 @@ impl Need {
 /// Something to measure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Gauge {
+pub struct Metric {
     /// How files call it.
     pub name: String,
     /// What is measured, for headings.
@@ -101,7 +101,7 @@ pub struct Gauge {
     pub measure: Measure,
 }
 
-/// What a gauge tells about.
+/// What a metric tells about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum About {
@@ -127,7 +127,7 @@ impl Plan {
     }
 }
 
-impl Gauge {
+impl Metric {
     /// What it asks of every lock.
     pub fn setting(&self) -> Setting {
         Setting {

@@ -26,7 +26,7 @@ pub struct Job {
 }
 
 /// How a batch is run, and who hears of it.
-pub struct Conduct<'a> {
+pub struct BatchOptions<'a> {
     /// How many threads.
     pub threads: usize,
     /// Set by whoever wants the batch to end early.
@@ -38,10 +38,10 @@ pub struct Conduct<'a> {
     pub finished: &'a (dyn Fn(usize, &Cell) + Sync),
 }
 
-impl<'a> Conduct<'a> {
+impl<'a> BatchOptions<'a> {
     /// On so many threads, and nobody hears of it.
-    pub fn quiet(threads: usize, stop: &'a AtomicBool) -> Conduct<'a> {
-        Conduct {
+    pub fn quiet(threads: usize, stop: &'a AtomicBool) -> BatchOptions<'a> {
+        BatchOptions {
             threads,
             stop,
             progress: &|_| {},
@@ -55,7 +55,7 @@ impl<'a> Conduct<'a> {
 /// # Errors
 ///
 /// When a run fails or panics.
-pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Broken> {
+pub fn run(jobs: &[Job], batch_options: &BatchOptions<'_>) -> Result<Vec<Option<Cell>>, Broken> {
     let seeds: Vec<Range<u64>> = jobs.iter().map(|job| job.seeds.clone()).collect();
     let open: Vec<Mutex<Open>> = jobs.iter().map(Open::new).collect();
     let announce = Mutex::new(());
@@ -66,14 +66,20 @@ pub fn run(jobs: &[Job], conduct: &Conduct<'_>) -> Result<Vec<Option<Cell>>, Bro
     };
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;
-        (conduct.progress)(runs);
+        (batch_options.progress)(runs);
         let finished = lock(&open[place]).add(part, runs);
         if let Some(cell) = finished {
             let _one_at_a_time = lock(&announce);
-            (conduct.finished)(place, &cell);
+            (batch_options.finished)(place, &cell);
         }
     };
-    pool::deal(&seeds, conduct.threads, conduct.stop, run_one, add)?;
+    pool::run_chunks(
+        &seeds,
+        batch_options.threads,
+        batch_options.stop,
+        run_one,
+        add,
+    )?;
     Ok(open.iter().map(|open| lock(open).finished()).collect())
 }
 

@@ -166,7 +166,7 @@ impl WorldInjector<'_> {
     fn end_processes(&mut self, strike: &Strike, end: fn(&mut World, HostId)) {
         let hosts = self.ids(strike.hosts);
         let lab = &self.faults.lab;
-        lab.unheard(|| hosts.iter().for_each(|host| end(self.world, *host)));
+        lab.without_recording(|| hosts.iter().for_each(|host| end(self.world, *host)));
         let comes_back = strike.fault.duration_ns.is_some();
         lab.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
     }

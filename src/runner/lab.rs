@@ -84,7 +84,7 @@ impl Lab {
     }
 
     /// Runs `kill`, which drops what processes have; nothing of that is taken down.
-    pub(super) fn unheard(&self, kill: impl FnOnce()) {
+    pub(super) fn without_recording(&self, kill: impl FnOnce()) {
         self.killing.set(true);
         kill();
         self.killing.set(false);

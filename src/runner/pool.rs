@@ -1,4 +1,4 @@
-//! Seeds dealt to threads.
+//! Seeds ran to threads.
 //!
 //! Workers take chunks of seeds as they get to them, so that no thread waits for
 //! another and nothing grows with the number of runs. A run that fails or panics ends the
@@ -49,7 +49,7 @@ pub enum Why {
 /// # Errors
 ///
 /// When a run fails or panics; the others end with the chunk that they are at.
-pub fn deal<Part: Default>(
+pub fn run_chunks<Part: Default>(
     ranges: &[Range<u64>],
     threads: usize,
     stop: &AtomicBool,
@@ -127,9 +127,9 @@ mod tests {
     use super::*;
 
     /// Every seed of every range, in order of range and seed, as `threads` saw them.
-    fn dealt(ranges: &[Range<u64>], threads: usize) -> Vec<(usize, u64)> {
+    fn ran(ranges: &[Range<u64>], threads: usize) -> Vec<(usize, u64)> {
         let seen = Mutex::new(Vec::new());
-        let result = deal(
+        let result = run_chunks(
             ranges,
             threads,
             &AtomicBool::new(false),
@@ -153,7 +153,7 @@ mod tests {
             .flat_map(|(job, seeds)| seeds.clone().map(move |seed| (job, seed)))
             .collect();
         for threads in [1, 2, 7] {
-            assert_eq!(dealt(&ranges, threads), all, "{threads} threads");
+            assert_eq!(ran(&ranges, threads), all, "{threads} threads");
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
         for threads in [1, 3] {
             // The ranges hold more seeds than could ever be run: this test ends
             // because the work does.
-            let result = deal(
+            let result = run_chunks(
                 &[0..10, 0..u64::MAX],
                 threads,
                 &AtomicBool::new(false),
@@ -185,7 +185,7 @@ mod tests {
     fn a_run_that_fails_ends_the_work_too_and_is_no_panic() {
         let error = RunError::StandsStill { at_ns: 5 };
         for threads in [1, 3] {
-            let result = deal(
+            let result = run_chunks(
                 &[0..0, 0..u64::MAX],
                 threads,
                 &AtomicBool::new(false),
@@ -208,7 +208,7 @@ mod tests {
     fn whoever_stops_the_work_has_what_was_done_by_then() {
         let stop = AtomicBool::new(false);
         let done = Mutex::new(0);
-        let result = deal(
+        let result = run_chunks(
             &[0..0, 0..u64::MAX],
             1,
             &stop,

@@ -83,6 +83,6 @@ fn a_small_table_of_costs() {
     assert_eq!(cost.code, Some(0));
     assert_snapshot!("cost_text", cost.told());
     let data = bench.locklab(&[&arguments[..], &["--json"]].concat());
-    // Two forms, sixteen gauges.
+    // Two forms, sixteen metrics.
     assert_eq!(data.json().as_array().map(Vec::len), Some(32));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use locklab::check::Property;
 use locklab::evidence::Rate;
-use locklab::runner::batch::{Conduct, Job, run};
+use locklab::runner::batch::{BatchOptions, Job, run};
 use locklab::scenario::load;
 
 mod everysec;
@@ -41,7 +41,7 @@ fn printed(name: &str, sets: &[&str], property: Property, runs: u64) -> Rate {
         seeds: 0..runs,
     };
     let stop = AtomicBool::new(false);
-    let cells = run(&[job], &Conduct::quiet(2, &stop)).expect("no panic");
+    let cells = run(&[job], &BatchOptions::quiet(2, &stop)).expect("no panic");
     let cell = cells[0].as_ref().expect("nobody stopped it");
     cell.tallies[&property].rate()
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
 use locklab::evidence::Judgement;
-use locklab::runner::batch::{self, Conduct, Job};
+use locklab::runner::batch::{self, BatchOptions, Job};
 use locklab::runner::prediction::{compare, worst};
 use locklab::scenario::{Scenario, load};
 
@@ -103,7 +103,7 @@ fn differs(scenario: &Scenario) -> bool {
         seeds: 0..scenario.usual_seeds().min(MOST_SEEDS),
     };
     let stop = AtomicBool::new(false);
-    let cells = batch::run(&[job], &Conduct::quiet(1, &stop)).expect("no run panics");
+    let cells = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run panics");
     let cell = cells[0].as_ref().expect("it was finished");
     worst(&compare(scenario, cell)) == Judgement::Differs
 }

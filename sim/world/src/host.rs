@@ -111,7 +111,7 @@ impl Host {
     /// anything else happens; resolves when it has. What `act` does to this host
     /// (pause it, kill it) therefore takes effect exactly here in the program.
     pub async fn interrupt(&self, act: impl FnOnce(&mut World) + 'static) {
-        self.core.soon.borrow_mut().push(Box::new(act));
+        self.core.deferred.borrow_mut().push(Box::new(act));
         let mut given_way = false;
         poll_fn(|cx| {
             if std::mem::replace(&mut given_way, true) {

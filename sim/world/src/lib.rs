@@ -167,7 +167,7 @@ struct Core {
     tasks: RefCell<Slots<Task>>,
     timers: RefCell<Slots<Timer>>,
     agenda: RefCell<Agenda<Event>>,
-    soon: RefCell<Vec<Act>>,
+    deferred: RefCell<Vec<Act>>,
     trace: RefCell<Trace>,
     ready: Arc<ReadyQueue>,
 }
@@ -233,7 +233,7 @@ impl World {
             tasks: RefCell::new(Slots::new()),
             timers: RefCell::new(Slots::new()),
             agenda: RefCell::new(Agenda::new()),
-            soon: RefCell::default(),
+            deferred: RefCell::default(),
             trace: RefCell::new(Trace::new(config.keep_trace)),
             ready: ready.clone(),
         };
@@ -351,8 +351,8 @@ impl World {
         {
             self.steps += 1;
             self.poll(key);
-            while !self.core.soon.borrow().is_empty() {
-                let acts = self.core.soon.take();
+            while !self.core.deferred.borrow().is_empty() {
+                let acts = self.core.deferred.take();
                 for act in acts {
                     act(self);
                 }
@@ -464,7 +464,7 @@ impl Drop for World {
         }
         let leftovers = (
             self.core.agenda.replace(Agenda::new()),
-            self.core.soon.take(),
+            self.core.deferred.take(),
         );
         drop(leftovers);
         for state in self.core.hosts.borrow_mut().iter_mut() {

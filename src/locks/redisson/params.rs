@@ -3,7 +3,7 @@
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
-use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, Impossible, SCRIPT, require};
+use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, SCRIPT, require};
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
 
@@ -87,7 +87,7 @@ impl Shared {
     ///
     /// # Errors
     /// The first that is not.
-    pub(crate) fn check(&self) -> Result<(), Impossible> {
+    pub(crate) fn check(&self) -> Result<(), InvalidParams> {
         let over = "a lease of 0 ms is over before it begins";
         match self.lease {
             Lease::Given { ms } => require(ms > 0, ["lock", "lease_ms"], over)?,

@@ -1,4 +1,4 @@
-//! Impossible parameters of the locks.
+//! InvalidParams parameters of the locks.
 
 use super::Problem;
 use crate::scenario::Scenario;

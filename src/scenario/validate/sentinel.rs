@@ -1,4 +1,4 @@
-//! Impossible numbers and options of sentinels.
+//! InvalidParams numbers and options of sentinels.
 
 use super::{Problem, require};
 use crate::scenario::Scenario;
