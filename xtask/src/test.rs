@@ -40,6 +40,13 @@ const STEPS: &[Step] = &[
         action: Action::Test(&[], "cargo test --workspace"),
     },
     Step {
+        name: "the node without Lua",
+        action: Action::Run(
+            &[],
+            "cargo test --package locklab-redis --no-default-features --lib --test no_lua",
+        ),
+    },
+    Step {
         name: "planted mistakes",
         // The packages and features with which the suite builds the other tests.
         action: Action::Test(

@@ -26,6 +26,14 @@
 //! (`engine::repl`) and to the disk (`engine::persist`). Source files named in comments
 //! (`src/db.c`) are Redis's.
 
+#![cfg_attr(
+    not(feature = "lua"),
+    allow(
+        dead_code,
+        reason = "scripts alone use it; with the feature the lint holds"
+    )
+)]
+
 pub mod endpoint;
 mod engine;
 mod glob;

@@ -11,11 +11,12 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 use super::commands::Commands;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::library::{self, Loading};
-use super::meter::{Meter, Reading};
+use super::library;
+use super::meter::Meter;
 use super::random::Rand48;
+use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
-use super::{Access, Invocation, Program, Sha};
+use super::{Access, Invocation, Program, Reading, Sha};
 use super::{api, lib};
 use crate::engine::dispatch;
 use crate::engine::table::Call;
@@ -35,6 +36,9 @@ const MAX_MEMORY_BYTES: usize = 256 << 20;
 
 /// What a script gets that is ended from outside.
 pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
+
+/// A function of a library.
+pub(super) type Callback = Function;
 
 pub(super) struct Engine {
     lua: Lua,
@@ -102,7 +106,7 @@ impl Engine {
         let meter = Meter::default();
         let overrun = meter.overrun(&lua)?;
         let loading = Loading::default();
-        let register = library::register_function(&lua, Rc::clone(&loading))?;
+        let register = register::register_function(&lua, Rc::clone(&loading))?;
         let (environment, library_environment, run, call, load) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")

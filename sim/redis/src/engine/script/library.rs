@@ -4,17 +4,13 @@
 //! long as the library. So each node has closures of its own, though all nodes of a thread
 //! share one interpreter.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use bytes::Bytes;
-use mlua::{Lua, MultiValue, Table, Value};
 
-use super::api::raise_text;
-use super::convert;
-use super::flags::{Flags, ScriptFlag};
-use super::shebang::{self, INVALID_NAME, is_valid_name};
+use super::engine::Callback;
+use super::flags::Flags;
+use super::shebang;
 use crate::wire::reply::Error;
 
 /// A text with functions, and these.
@@ -31,7 +27,7 @@ pub(in crate::engine) struct Library {
 pub(in crate::engine) struct Function {
     pub(in crate::engine) description: Option<Bytes>,
     pub(in crate::engine) flags: Flags,
-    pub(super) callback: mlua::Function,
+    pub(super) callback: Callback,
 }
 
 impl Library {
@@ -60,149 +56,5 @@ impl Library {
             code: Bytes::copy_from_slice(code),
             functions,
         })
-    }
-}
-
-/// The functions of the library that is being loaded; `None` while none is.
-pub(super) type Loading = Rc<RefCell<Option<BTreeMap<Bytes, Function>>>>;
-
-/// `redis.register_function`, in both its forms: with a name and a function, and with a
-/// table of named arguments.
-pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlua::Function> {
-    lua.create_function(move |_, arguments: MultiValue| {
-        let mut functions = loading.borrow_mut();
-        let Some(functions) = functions.as_mut() else {
-            return Err(raise_text(
-                "ERR redis.register_function can only be called on FUNCTION LOAD command",
-            ));
-        };
-        let arguments: Vec<Value> = arguments.into_iter().collect();
-        let (name, function) = match &arguments[..] {
-            [Value::Table(named)] => from_named(named)?,
-            [_] => {
-                return Err(raise_text(
-                    "ERR calling redis.register_function with a single argument is only \
-                     applicable to Lua table (representing named arguments).",
-                ));
-            }
-            [name, callback] => from_positions(name, callback)?,
-            _ => {
-                return Err(raise_text(
-                    "ERR wrong number of arguments to redis.register_function",
-                ));
-            }
-        };
-        if !is_valid_name(&name) {
-            return Err(super::api::raise(INVALID_NAME));
-        }
-        if functions.contains_key(&name) {
-            return Err(raise_text("ERR Function already exists in the library"));
-        }
-        functions.insert(name, function);
-        Ok(())
-    })
-}
-
-fn from_positions(name: &Value, callback: &Value) -> mlua::Result<(Bytes, Function)> {
-    let name = string(name).ok_or_else(|| {
-        raise_text("ERR first argument to redis.register_function must be a string")
-    })?;
-    let Value::Function(callback) = callback else {
-        return Err(raise_text(
-            "ERR second argument to redis.register_function must be a function",
-        ));
-    };
-    let function = Function {
-        description: None,
-        flags: Flags::new(),
-        callback: callback.clone(),
-    };
-    Ok((name, function))
-}
-
-/// `luaRegisterFunctionReadNamedArgs`.
-fn from_named(arguments: &Table) -> mlua::Result<(Bytes, Function)> {
-    let (mut name, mut callback, mut description) = (None, None, None);
-    let mut flags = Flags::new();
-    for pair in arguments.pairs::<Value, Value>() {
-        let (key, value) = pair?;
-        let key = string(&key).ok_or_else(|| {
-            raise_text("ERR named argument key given to redis.register_function is not a string")
-        })?;
-        match &key.to_ascii_lowercase()[..] {
-            b"function_name" => {
-                name = Some(string(&value).ok_or_else(|| {
-                    raise_text(
-                        "ERR function_name argument given to redis.register_function must be a \
-                         string",
-                    )
-                })?);
-            }
-            b"description" => {
-                description = Some(string(&value).ok_or_else(|| {
-                    raise_text(
-                        "ERR description argument given to redis.register_function must be a \
-                         string",
-                    )
-                })?);
-            }
-            b"callback" => match value {
-                Value::Function(function) => callback = Some(function),
-                _ => {
-                    return Err(raise_text(
-                        "ERR callback argument given to redis.register_function must be a \
-                         function",
-                    ));
-                }
-            },
-            b"flags" => match value {
-                Value::Table(names) => flags = read_flags(&names)?,
-                _ => {
-                    return Err(raise_text(
-                        "ERR flags argument to redis.register_function must be a table \
-                         representing function flags",
-                    ));
-                }
-            },
-            _ => {
-                return Err(raise_text(
-                    "ERR unknown argument given to redis.register_function",
-                ));
-            }
-        }
-    }
-    let name = name.ok_or_else(|| {
-        raise_text("ERR redis.register_function must get a function name argument")
-    })?;
-    let callback = callback
-        .ok_or_else(|| raise_text("ERR redis.register_function must get a callback argument"))?;
-    let function = Function {
-        description,
-        flags,
-        callback,
-    };
-    Ok((name, function))
-}
-
-fn read_flags(names: &Table) -> mlua::Result<Flags> {
-    let mut flags = Flags::new();
-    for index in 1.. {
-        let name: Value = names.get(index)?;
-        if name.is_nil() {
-            break;
-        }
-        let flag = string(&name).and_then(|name| ScriptFlag::named(&name));
-        flags.insert(flag.ok_or_else(|| raise_text("ERR unknown flag given"))?);
-    }
-    Ok(flags)
-}
-
-/// `luaGetStringSds`: a string, or a number as Lua writes it.
-fn string(value: &Value) -> Option<Bytes> {
-    match value {
-        Value::String(_) | Value::Integer(_) | Value::Number(_) => {
-            Some(Bytes::from(convert::text(value)))
-        }
-        _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
-use super::api;
+use super::{Reading, api};
 
 /// How often instructions are counted (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
@@ -17,17 +17,6 @@ const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 /// What counts a script's instructions.
 #[derive(Clone, Default)]
 pub(super) struct Meter(Rc<RefCell<Reading>>);
-
-/// What the meter of a script shows.
-#[derive(Clone, Default)]
-pub(in crate::engine) struct Reading {
-    /// The instructions so far, to the last count.
-    pub(in crate::engine) instructions: u64,
-    /// The source and the line where the script was at the last count.
-    pub(in crate::engine) position: Option<String>,
-    /// It ran for longer than it may, and was ended.
-    pub(in crate::engine) overrun: bool,
-}
 
 impl Meter {
     /// A script begins, which may run so many instructions. One that goes on ends with

@@ -1,21 +1,30 @@
 //! Lua: EVAL and its relatives, and FCALL, run here.
 //!
-//! Real Lua 5.1, as in Redis. An interpreter takes a sixth of a millisecond to
+//! Real Lua 5.1, as in Redis; without the feature `lua` every script and every library is
+//! refused, with an error that says so (`no_engine`). An interpreter takes a sixth of a millisecond to
 //! build, many times a run's share, so each thread keeps one and all its nodes
 //! use it, run after run. What that must not change: a script finds the globals
 //! read-only, and the random numbers are the node's own sequence, as is the set of
 //! scripts that it *knows* (EVALSHA) and of its functions. Left out of what Redis offers:
 //! the settings of `cjson`, and `redis.acl_check_cmd`.
 
+#[cfg(feature = "lua")]
 mod api;
+#[cfg(feature = "lua")]
 mod commands;
+#[cfg(feature = "lua")]
 mod convert;
+#[cfg_attr(not(feature = "lua"), path = "no_engine.rs")]
 mod engine;
 mod flags;
+#[cfg(feature = "lua")]
 mod lib;
 mod library;
+#[cfg(feature = "lua")]
 mod meter;
 mod random;
+#[cfg(feature = "lua")]
+mod register;
 mod shebang;
 
 use std::cell::RefCell;
@@ -25,7 +34,6 @@ use crate::wire::reply::{Answer, Error};
 use engine::Engine;
 pub(super) use flags::{Flags, ScriptFlag};
 pub(super) use library::{Function, Library};
-pub(super) use meter::Reading;
 pub(super) use random::Rand48;
 
 /// The SHA-1 of a script, in lower-case hexadecimal digits.
@@ -121,6 +129,17 @@ impl Program<'_> {
             Program::Function { name, .. } => name,
         }
     }
+}
+
+/// How far a script has run.
+#[derive(Clone, Default)]
+pub(super) struct Reading {
+    /// The instructions so far, to the last count.
+    pub(super) instructions: u64,
+    /// The source and the line where the script was at the last count.
+    pub(super) position: Option<String>,
+    /// It ran for longer than it may, and was ended.
+    pub(super) overrun: bool,
 }
 
 /// Runs a script for the client whose call this is; also says how long it ran.

@@ -1,0 +1,53 @@
+//! In place of a Lua interpreter, where the crate was built without the feature `lua`.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use bytes::Bytes;
+
+use super::library::Function;
+use super::{Invocation, Reading, Sha};
+use crate::engine::table::Call;
+use crate::wire::reply::{Answer, Error};
+
+/// What a script gets that is ended from outside: there is none.
+pub(super) const KILLED: &str = "";
+
+/// A function of a library: there is none.
+pub(super) type Callback = Infallible;
+
+/// An interpreter: there is none.
+pub(super) enum Engine {}
+
+impl Engine {
+    /// # Errors
+    ///
+    /// Always.
+    pub(super) fn new() -> Result<Self, &'static str> {
+        Err("build locklab-redis with its feature 'lua'")
+    }
+
+    pub(super) fn script(&mut self, _sha: &Sha, _body: &[u8]) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub(super) fn load_library(
+        &mut self,
+        _code: &[u8],
+    ) -> Result<BTreeMap<Bytes, Function>, Error> {
+        match *self {}
+    }
+
+    pub(super) fn run(
+        &mut self,
+        _call: &mut Call<'_>,
+        _invocation: &Invocation<'_>,
+    ) -> Result<(Answer, Reading), Error> {
+        match *self {}
+    }
+}
+
+/// The error of a script: there is none.
+pub(super) fn error_in(_name: &[u8], text: &[u8], _position: Option<&str>) -> Error {
+    Error::new(text.to_vec())
+}

@@ -1,0 +1,33 @@
+//! What a node without Lua answers, where the crate is built without the feature.
+#![cfg(not(feature = "lua"))]
+
+use locklab_redis::{Effect, Node, NodeConfig};
+
+/// What a node answers to an inline command.
+#[track_caller]
+fn check(command: &str, expected: &str) {
+    let mut node = Node::new(NodeConfig::default());
+    let conn = node.accept();
+    let mut effects = Vec::new();
+    node.receive(conn, format!("{command}\r\n").as_bytes(), 0, &mut effects);
+    let bytes = expected.to_owned().into();
+    assert_eq!(effects, [Effect::Send { conn, bytes }]);
+}
+
+#[test]
+fn scripts_and_libraries_are_refused_with_the_remedy() {
+    let refused = "-ERR the Lua interpreter did not start: build locklab-redis with its feature \
+        'lua'\r\n";
+    check("EVAL 'return 1' 0", refused);
+    check("SCRIPT LOAD 'return 1'", refused);
+    check("FUNCTION LOAD \"#!lua name=l\\nreturn 1\"", refused);
+}
+
+#[test]
+fn there_are_none_and_nothing_else_is_missed() {
+    let sha = "0".repeat(40);
+    check(&format!("SCRIPT EXISTS {sha}"), "*1\r\n:0\r\n");
+    check("FUNCTION LIST", "*0\r\n");
+    check("FCALL f 0", "-ERR Function not found\r\n");
+    check("SET k v", "+OK\r\n");
+}
