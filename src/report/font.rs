@@ -1,8 +1,9 @@
-//! The one font of all pictures, built in, and the width of a text in it.
+//! The one font of all pictures, built in: the width of a text in it, and its letters.
 
 use std::sync::LazyLock;
 
-use ab_glyph::{Font, FontRef};
+use ab_glyph::{Font, FontRef, OutlineCurve, Point};
+use tiny_skia::{Path, PathBuilder};
 
 /// A subset of DejaVu Sans; `assets/fonts/README.md` says which.
 pub(super) const BYTES: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
@@ -21,6 +22,45 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() / em * size
 }
 
+/// The letters of `text`, from `x` on and on the baseline `y`; nothing if all are blank.
+/// A letter without a glyph is an empty box.
+pub(super) fn outline(text: &str, size: f32, (mut x, y): (f32, f32)) -> Option<Path> {
+    let scale = size / FONT.units_per_em().unwrap_or(1.0);
+    let mut path = PathBuilder::new();
+    for letter in text.chars().map(|c| FONT.glyph_id(c)) {
+        let at = |point: Point| (x + point.x * scale, y - point.y * scale);
+        for curve in FONT
+            .outline(letter)
+            .into_iter()
+            .flat_map(|drawn| drawn.curves)
+        {
+            let (OutlineCurve::Line(from, _)
+            | OutlineCurve::Quad(from, ..)
+            | OutlineCurve::Cubic(from, ..)) = curve;
+            let from = at(from);
+            // A contour ends where it began, so one that does not go on begins anew.
+            if path.last_point() != Some(from.into()) {
+                path.close();
+                path.move_to(from.0, from.1);
+            }
+            match curve {
+                OutlineCurve::Line(_, to) => path.line_to(at(to).0, at(to).1),
+                OutlineCurve::Quad(_, control, to) => {
+                    let ((x1, y1), (x, y)) = (at(control), at(to));
+                    path.quad_to(x1, y1, x, y);
+                }
+                OutlineCurve::Cubic(_, first, second, to) => {
+                    let ((x1, y1), (x2, y2), (x, y)) = (at(first), at(second), at(to));
+                    path.cubic_to(x1, y1, x2, y2, x, y);
+                }
+            }
+        }
+        path.close();
+        x += FONT.h_advance_unscaled(letter) * scale;
+    }
+    path.finish()
+}
+
 /// `text` broken between words into lines no wider than `room`; a word that is
 /// wider than that has a line of its own.
 pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
@@ -37,15 +77,21 @@ pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
+/// The printed characters of `text` that the font does not have.
+#[cfg(test)]
+pub(super) fn missing(text: &str) -> Vec<char> {
+    let printed = text.chars().filter(|c| !c.is_ascii_whitespace());
+    printed.filter(|&c| FONT.glyph_id(c).0 == 0).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_subset_has_every_sign_that_pictures_use() {
-        for sign in "azAZ09äé∞≤≥±−–—×·→…µ%●○✗✓≈".chars() {
-            assert_ne!(FONT.glyph_id(sign).0, 0, "no glyph for {sign:?}");
-        }
+        assert_eq!(missing("azAZ09äé∞≤≥±−–—×·→…µ%●○✗✓≈"), []);
+        assert_eq!(missing("a 中"), ['中']);
     }
 
     #[test]

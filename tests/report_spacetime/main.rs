@@ -1,6 +1,6 @@
 //! The space-time diagram, from histories made by hand after Kleppmann's examples.
 
-use resvg::usvg::{Options, Tree};
+use roxmltree::Document;
 
 use locklab::check::Violation;
 use locklab::history::{
@@ -233,8 +233,8 @@ fn any_history_makes_a_well_formed_picture() {
                     !text.contains("NaN") && !text.contains("inf"),
                     "seed {seed}"
                 );
-                let tree = Tree::from_str(&text, &Options::default());
-                tree.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                let well_formed = Document::parse(&text);
+                well_formed.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             }
             Err(error) => assert!(history.records.is_empty(), "seed {seed}: {error}"),
         }
