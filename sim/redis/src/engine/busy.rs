@@ -107,7 +107,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
 /// Whether a command has to be refused, and how.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
     let busy = state.busy.as_ref()?;
-    (!command.flags.contains(&Flag::AllowBusy)).then(|| busy.kind.error())
+    (!command.has(Flag::AllowBusy)).then(|| busy.kind.error())
 }
 
 /// SCRIPT KILL, FUNCTION KILL.

@@ -39,7 +39,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         }
         Ok(command) => {
             let session = state.client(client);
-            if session.transaction.is_some() && !UNQUEUED.contains(&command.name) {
+            if session.transaction.is_some() && !command.has(Flag::Unqueued) {
                 queue(session, args);
             } else {
                 session.last_command = command.name;
@@ -134,16 +134,16 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if !has_right_arity(command, call.args) {
         return Error::of("ERR Wrong number of args calling Redis command from script").into();
     }
-    if command.flags.contains(&Flag::NoScript) {
+    if command.has(Flag::NoScript) {
         return Error::of("ERR This Redis command is not allowed from script").into();
     }
-    if is_stale(call.state) && !command.flags.contains(&Flag::Stale) {
+    if is_stale(call.state) && !command.has(Flag::Stale) {
         return Error::of("ERR Can not execute the command on a stale replica").into();
     }
-    if access == Access::ReadOnly && command.flags.contains(&Flag::Write) {
+    if access == Access::ReadOnly && command.has(Flag::Write) {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
-    if command.flags.contains(&Flag::Write) {
+    if command.has(Flag::Write) {
         if too_few_replicas(call.state, call.wall_us) {
             return NO_REPLICAS.into();
         }
@@ -199,13 +199,10 @@ pub(super) fn may_run(
     }
 }
 
-/// What a transaction does not queue.
-const UNQUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset"];
-
 fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     call.state.commands_processed += 1;
     let tracks = call.session().tracking.is_some();
-    let movable = command.flags.contains(&Flag::MovableKeys);
+    let movable = command.has(Flag::MovableKeys);
     if tracks && movable && call.context != Context::Script {
         call.state.caches.declare(command.keys_of(call.args));
     }
@@ -214,7 +211,7 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     if call.state.db.effects.wanted {
         propagate::record(call, command, dirty);
     }
-    if tracks && !movable && command.flags.contains(&Flag::ReadOnly) {
+    if tracks && !movable && command.has(Flag::ReadOnly) {
         let keys = match call.context {
             // Of a script 7.0 remembers not what it read, but what was declared.
             Context::Script => None,
@@ -242,10 +239,10 @@ fn check(
         return Err(wrong_arity(command.name));
     }
     let session = state.client(client);
-    if !session.authenticated && !command.flags.contains(&Flag::NoAuth) {
+    if !session.authenticated && !command.has(Flag::NoAuth) {
         return Err(Error::of("NOAUTH Authentication required."));
     }
-    if session.transaction.is_some() && command.flags.contains(&Flag::NoMulti) {
+    if session.transaction.is_some() && command.has(Flag::NoMulti) {
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
@@ -256,7 +253,7 @@ fn check(
     if needs.writes && is_read_only(state, client) {
         return Err(READ_ONLY);
     }
-    if only_listens && !WHILE_LISTENING.contains(&command.name) {
+    if only_listens && !command.has(Flag::WhileSubscribed) {
         return Err(Error::new(format!(
             "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT \
              / RESET are allowed in this context",
@@ -288,8 +285,8 @@ impl Needs {
                 fresh_data: !flags.contains(&ScriptFlag::AllowStale),
             };
         }
-        let writes = |command: &Command| command.flags.contains(&Flag::Write);
-        let fresh_data = |command: &Command| !command.flags.contains(&Flag::Stale);
+        let writes = |command: &Command| command.has(Flag::Write);
+        let fresh_data = |command: &Command| !command.has(Flag::Stale);
         Needs {
             writes: writes(command) || state.is_exec_of(client, command, writes),
             fresh_data: fresh_data(command) || state.is_exec_of(client, command, fresh_data),
@@ -300,32 +297,19 @@ impl Needs {
 /// What the script or the function of a request says of itself: that counts, not what
 /// its command says.
 fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
-    match command.name {
-        "eval" | "eval_ro" => script::declared_flags(args[1]),
-        "evalsha" | "evalsha_ro" => {
-            let sha = script::parse_sha(args[1])?;
-            script::declared_flags(state.scripts.get(&sha)?)
-        }
-        "fcall" | "fcall_ro" => {
-            let (_, function) = state.functions.find(args[1])?;
-            Some(function.flags.clone())
-        }
-        _ => None,
+    if command.has(Flag::TakesScript) {
+        return script::declared_flags(args[1]);
     }
+    if command.has(Flag::TakesSha) {
+        let sha = script::parse_sha(args[1])?;
+        return script::declared_flags(state.scripts.get(&sha)?);
+    }
+    if command.has(Flag::TakesFunction) {
+        let (_, function) = state.functions.find(args[1])?;
+        return Some(function.flags.clone());
+    }
+    None
 }
-
-/// What a client may call in RESP2 while it is subscribed to something.
-const WHILE_LISTENING: [&str; 9] = [
-    "ping",
-    "psubscribe",
-    "punsubscribe",
-    "quit",
-    "reset",
-    "ssubscribe",
-    "subscribe",
-    "sunsubscribe",
-    "unsubscribe",
-];
 
 const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
 

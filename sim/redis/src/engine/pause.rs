@@ -60,7 +60,10 @@ impl State {
         command: &Command,
         is: impl Fn(&Command) -> bool,
     ) -> bool {
-        let session = self.clients.get(&client).filter(|_| command.name == "exec");
+        let session = self
+            .clients
+            .get(&client)
+            .filter(|_| command.has(Flag::RunsQueue));
         let transaction = session.and_then(|session| session.transaction.as_ref());
         transaction.is_some_and(|transaction| {
             transaction.queue.iter().any(|args| {
@@ -94,13 +97,5 @@ impl State {
 
 /// `CMD_WRITE | CMD_MAY_REPLICATE`.
 fn may_replicate(command: &Command) -> bool {
-    const WITHOUT_FLAG: [&str; 6] = [
-        "eval",
-        "evalsha",
-        "fcall",
-        "publish",
-        "spublish",
-        "script|load",
-    ];
-    command.flags.contains(&Flag::Write) || WITHOUT_FLAG.contains(&command.name)
+    command.has(Flag::Write) || command.has(Flag::MayReplicate)
 }

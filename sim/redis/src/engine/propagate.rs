@@ -40,10 +40,12 @@ impl Call<'_> {
 pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) {
     let effects = &mut call.state.db.effects;
     let instead = effects.instead.take();
-    let of_command = match command.name {
-        "publish" | "spublish" => Targets::REPLICAS,
-        _ if effects.dirty == dirty_before || !command.flags.contains(&Flag::Write) => return,
-        _ => Targets::ALL,
+    let of_command = if command.has(Flag::ToReplicas) {
+        Targets::REPLICAS
+    } else if effects.dirty == dirty_before || !command.has(Flag::Write) {
+        return;
+    } else {
+        Targets::ALL
     };
     let targets = match call.context {
         Context::Script => of_command.and(effects.script_targets),

@@ -102,12 +102,28 @@ pub(super) enum Flag {
     AllowBusy,
     /// Its keys are not where `keys` says.
     MovableKeys,
+    /// May have effects on replicas though it does not itself write (`CMD_MAY_REPLICATE`).
+    MayReplicate,
+    /// Is passed on to replicas as it is, whether it changed anything or not.
+    ToReplicas,
+    /// Works on a transaction, and is not queued in it.
+    Unqueued,
+    /// Runs what is queued in a transaction.
+    RunsQueue,
+    /// May be called in RESP2 while the client is subscribed to something.
+    WhileSubscribed,
+    /// Its first argument is the text of a script.
+    TakesScript,
+    /// Its first argument is the SHA-1 of a script.
+    TakesSha,
+    /// Its first argument is the name of a function.
+    TakesFunction,
 }
 
 impl Flag {
-    /// As `COMMAND INFO` names it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
+    /// As `COMMAND INFO` names it; `None` for what it does not tell.
+    pub(super) fn name(self) -> Option<&'static str> {
+        Some(match self {
             Flag::Write => "write",
             Flag::ReadOnly => "readonly",
             Flag::DenyOom => "denyoom",
@@ -122,14 +138,27 @@ impl Flag {
             Flag::NoMulti => "no_multi",
             Flag::AllowBusy => "allow_busy",
             Flag::MovableKeys => "movablekeys",
-        }
+            Flag::MayReplicate
+            | Flag::ToReplicas
+            | Flag::Unqueued
+            | Flag::RunsQueue
+            | Flag::WhileSubscribed
+            | Flag::TakesScript
+            | Flag::TakesSha
+            | Flag::TakesFunction => return None,
+        })
     }
 }
 
 impl Command {
+    /// Whether it has this property.
+    pub(super) fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
     /// The keys among the words of a request.
     pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
-        if self.flags.contains(&Flag::MovableKeys) {
+        if self.has(Flag::MovableKeys) {
             // EVAL and its relatives: the number of keys, then the keys.
             let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
             let count = usize::try_from(count).unwrap_or(0);
@@ -182,8 +211,9 @@ fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'s
 }
 
 use Flag::{
-    Admin, AllowBusy, Blocking, DenyOom, Fast, Loading, MovableKeys, NoAuth, NoMulti, NoScript,
-    PubSub, ReadOnly, Stale, Write,
+    Admin, AllowBusy, Blocking, DenyOom, Fast, Loading, MayReplicate, MovableKeys, NoAuth, NoMulti,
+    NoScript, PubSub, ReadOnly, RunsQueue, Stale, TakesFunction, TakesScript, TakesSha, ToReplicas,
+    Unqueued, WhileSubscribed, Write,
 };
 
 /// No keys.
@@ -222,20 +252,20 @@ pub(super) static COMMANDS: &[Command] = &[
     command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
     command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
     command("del", -2, &[Write], ALL, del::del),
-    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::discard),
+    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, multi::discard),
     command("echo", 2, &[Loading, Stale, Fast], NONE, connection::echo),
-    command("eval", -3, &[NoScript, Stale, MovableKeys], NONE, script::eval),
-    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::eval_ro),
-    command("evalsha", -3, &[NoScript, Stale, MovableKeys], NONE, script::evalsha),
-    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, script::evalsha_ro),
-    command("exec", 1, &[NoScript, Loading, Stale], NONE, multi::exec),
+    command("eval", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesScript], NONE, script::eval),
+    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesScript], NONE, script::eval_ro),
+    command("evalsha", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesSha], NONE, script::evalsha),
+    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesSha], NONE, script::evalsha_ro),
+    command("exec", 1, &[NoScript, Loading, Stale, Unqueued, RunsQueue], NONE, multi::exec),
     command("exists", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("expire", -3, &[Write, Fast], ONE, expire::expire),
     command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
     command("expiretime", 2, &[ReadOnly, Fast], ONE, expire::expiretime),
     command("failover", -1, &[Admin, NoScript, Stale], NONE, failover::failover),
-    command("fcall", -3, &[NoScript, Stale, MovableKeys], NONE, function::fcall),
-    command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys], NONE, function::fcall_ro),
+    command("fcall", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesFunction], NONE, function::fcall),
+    command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesFunction], NONE, function::fcall_ro),
     command("flushall", -1, &[Write], NONE, keys::flush),
     command("flushdb", -1, &[Write], NONE, keys::flush),
     container("function", -2, FUNCTION),
@@ -283,27 +313,27 @@ pub(super) static COMMANDS: &[Command] = &[
     command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
     command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
     command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
-    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::multi),
+    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, multi::multi),
     container("object", -2, OBJECT),
     command("persist", 2, &[Write, Fast], ONE, expire::persist),
     command("pexpire", -3, &[Write, Fast], ONE, expire::pexpire),
     command("pexpireat", -3, &[Write, Fast], ONE, expire::pexpireat),
     command("pexpiretime", 2, &[ReadOnly, Fast], ONE, expire::pexpiretime),
-    command("ping", -1, &[Fast], NONE, connection::ping),
+    command("ping", -1, &[Fast, WhileSubscribed], NONE, connection::ping),
     command("psetex", 4, &[Write, DenyOom], ONE, set::psetex),
-    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::psubscribe),
+    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::psubscribe),
     command("psync", -3, &[Admin, NoScript, NoMulti], NONE, replication::psync),
     command("pttl", 2, &[ReadOnly, Fast], ONE, expire::pttl),
-    command("publish", 3, &[PubSub, Loading, Stale, Fast], NONE, pubsub::publish),
+    command("publish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], NONE, pubsub::publish),
     container("pubsub", -2, PUBSUB),
-    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::punsubscribe),
-    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::quit),
+    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::punsubscribe),
+    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, WhileSubscribed], NONE, connection::quit),
     command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
     command("rename", 3, &[Write], TWO, rename::rename),
     command("renamenx", 3, &[Write, Fast], TWO, rename::renamenx),
     command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, replication::replconf),
     command("replicaof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
-    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy], NONE, connection::reset),
+    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, WhileSubscribed], NONE, connection::reset),
     command("role", 1, &[NoScript, Loading, Stale, Fast], NONE, replication::role),
     command("rpop", -2, &[Write, Fast], ONE, lists::rpop),
     command("rpoplpush", 3, &[Write, DenyOom], TWO, lists::rpoplpush),
@@ -326,25 +356,25 @@ pub(super) static COMMANDS: &[Command] = &[
     command("smismember", -3, &[ReadOnly, Fast], ONE, sets::smismember),
     command("smove", 4, &[Write, Fast], TWO, sets::smove),
     command("spop", -2, &[Write, Fast], ONE, sets::spop),
-    command("spublish", 3, &[PubSub, Loading, Stale, Fast], ONE, pubsub::spublish),
+    command("spublish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], ONE, pubsub::spublish),
     command("srandmember", -2, &[ReadOnly], ONE, sets::srandmember),
     command("srem", -3, &[Write, Fast], ONE, sets::srem),
     command("sscan", -3, &[ReadOnly], ONE, scan::sscan),
-    command("ssubscribe", -2, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::ssubscribe),
+    command("ssubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], ALL, pubsub::ssubscribe),
     command("strlen", 2, &[ReadOnly, Fast], ONE, strings::strlen),
-    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::subscribe),
+    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::subscribe),
     command("substr", 4, &[ReadOnly], ONE, strings::getrange),
-    command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale], ALL, pubsub::sunsubscribe),
+    command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], ALL, pubsub::sunsubscribe),
     command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
     command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
     command("type", 2, &[ReadOnly, Fast], ONE, object::type_of),
     command("unlink", -2, &[Write, Fast], ALL, del::del),
-    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale], NONE, pubsub::unsubscribe),
+    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::unsubscribe),
     command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, multi::unwatch),
     command("wait", 3, &[NoScript], NONE, wait::wait),
     command("waitaof", 4, &[NoScript], NONE, wait::waitaof),
-    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy], ALL, multi::watch),
+    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], ALL, multi::watch),
     command("zadd", -4, &[Write, DenyOom, Fast], ONE, zsets::zadd),
     command("zcard", 2, &[ReadOnly, Fast], ONE, zsets::zcard),
     command("zcount", 4, &[ReadOnly, Fast], ONE, zset_range::zcount),
@@ -473,7 +503,13 @@ static SCRIPT: &[Command] = &[
     command("script|exists", -3, &[NoScript], NONE, script::exists),
     command("script|flush", -2, &[NoScript], NONE, script::flush),
     command("script|kill", 2, &[NoScript, AllowBusy], NONE, script::kill),
-    command("script|load", 3, &[NoScript, Stale], NONE, script::load),
+    command(
+        "script|load",
+        3,
+        &[NoScript, Stale, MayReplicate],
+        NONE,
+        script::load,
+    ),
 ];
 
 const fn command(

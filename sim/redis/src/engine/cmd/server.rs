@@ -121,7 +121,7 @@ fn describe(command: &Command) -> Reply {
     let flags = command
         .flags
         .iter()
-        .map(|flag| Reply::Status(flag.name().into()));
+        .filter_map(|flag| Some(Reply::Status(flag.name()?.into())));
     let (first, last, step) = command.keys;
     Reply::Array(vec![
         Reply::bulk(command.name),
