@@ -1,4 +1,4 @@
-//! InvalidParams faults: on hosts that are not there, at points that nobody reaches.
+//! Impossible faults: on hosts that are not there, at points that nobody reaches.
 
 use super::{Problem, drift, probability, require};
 use crate::fault::{Described, FaultSpec, Placement};
