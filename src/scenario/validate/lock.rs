@@ -1,4 +1,4 @@
-//! InvalidParams parameters of the locks.
+//! Impossible parameters of the locks.
 
 use super::Problem;
 use crate::scenario::Scenario;

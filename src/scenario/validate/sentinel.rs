@@ -1,4 +1,4 @@
-//! InvalidParams numbers and options of sentinels.
+//! Impossible numbers and options of sentinels.
 
 use super::{Problem, require};
 use crate::scenario::Scenario;
