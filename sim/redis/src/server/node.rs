@@ -178,15 +178,9 @@ impl Server {
 
     /// Serves one connection until it ends.
     async fn converse(self: Rc<Self>, conn: ConnId) {
-        loop {
-            // Nothing runs between the end of this wait and what follows it, so the
-            // buffer is still this connection's.
-            let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await else {
-                break;
-            };
-            let buffer = self.buffer.borrow();
-            (self.endpoint.borrow_mut()).receive(conn, &buffer[..count], now());
-            drop(buffer);
+        while let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await {
+            // Nothing has run since that wait, so the buffer is still this connection's.
+            self.receive(conn, count);
             self.carry_out();
             self.called.notify_one();
             if count == READ_BYTES {
@@ -196,6 +190,12 @@ impl Server {
         self.endpoint.borrow_mut().closed(conn);
         self.sockets.borrow_mut().remove(&conn);
         self.called.notify_one();
+    }
+
+    /// Handles so many bytes that arrived on a connection.
+    fn receive(&self, conn: ConnId, count: usize) {
+        let bytes = &self.buffer.borrow()[..count];
+        (self.endpoint.borrow_mut()).receive(conn, bytes, now());
     }
 
     /// Sends what is left to send on a connection, and reads.
