@@ -1,11 +1,39 @@
 //! Redis 7.0 as a state machine: bytes and a time go in, bytes and effects come out.
 //!
+//! # The map
+//!
+//! | for | use |
+//! |---|---|
+//! | a test that needs a Redis | `Server` and `SentinelServer`, of the feature `server` |
+//! | a driver of one's own, in a simulation or over real sockets | [`endpoint::Endpoint`], [`sentinel::Sentinel`] |
+//! | the commands alone | [`Node`] |
+//! | what a node starts with | [`Parameters`], [`Persistence`] |
+//! | speaking to a server | [`resp`] |
+//!
 //! [`Node`] is one `redis-server` 7.0.15 with `databases 1`: master or replica, with
 //! whatever persistence its driver lends it a disk for. [`sentinel::Sentinel`] is one
 //! `redis-sentinel`. Neither does input or output, and neither reads a clock: whoever
 //! drives it passes in what arrived and what the time is, and carries out the [`Effect`]s.
 //!
-//! # The map
+//! ```
+//! use locklab_redis::{Effect, Node, NodeConfig};
+//!
+//! let mut node = Node::new(NodeConfig::default());
+//! let conn = node.accept();
+//! let mut effects = Vec::new();
+//! let wall_us = 1_000_000;
+//! node.receive(conn, b"SET lock c1 NX PX 100\r\n", wall_us, &mut effects);
+//! let bytes = "+OK\r\n".into();
+//! assert_eq!(effects, [Effect::Send { conn, bytes }]);
+//!
+//! // The key has expired: the time is what the driver says.
+//! effects.clear();
+//! node.receive(conn, b"GET lock\r\n", wall_us + 101_000, &mut effects);
+//! let bytes = "$-1\r\n".into();
+//! assert_eq!(effects, [Effect::Send { conn, bytes }]);
+//! ```
+//!
+//! # Inside
 //!
 //! | module | what it is, and what it may not know |
 //! |---|---|
@@ -14,7 +42,7 @@
 //! | `engine` | the server: connections, commands, scripts, replication, persistence |
 //! | [`endpoint`] | a node with its connections, for whoever drives it; knows nothing of commands |
 //! | [`sentinel`] | Redis Sentinel; knows nothing of `store` and `engine` |
-//! | `server` | with the feature `server`: nodes and sentinels on real ports, each on a thread |
+//! | `server` | nodes and sentinels on real ports, each on a thread: the one module that does input and output |
 //! | [`resp`] | RESP for those who speak to a server, and for other servers that speak it |
 //!
 //! The way of a request: `engine::node` keeps the connections, `wire::request` cuts their
@@ -54,3 +82,8 @@ pub use server::{SentinelServer, Server};
 
 /// The Redis that the node is like in whatever can be seen of it.
 pub const VERSION: &str = "7.0.15";
+
+/// The example there is compiled and run.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
