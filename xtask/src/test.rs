@@ -47,6 +47,13 @@ const STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "the node in another project's tests",
+        action: Action::Run(
+            &[],
+            "cargo test --manifest-path xtask/outside/Cargo.toml --target-dir target",
+        ),
+    },
+    Step {
         name: "planted mistakes",
         // The packages and features with which the suite builds the other tests.
         action: Action::Test(
