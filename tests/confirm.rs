@@ -253,7 +253,7 @@ fn parse(scenario: &str) -> Scenario {
 fn programs() -> Programs {
     Programs {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
-        redis_server: "redis-server".into(),
+        redis_server: locklab_testing::program().into(),
     }
 }
 

@@ -4,8 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use locklab::workload::resource::{self, Register};
 use locklab_redis::NodeConfig;
 use locklab_services::consensus::Timing;
 use locklab_services::serve;
+use locklab_testing::RedisServer;
 use locklab_world::random::Stream;
 use locklab_world::{Config, HostConfig, HostId, World};
 use redis_protocol::resp2::decode::decode_bytes_mut;
@@ -169,14 +169,16 @@ where
     F: FnOnce(Machine, Vec<Name>) -> Fut,
     Fut: Future<Output = ()>,
 {
-    let servers: Vec<RealServer> = (0..nodes).map(|_| RealServer::start()).collect();
+    let servers: Vec<RedisServer> = (0..nodes)
+        .map(|_| RedisServer::start::<&str>(&[]))
+        .collect();
     let names = names(nodes);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     let resource = listener.local_addr().expect("it is bound");
     let addresses: BTreeMap<Name, SocketAddr> = names
         .iter()
         .cloned()
-        .zip(servers.iter().map(|server| server.address))
+        .zip(servers.iter().map(RedisServer::address))
         .chain([(RESOURCE.into(), resource)])
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -265,56 +267,4 @@ pub async fn call<E: Env>(env: &E, node: &Name, command: &[&str]) -> Reply {
     let client = Client::new(env.clone(), node.clone(), Some(Duration::from_secs(5)));
     let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
     client.call(&words).await.expect("the node answers")
-}
-
-/// A server process; dropping this kills it.
-struct RealServer {
-    process: Child,
-    address: SocketAddr,
-}
-
-impl RealServer {
-    fn start() -> Self {
-        // Another process may take the port before the server does: then the next one.
-        (0..5)
-            .find_map(|_| Self::start_on(free_port()))
-            .expect("redis-server starts on one of five free ports within 5 s each")
-    }
-
-    fn start_on(port: u16) -> Option<Self> {
-        let process = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--save", "", "--appendonly", "no"])
-            .current_dir(std::env::temp_dir())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("redis-server is installed: apt-get install -y redis-server");
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let mut server = RealServer { process, address };
-        for _ in 0..500 {
-            if !matches!(server.process.try_wait(), Ok(None)) {
-                return None;
-            }
-            if TcpStream::connect(address).is_ok() {
-                return Some(server);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
-}
-
-impl Drop for RealServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .expect("the loopback has a free port")
-        .port()
 }

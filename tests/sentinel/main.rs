@@ -7,13 +7,13 @@ mod restart;
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use locklab::redis::{Connection, Reply};
 use locklab_redis::sentinel::{Address, Monitor};
+use locklab_testing::{Process, free_ports, program};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
 
@@ -91,7 +91,7 @@ struct Seen {
 
 async fn failover(which: Sentinels) -> Seen {
     let place = Place::new(which, "failover");
-    let ports: Vec<u16> = free_ports(6).await;
+    let ports = free_ports::<6>();
     let [old, new, other] = [ports[0], ports[1], ports[2]];
     let mut master = place.redis(old, &[]);
     let of = ["--replicaof", "127.0.0.1", &old.to_string()].map(str::to_owned);
@@ -280,13 +280,13 @@ impl Place {
             "0",
             "--dir",
         ];
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command
             .args(options)
             .arg(&self.folder)
             .args(["--dbfilename", &format!("{port}.rdb")])
             .args(more);
-        Process::start(command)
+        start(command)
     }
 
     /// A server's configuration file.
@@ -302,9 +302,9 @@ impl Place {
     }
 
     fn redis_of(&self, file: &Path) -> Process {
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command.arg(file);
-        Process::start(command)
+        start(command)
     }
 
     /// One that has a file already is started with that.
@@ -319,9 +319,9 @@ impl Place {
         if !config.exists() {
             fs::write(&config, text).expect("a file");
         }
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(program());
         command.arg(config).arg("--sentinel");
-        Process::start(command)
+        start(command)
     }
 }
 
@@ -331,40 +331,8 @@ impl Drop for Place {
     }
 }
 
-/// A child that ends with its owner.
-struct Process(Child);
-
-impl Process {
-    fn start(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        Process(command.spawn().expect("redis-server on the path"))
-    }
-
-    fn end(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Ports that nobody used a moment ago, below those of outgoing connections.
-async fn free_ports(count: usize) -> Vec<u16> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = 20_000 + (std::process::id() % 10_000) as u16;
-    let mut listeners = Vec::new();
-    while listeners.len() < count {
-        let port = start + NEXT.fetch_add(1, Ordering::Relaxed);
-        listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
-    }
-    let ports = listeners
-        .iter()
-        .filter_map(|listener| listener.local_addr().ok());
-    ports.map(|address| address.port()).collect()
+fn start(mut command: Command) -> Process {
+    Process::start(&mut command).expect("a Redis server is installed")
 }
 
 /// Asks once.

@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use locklab::redis::Reply;
 use locklab_redis::sentinel::{Address, Monitor};
+use locklab_testing::{Process, free_ports};
 use tokio::net::TcpListener;
 use tokio::task::{LocalSet, spawn_local};
 
-use super::{
-    FAILOVER_TIMEOUT_MS, Place, Process, Sentinels, ask, free_ports, ours, text, texts, until,
-    value,
-};
+use super::{FAILOVER_TIMEOUT_MS, Place, Sentinels, ask, ours, text, texts, until, value};
 
 /// What sentinels and servers know when they are started again, the real ones and ours.
 #[test]
@@ -51,10 +49,7 @@ struct Kept {
 /// promoted server are started again.
 async fn restarts(which: Sentinels) -> Kept {
     let place = Place::new(which, "restart");
-    let ports = free_ports(3).await;
-    let [old, new, port] = ports[..] else {
-        panic!("three ports");
-    };
+    let [old, new, port] = free_ports();
     let _master = place.redis(old, &[]);
     let of = ["--replicaof", "127.0.0.1", &old.to_string()].map(str::to_owned);
     let file = place.file(new, &of);

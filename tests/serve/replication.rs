@@ -1,59 +1,23 @@
 //! A real `redis-server` as the replica of a served node, and as its master.
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use locklab_testing::RedisServer;
 
 use crate::{Served, redis_cli, until};
 
-/// A real server, ended with the test.
+/// A real server, and its port as programs are told it.
 struct Real {
-    child: Child,
+    _server: RedisServer,
     port: String,
 }
 
 impl Real {
     fn new(options: &[&str]) -> Self {
-        // Free a moment ago, which has to do.
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener
-            .local_addr()
-            .expect("an address")
-            .port()
-            .to_string();
-        drop(listener);
-        let mut child = Command::new("redis-server")
-            .args([
-                "--port",
-                &port,
-                "--save",
-                "",
-                "--dir",
-                env!("CARGO_TARGET_TMPDIR"),
-            ])
-            .args(["--dbfilename", &format!("{port}.rdb")])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("redis-server is installed");
-        let log = BufReader::new(child.stdout.take().expect("a pipe"));
-        let real = Real { child, port };
-        let mut lines = log.lines().map_while(Result::ok);
-        assert!(
-            lines.any(|line| line.contains("Ready to accept")),
-            "it starts"
-        );
-        // It goes on writing its log.
-        std::thread::spawn(move || lines.for_each(drop));
-        real
-    }
-}
-
-impl Drop for Real {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let server = RedisServer::start(options);
+        let port = server.port().to_string();
+        Real {
+            _server: server,
+            port,
+        }
     }
 }
 

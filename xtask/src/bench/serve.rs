@@ -2,11 +2,12 @@
 //! them, in turns on one machine; and the processor time that each takes for a request,
 //! for on a machine that has other work the first says more of that than of the servers.
 
+use std::any::Any;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use locklab_testing::{Process, RedisServer};
 
 use super::median;
 
@@ -32,7 +33,7 @@ pub fn run() -> Result<()> {
     if !built.context("start cargo")?.success() {
         bail!("`cargo build --release` failed");
     }
-    let (ours, real) = (locklab()?, redis_server()?);
+    let (ours, real) = (locklab()?, redis_server());
     println!(
         "{:<24}{:>15}{:>15}{:>8}{:>12}{:>12}{:>8}",
         "", "locklab serve", "redis-server", "ratio", "its CPU", "its CPU", "ratio"
@@ -81,16 +82,9 @@ fn middle(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> f64 {
 
 /// A server that ends with the measurement.
 struct Server {
-    child: Child,
+    _ends: Box<dyn Any>,
+    id: u32,
     port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Server {
@@ -107,7 +101,7 @@ impl Server {
 
     /// The processor time of all its threads so far, as Linux tells it.
     fn cpu_ns(&self) -> Result<u64> {
-        let threads = format!("/proc/{}/task", self.child.id());
+        let threads = format!("/proc/{}/task", self.id);
         let mut sum_ns = 0;
         for thread in std::fs::read_dir(&threads).with_context(|| format!("read {threads}"))? {
             let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
@@ -126,40 +120,23 @@ fn locklab() -> Result<Server> {
     if let Some(out) = child.stdout.take() {
         BufReader::new(out).read_line(&mut address)?;
     }
-    let mut server = Server { child, port: 0 };
+    let process = Process::from(child);
     // What it is stands behind it.
     let address = address.split_whitespace().next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
-    server.port = port.parse().context("it printed no address")?;
-    Ok(server)
+    Ok(Server {
+        id: process.id(),
+        port: port.parse().context("it printed no address")?,
+        _ends: Box::new(process),
+    })
 }
 
-fn redis_server() -> Result<Server> {
-    // Free a moment ago, which has to do.
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let mut command = Command::new("redis-server");
-    command.args([
-        "--port",
-        &port.to_string(),
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-    ]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("start redis-server")?;
-    let log = child.stdout.take().context("its log")?;
-    let server = Server { child, port };
-    let mut lines = BufReader::new(log).lines();
-    let ready = |line: &std::io::Result<String>| {
-        line.as_ref()
-            .is_ok_and(|line| line.contains("Ready to accept connections"))
-    };
-    match lines.any(|line| ready(&line)) {
-        true => Ok(server),
-        false => bail!("redis-server ended before it was ready"),
+fn redis_server() -> Server {
+    let server = RedisServer::start::<&str>(&[]);
+    Server {
+        id: server.id(),
+        port: server.port(),
+        _ends: Box::new(server),
     }
 }
 

@@ -1,20 +1,17 @@
 //! A real `redis-server` for the time of a test.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
+use locklab_testing::RedisServer;
 use redis_protocol::resp2::decode::decode;
 
-const HOW_TO_GET_IT: &str =
-    "redis-server is not installed; get it with: apt-get install -y redis-server";
+/// What a node has too.
+const OPTIONS: [&str; 4] = ["--databases", "1", "--enable-debug-command", "yes"];
 
 /// A server process; dropping this kills it.
-pub struct RealServer {
-    process: Child,
-    port: u16,
-}
+pub struct RealServer(RedisServer);
 
 /// A connection to it.
 pub struct RealClient {
@@ -36,59 +33,21 @@ impl RealServer {
 
     /// As [`RealServer::start`], but it deletes expired keys in the background too.
     pub fn start_anywhere() -> Self {
-        // Between finding a free port and the server's use of it another process
-        // may take it: then the next port is tried.
-        (0..5)
-            .find_map(|_| Self::start_on(free_port()))
-            .expect("redis-server starts on one of five free ports within 5 s each")
-    }
-
-    fn start_on(port: u16) -> Option<Self> {
-        let process = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--save", "", "--appendonly", "no", "--databases", "1"])
-            .args(["--enable-debug-command", "yes"])
-            // A replica's snapshot goes through a file, which another server of this test
-            // must not find when it starts.
-            .args(["--dbfilename", &format!("locklab-{port}.rdb")])
-            .args(["--rdb-del-sync-files", "yes"])
-            .current_dir(std::env::temp_dir())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect(HOW_TO_GET_IT);
-        let mut server = RealServer { process, port };
-        for _ in 0..500 {
-            if server.has_ended() {
-                return None;
-            }
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return server.is_ours().then_some(server);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
-
-    /// Whether the server that answers on the port is the process started here.
-    fn is_ours(&self) -> bool {
-        let info = self.connect().request(b"INFO server\r\n");
-        let pid = format!("process_id:{}\r\n", self.process.id());
-        String::from_utf8_lossy(&info).contains(&pid)
+        RealServer(RedisServer::start(&OPTIONS))
     }
 
     /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
-        !matches!(self.process.try_wait(), Ok(None))
+        self.0.has_ended()
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.0.port()
     }
 
     pub fn connect(&self) -> RealClient {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
-            .expect("redis-server accepts connections");
+        let stream =
+            TcpStream::connect(self.0.address()).expect("redis-server accepts connections");
         stream
             .set_read_timeout(Some(Duration::from_secs(10)))
             .and_then(|()| stream.set_nodelay(true))
@@ -97,20 +56,6 @@ impl RealServer {
             stream,
             unread: Vec::new(),
         }
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .expect("the loopback has a free port")
-        .port()
-}
-
-impl Drop for RealServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -1,0 +1,47 @@
+//! A process that does not outlive whoever started it.
+
+use std::process::{Child, Command, Stdio};
+
+/// A child process. Dropping this kills it.
+#[derive(Debug)]
+pub struct Process(Child);
+
+impl Process {
+    /// Starts it with nothing to read, and nobody to read what it writes.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start.
+    pub fn start(command: &mut Command) -> std::io::Result<Self> {
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
+        quiet.stderr(Stdio::null()).spawn().map(Process)
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+
+    /// Kills it, if it has not ended by itself.
+    pub fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl From<Child> for Process {
+    fn from(child: Child) -> Self {
+        Process(child)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
