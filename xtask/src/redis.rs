@@ -51,15 +51,40 @@ const MANAGERS: &[Manager] = &[
 const BY_HAND: &str = "redis-server is missing: install Redis 7 or later, \
     so that `redis-server --version` works";
 
-/// Installs `redis-server` if it is not on the path.
+/// Installs `redis-server` if it is not on the path and `LOCKLAB_REDIS_SERVER` names no
+/// other, and says which version the tests will meet.
 ///
 /// # Errors
 ///
 /// If it is missing and no package manager brings it: one line that says what to install.
 pub fn ensure() -> Result<()> {
-    if is_on_path("redis-server") {
-        return Ok(());
+    let program = locklab_testing::program();
+    if program == "redis-server" && !is_on_path("redis-server") {
+        install()?;
     }
+    let (version, like) = (locklab_testing::version(), version_of_the_node()?);
+    println!("{}: version {version}", program.display());
+    if version != like {
+        println!(
+            "WARNING: the node is like {like}. The parity tests skip what they know to differ, \
+             and say so; another difference fails."
+        );
+    }
+    Ok(())
+}
+
+/// `locklab_redis::VERSION`, from its source: this program would take longer to build with
+/// the crate.
+fn version_of_the_node() -> Result<String> {
+    let path = "sim/redis/src/lib.rs";
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
+    let after = text.split_once("pub const VERSION: &str = \"");
+    let version = after.and_then(|(_, rest)| rest.split_once('"'));
+    let (version, _) = version.with_context(|| format!("no VERSION in {path}"))?;
+    Ok(version.to_owned())
+}
+
+fn install() -> Result<()> {
     let Some(manager) = MANAGERS.iter().find(|m| is_on_path(m.program)) else {
         bail!("{BY_HAND}");
     };

@@ -10,10 +10,10 @@
 //! | what a node starts with | [`Parameters`], [`Persistence`] |
 //! | speaking to a server | [`resp`] |
 //!
-//! [`Node`] is one `redis-server` 7.0.15 with `databases 1`: master or replica, with
-//! whatever persistence its driver lends it a disk for. [`sentinel::Sentinel`] is one
-//! `redis-sentinel`. Neither does input or output, and neither reads a clock: whoever
-//! drives it passes in what arrived and what the time is, and carries out the [`Effect`]s.
+//! [`Node`] is one `redis-server`, of the version [`VERSION`] and with `databases 1`: master
+//! or replica, with persistence if its driver lends it a disk. [`sentinel::Sentinel`] is one
+//! `redis-sentinel`. Neither does input or output, and neither reads a clock: the driver
+//! passes in what arrived and what the time is, and carries out the [`Effect`]s.
 //!
 //! ```
 //! use locklab_redis::{Effect, Node, NodeConfig};

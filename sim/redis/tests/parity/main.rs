@@ -3,6 +3,7 @@
 //!
 //! Each test starts a server of its own on a free port of the loopback and stops
 //! it at the end. The fake's clock is set by asking the real server for its time.
+//! `LOCKLAB_REDIS_SERVER` names another server; see `versions` for those of other versions.
 
 mod absent;
 mod busy;
@@ -20,4 +21,5 @@ mod scripts;
 mod shutdown;
 mod talk;
 mod talks;
+mod versions;
 mod wire;

@@ -19,9 +19,13 @@ mod tracking;
 use std::time::Duration;
 
 use crate::talk::Talk;
+use crate::versions;
 use crate::wire::{Likeness, words};
 
 fn check(cases: &[&str]) {
+    if versions::skips_test() {
+        return;
+    }
     let mut talk = Talk::start();
     let mut failures = Vec::new();
     for case in cases {
@@ -46,7 +50,7 @@ fn check(cases: &[&str]) {
                     talk.say(number, &words(request, '"'), likeness)
                 }
             };
-            if !differences.is_empty() {
+            if !differences.is_empty() && !versions::excuses(spoken) {
                 let differences = differences.join("\n");
                 failures.push(format!("{line}\n{differences}\n  in: {}", case.trim()));
             }
