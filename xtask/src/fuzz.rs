@@ -1,9 +1,11 @@
 //! Random input for the node's wire: drawn by chance on a stable compiler, or found by
 //! libFuzzer, which sees what the node does with it and wants a nightly one.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+
+use crate::tool::{self, cargo, perform, works};
 
 /// How long a run takes if nobody says, in seconds.
 pub const SECONDS: &str = "60";
@@ -37,9 +39,7 @@ pub fn libfuzzer(seconds: &str) -> Result<()> {
     if !works(cargo("+nightly --version")) {
         perform(rustup("toolchain install nightly --profile minimal"))?;
     }
-    if !works(cargo("fuzz --version")) {
-        perform(cargo("install cargo-fuzz --locked"))?;
-    }
+    tool::install("fuzz")?;
     let mut fuzz = cargo("+nightly fuzz run wire --");
     fuzz.arg(format!("-max_total_time={seconds}"));
     perform(fuzz)
@@ -50,32 +50,8 @@ fn checked(seconds: &str) -> Result<&str> {
     Ok(seconds)
 }
 
-fn cargo(line: &str) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.args(line.split(' '));
-    // This program was started by a cargo that said which compiler; `+nightly` says so
-    // anew.
-    cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
-    cargo
-}
-
 fn rustup(line: &str) -> Command {
     let mut rustup = Command::new("rustup");
     rustup.args(line.split(' '));
     rustup
-}
-
-fn works(mut command: Command) -> bool {
-    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-    quiet.status().is_ok_and(|status| status.success())
-}
-
-fn perform(mut command: Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("start {command:?}"))?;
-    if !status.success() {
-        bail!("{command:?}: {status}");
-    }
-    Ok(())
 }

@@ -6,24 +6,27 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 
 mod bench;
+mod deny;
 mod determinism;
 mod format;
 mod fuzz;
 mod redis;
 mod test;
 mod tidy;
+mod tool;
 
 const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
   test             Everything that CI checks
   test --long      That with a new seed for the random tests, 200,000 commands against
-                   a real redis-server, a minute of libFuzzer, and the build of the
-                   other simulators' workloads
+                   a real redis-server, a minute of libFuzzer, the dependencies'
+                   licences, and the build of the other simulators' workloads
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare
-  redis            Install redis-server if it is missing
+  deny             Licences, sources and duplicates of the dependencies
+  redis            Install redis-server if it is missing, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
   bench --build    Only build what it times
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(),
+        ["deny"] => deny::run(),
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),

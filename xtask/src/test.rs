@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, determinism, format, fuzz, redis, tidy};
+use crate::{bench, deny, determinism, format, fuzz, redis, tidy};
 
 /// What random tests draw their cases from; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -88,6 +88,11 @@ const LONG_STEPS: &[Step] = &[
     Step {
         name: "libFuzzer",
         action: Action::Chore("fuzz --libfuzzer", || fuzz::libfuzzer(fuzz::SECONDS)),
+    },
+    Step {
+        // Minutes of processor time to install, so not for each commit.
+        name: "dependencies",
+        action: Action::Chore("deny", deny::run),
     },
     Step {
         name: "other simulators",

@@ -1,0 +1,49 @@
+//! Programs that chores start: cargo, and its subcommands, which are installed if they are
+//! missing.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// Cargo with these words, whichever compiler they ask for.
+pub fn cargo(line: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(line.split(' '));
+    // This program was started by a cargo that said which compiler; `+nightly` says so
+    // anew.
+    cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    cargo
+}
+
+/// Installs a subcommand of cargo, if it is missing.
+///
+/// # Errors
+///
+/// If it cannot be installed.
+pub fn install(subcommand: &str) -> Result<()> {
+    match works(cargo(&format!("{subcommand} --version"))) {
+        true => Ok(()),
+        false => perform(cargo(&format!("install cargo-{subcommand} --locked"))),
+    }
+}
+
+/// Whether a command does what it is told; what it says is not shown.
+pub fn works(mut command: Command) -> bool {
+    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a command.
+///
+/// # Errors
+///
+/// If it does not start, or fails.
+pub fn perform(mut command: Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?}: {status}");
+    }
+    Ok(())
+}
