@@ -1,4 +1,4 @@
-//! What the catalogue knows of every lock.
+//! What the catalogue knows about every lock.
 
 use std::rc::Rc;
 
@@ -14,22 +14,22 @@ pub trait Algorithm {
     /// The lock as one process uses it, on these nodes.
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>;
 
-    /// What somebody who keeps asking waits for until he has a lock whose last holder is
-    /// gone, with or without releasing it.
+    /// How long a client that keeps trying may wait for a lock whose last holder is gone, with
+    /// or without a release.
     fn bound(&self, topology: &Topology) -> Bound;
 
-    /// Whether these parameters are possible, with these hosts.
+    /// Whether these parameters are valid with these hosts.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first invalid parameter.
     fn check(&self, topology: &Topology) -> Result<(), InvalidParams>;
 
-    /// On how many nodes the matrix and the cost table set it up.
+    /// On how many nodes the matrix and the cost table run it.
     fn nodes(&self) -> u32 {
         1
     }
 
-    /// What its nodes are.
+    /// The kind of servers it uses.
     fn servers(&self) -> Servers {
         Servers::Redis
     }
@@ -39,75 +39,75 @@ pub trait Algorithm {
         false
     }
 
-    /// Whether the resource is asked for something before the lock is had: the token.
+    /// Whether the client asks the resource for a token before it has the lock.
     fn asks_resource(&self) -> bool {
         false
     }
 }
 
-/// What a client that keeps asking for a free lock may have to wait for, at the most.
+/// The longest wait for a free lock of a client that keeps trying.
 ///
-/// The worst case is the same for all locks: the last holder dies just after its command
-/// was executed; an attempt is refused just before the lease is over; the client waits as
-/// long as it ever does, and its next attempt gets the lock. So there are two attempts, a
-/// lease and a wait. How long a round trip takes, the network says.
+/// The worst case is the same for all locks: the last holder dies just after its command was
+/// executed; an attempt is refused just before the lease is over; the client then waits for the
+/// maximum time, and its next attempt gets the lock. This makes two attempts, a lease and a
+/// wait. The duration of a round trip depends on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// What somebody's clock measures, in milliseconds: the lease, with what its expiry may
-    /// be late, and the longest wait between two attempts.
+    /// The part that clocks measure, in milliseconds: the lease, with the possible delay of its
+    /// expiry, and the longest wait between two attempts.
     pub by_clock_ms: u64,
-    /// How many answers of servers are waited for, one after the other.
+    /// How many replies of servers the client waits for, one after the other.
     pub round_trips: u32,
-    /// What is lost on servers that do not answer, in milliseconds: the client's time-outs,
-    /// and its waits before it sends again.
+    /// The time lost on servers that do not answer, in milliseconds: the client's timeouts, and
+    /// its back-off before each retransmission.
     pub time_outs_ms: u64,
-    /// How long the client waits for one answer, in milliseconds; `None`: for ever.
+    /// How long the client waits for one reply, in milliseconds; `None`: for ever.
     pub reply_ms: Option<u64>,
 }
 
-/// A connection that was lost is made anew, once, with a round trip of its own.
+/// A lost connection is opened again, once, which takes a round trip.
 pub(super) const CONNECTING: u32 = 1;
 
-/// A script that its node does not know yet is sent once more, in full.
+/// A script that its node does not know yet is sent a second time, in full.
 pub(super) const SCRIPT: u32 = 2;
 
-/// A key is gone, at the latest, so many milliseconds after its lease: Redis counts in whole
-/// ones.
+/// A key is gone at most this many milliseconds after its lease: Redis counts whole
+/// milliseconds.
 pub(super) const EXPIRY_MS: u64 = 1;
 
-/// What the nodes of a lock are.
+/// The kind of servers that a lock uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Servers {
     /// Redis servers.
     Redis,
-    /// One relational database, in the world only.
+    /// One relational database, in the simulated world only.
     Database,
-    /// The members of a replicated coordination service, in the world only.
+    /// The members of a replicated coordination service, in the simulated world only.
     Consensus,
 }
 
-/// A lock, for a person who chooses one.
+/// The description of a lock, for a person who chooses one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CatalogueEntry {
-    /// How a scenario names it.
+    /// Its name in a scenario.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A summary of one line.
     pub summary: &'static str,
-    /// Who described it, or whose it is.
+    /// Its author or origin.
     pub source: &'static str,
     /// Its parameters with their defaults and meanings.
     pub parameters: &'static [(&'static str, &'static str, &'static str)],
-    /// The forms in which the matrix sets it against the problems: what tells each from the
-    /// others (empty for the form that most people use), and its parameters in TOML, where
+    /// The forms that the matrix tests against the problems. Each has a label that
+    /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],
 }
 
-/// A parameter that is impossible although it is well formed.
+/// A parameter that is well formed but invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidParams {
-    /// Where in the scenario it stands: `["lock", "ttl_ms"]`.
+    /// Its path in the scenario: `["lock", "ttl_ms"]`.
     pub path: [&'static str; 2],
     /// What is wrong with it.
     pub why: String,
@@ -128,7 +128,7 @@ pub(super) fn require(
     }
 }
 
-/// The check of every lock that lives on one node: `n1`.
+/// The check of every lock on one node, `n1`.
 pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     let nodes = topology.nodes;
     require(
@@ -138,7 +138,7 @@ pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), InvalidPar
     )
 }
 
-/// The check of every lock whose servers are no Redis.
+/// The check of every lock whose servers are not Redis.
 pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     require(
         topology.replicas == 0 && topology.sentinels == 0,
@@ -156,7 +156,7 @@ pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
     )
 }
 
-/// The check of every client that sends a command again.
+/// The check of every client that retransmits commands.
 pub(super) fn resend(times: u32) -> Result<(), InvalidParams> {
     require(
         times <= MOST_RESENDS,
@@ -165,5 +165,5 @@ pub(super) fn resend(times: u32) -> Result<(), InvalidParams> {
     )
 }
 
-/// Ten times what the clients in use come with.
+/// Ten times the default of the clients in use.
 const MOST_RESENDS: u32 = 100;

@@ -5,12 +5,13 @@
 //! 2. List the nodes below it. If ours is the lowest, the lock is ours.
 //! 3. Else watch the next lower one, and go to 2 when it is gone.
 //!
-//! Release deletes the node. The node lives as long as its session, which ends when the
-//! service hears nothing of the client for the session's timeout; a background task
-//! pings. The node's number is the fencing token: it rises with every grant.
+//! Release deletes the node. The node lives as long as its session, which ends when the service
+//! receives nothing from the client for the session's timeout; a background task pings. The
+//! node's number is the fencing token: it increases with every grant.
 //!
-//! The recipe gives its user no deadline: that the session has ended is told by the
-//! service, and whoever is cut off or stands still is not told. Runs in the world only.
+//! The recipe gives its user no deadline: the service notifies a client that its session has
+//! ended, but a client that is partitioned or paused does not get this notification. Runs in
+//! the simulated world only.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ use locklab_plant::plant;
 mod service;
 mod session;
 
-/// Below this the nodes of the lock lie.
+/// The parent path of the lock's nodes.
 const PATH: &str = "/lock";
 
 /// `consensus` as one process uses it.
@@ -40,27 +41,27 @@ pub struct Consensus<E: Env> {
     members: Vec<Name>,
     params: Params,
     session: RefCell<Option<Rc<Session<E>>>>,
-    /// The nodes of those owners who stand in the queue.
+    /// The nodes of the owners that are in the queue.
     queue: RefCell<BTreeMap<Owner, Place>>,
 }
 
-/// A node of ours.
+/// A node of this process.
 #[derive(Clone)]
 struct Place {
     path: String,
     number: u64,
-    /// The next lower node when we last looked.
+    /// The next lower node at the last listing.
     behind: Option<String>,
 }
 
 impl<E: Env> Consensus<E> {
-    /// The session, opened when there is none or the last has ended.
+    /// The current session; opened if there is none or the last one has ended.
     async fn session(&self) -> Result<Rc<Session<E>>, Failure> {
         let current = self.session.borrow().clone();
         if let Some(session) = current.filter(|session| session.is_open()) {
             return Ok(session);
         }
-        // Its nodes are gone with it.
+        // The session's nodes ended with it.
         self.queue.borrow_mut().clear();
         let timeout = Duration::from_millis(self.params.session_ms);
         let opened = Session::open(self.env.clone(), &self.members, timeout).await?;
@@ -69,7 +70,7 @@ impl<E: Env> Consensus<E> {
         Ok(session)
     }
 
-    /// Step 1: the owner's node in the queue; made if there is none.
+    /// Step 1: the owner's node in the queue, created if there is none.
     async fn place(&self, session: &Session<E>, owner: Owner) -> Result<Place, Failure> {
         let standing = self.queue.borrow().get(&owner).cloned();
         if let Some(place) = standing {
@@ -89,7 +90,7 @@ impl<E: Env> Consensus<E> {
         let place = self.queue.borrow_mut().remove(&owner);
         let session = self.session.borrow().clone();
         if let (Some(place), Some(session)) = (place, session) {
-            // If this fails, the session's end takes the node away.
+            // If this fails, the end of the session removes the node.
             let _ = session.delete(&place.path).await;
         }
     }
@@ -97,7 +98,7 @@ impl<E: Env> Consensus<E> {
 
 impl<E: Env> Lock for Consensus<E> {
     async fn connect(&self) {
-        // If this fails, so will the first attempt, and say why.
+        // If this fails, so does the first attempt, which reports the reason.
         let _ = self.session().await;
     }
 
@@ -144,7 +145,7 @@ impl<E: Env> Lock for Consensus<E> {
                 self.env.reach(Failpoint::Waiting).await;
                 session.watch(&lower, request.wait).await;
             }
-            // No node to watch: the service was not there.
+            // No node to watch: the service was unreachable.
             _ => {
                 let pause = Duration::from_millis(super::default_retry_delay_ms());
                 request.pass(&self.env, pause).await;
@@ -156,7 +157,7 @@ impl<E: Env> Lock for Consensus<E> {
         self.leave(request.owner).await;
     }
 
-    /// There is no lease to extend; says whether the node is still there.
+    /// There is no lease to extend; checks whether the node still exists.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         match Lock::is_held(self, grant).await? {
             true => Ok(grant.clone()),
@@ -192,8 +193,8 @@ fn lost() -> LockError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// A session ends when the service has heard nothing of its client for so long, in
-    /// milliseconds. The client pings every third of it.
+    /// A session ends when the service has received nothing from its client for this long, in
+    /// milliseconds. The client pings at a third of this interval.
     pub session_ms: u64,
     /// Whether a grant carries its node's number as a fencing token.
     #[serde(default = "default_true")]
@@ -216,13 +217,13 @@ impl Algorithm for Params {
     }
 
     /// A session outlives its client by its timeout, and the members elect their first leader
-    /// when the run begins. If they have to elect another, which takes them some election
-    /// timeouts (at most 600 ms each), the session's timeout is counted anew.
+    /// when the run begins. If they have to elect another, which takes a few election timeouts
+    /// (at most 600 ms each), the session's timeout starts again.
     fn bound(&self, _: &Topology) -> Bound {
         const ELECTION_MS: u64 = 600;
-        // A session, then a node, then all nodes, and again when the one before is gone, of
-        // which there is word. Each goes through the leader to a majority, and to find the
-        // leader one member may have to be asked in vain.
+        // Open a session, create a node, list the nodes, and list them again after the
+        // notification that the preceding node is gone. Each request goes through the leader to
+        // a majority, and finding the leader may take one fruitless request to another member.
         let requests = 5;
         Bound {
             by_clock_ms: self.session_ms + ELECTION_MS,
@@ -241,7 +242,7 @@ impl Algorithm for Params {
         )
     }
 
-    /// Three: the fewest of which one may fail.
+    /// Three: the smallest cluster that tolerates the failure of one member.
     fn nodes(&self) -> u32 {
         3
     }

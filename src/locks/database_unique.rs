@@ -1,11 +1,10 @@
-//! `database-unique`: a row under a unique index, as texts on locks without Redis have
-//! it.
+//! `database-unique`: a row under a unique index, as described in texts on locks without Redis.
 //!
 //! - Acquire: insert a row with the lock's name. The unique index lets one insert
 //!   succeed.
-//! - Release: delete the row, if it is still ours.
+//! - Release: delete the row, if this client still owns it.
 //!
-//! There is no lease: a holder that dies leaves its row behind for ever. Runs in the
+//! There is no lease: a holder that dies leaves its row behind for ever. Runs in the simulated
 //! world only, on the in-tree database.
 
 use std::rc::Rc;
@@ -31,7 +30,7 @@ pub struct DatabaseUnique<E: Env> {
 
 impl<E: Env> Lock for DatabaseUnique<E> {
     async fn connect(&self) {
-        // If this fails, so will the first attempt, and say why.
+        // If this fails, so does the first attempt, which reports the reason.
         let _ = self.database.connect().await;
     }
 
@@ -61,7 +60,7 @@ impl<E: Env> Lock for DatabaseUnique<E> {
         self.params.retry().wait(&self.env, request).await;
     }
 
-    /// There is no lease to extend; says whether the row is still there.
+    /// There is no lease to extend; checks whether the row still exists.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         match Lock::is_held(self, grant).await? {
             true => Ok(grant.clone()),
@@ -85,7 +84,7 @@ impl<E: Env> Lock for DatabaseUnique<E> {
     }
 }
 
-/// Who owns the row, if there is one.
+/// The owner of the row, if there is a row.
 fn owner(reply: &Reply) -> Option<Option<String>> {
     match reply {
         Reply::Nil => Some(None),
@@ -108,7 +107,7 @@ pub struct Params {
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
+    /// The maximum random addition, drawn for each wait, in milliseconds.
     #[serde(default = "super::default_retry_jitter_ms")]
     pub retry_jitter_ms: u64,
 }
@@ -131,7 +130,7 @@ impl Algorithm for Params {
         })
     }
 
-    /// After a release: without one nobody gets it, however long he waits.
+    /// Counted from a release: without one no client gets the lock, however long it waits.
     fn bound(&self, _: &Topology) -> Bound {
         // DELETE, and INSERT for each attempt.
         Bound {

@@ -1,20 +1,20 @@
 //! `getset`: the lock of redis.io's page on `SETNX`, whose value is the time at which it
 //! expires; the blog text "redis实现分布式锁" (2018) means this one.
 //!
-//! 1. `SETNX lock <now + timeout + 1>`; answered 1, the lock is the caller's.
-//! 2. Else `GET lock`. If that time is not past, the lock is somebody else's.
-//! 3. If it is past, its holder has crashed: `GETSET lock <now + timeout + 1>`. If the
-//!    old value is still a time that is past, the lock is the caller's. If not, another
-//!    was faster: start afresh. That the loser has overwritten the winner's value, with a
-//!    time a little later, "is not a problem".
-//! 4. The holder looks at the clock before it deletes the lock: if its time is over, the
-//!    lock may be another's.
+//! 1. `SETNX lock <now + timeout + 1>`; if the reply is 1, the caller has the lock.
+//! 2. Otherwise `GET lock`. If that time is not past, another client has the lock.
+//! 3. If it is past, the holder has crashed: `GETSET lock <now + timeout + 1>`. If the old
+//!    value is still a time in the past, the caller has the lock. If not, another client was
+//!    faster: start again. The loser has overwritten the winner's value with a slightly later
+//!    time, which "is not a problem".
+//! 4. The holder checks the clock before it deletes the lock: if its time is over, another
+//!    client may have the lock.
 //!
-//! The page's wrong way to take over is here too: `DEL` and `SETNX` in place of step 3.
+//! The page's wrong takeover is available too: `DEL` and `SETNX` in place of step 3.
 //!
-//! The node expires nothing. Every client compares with its own wall clock, and so all
-//! rests on these clocks being alike. The times are in milliseconds where the page has
-//! seconds. Its `1` stays: at the deadline itself nobody finds the time past yet.
+//! The node expires nothing. Every client compares with its own wall clock, so correctness
+//! depends on synchronised clocks. The times are in milliseconds where the page has seconds.
+//! Its `1` stays: at the deadline itself no client considers the time past yet.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ impl<E: Env> Getset<E> {
         self.now_ms() + self.params.ttl_ms + 1
     }
 
-    /// Step 3: takes over a lock whose time is past; when its new time is.
+    /// Step 3: takes over a lock whose time is past; returns the new expiry.
     async fn take_over(&self) -> Result<u64, LockError> {
         self.env.reach(Failpoint::Overwriting).await;
         let (now_ms, expiry_ms) = (self.now_ms(), self.expiry_ms());
@@ -64,7 +64,7 @@ impl<E: Env> Getset<E> {
             Takeover::Getset => {
                 let command = [b"GETSET", KEY.as_bytes(), value.as_bytes()];
                 match self.node.ask(&command, Reply::value).await? {
-                    // It was deleted meanwhile, so nobody had it.
+                    // It was deleted meanwhile, so the lock was free.
                     None => true,
                     Some(old) => expiry_of(&old)? < now_ms,
                 }
@@ -120,8 +120,8 @@ impl<E: Env> Lock for Getset<E> {
         self.node.pause(request).await;
     }
 
-    /// The page has no extension. This one does as its release does: if the holder's time
-    /// is not over by its clock, it writes a new one.
+    /// The page has no extension. This one works as its release does: if the holder's time is
+    /// not over by its clock, it writes a new one.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         if self.is_over(grant)? {
             return Err(lost());
@@ -151,8 +151,8 @@ impl<E: Env> Lock for Getset<E> {
         }
     }
 
-    /// Whether the value is the one that this client wrote; a loser may have overwritten
-    /// it.
+    /// Whether the value is the one that this client wrote; a loser of step 3 may have
+    /// overwritten it.
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         self.node.holds(&grant.token).await
     }
@@ -170,7 +170,7 @@ fn granted(owner: Owner, expiry_ms: u64) -> Grant {
     }
 }
 
-/// The time that a value stands for, in milliseconds since the Unix epoch.
+/// The expiry that a value represents, in milliseconds since the Unix epoch.
 fn expiry_of(value: &str) -> Result<u64, LockError> {
     let no_time = |_| LockError::taken("the key holds something that is no time");
     value.parse().map_err(no_time)
@@ -179,12 +179,12 @@ fn expiry_of(value: &str) -> Result<u64, LockError> {
 params! {
     /// The parameters of `getset`.
     pub struct Params: one_node {
-        /// The timeout after which others may take the lock over, in milliseconds.
+        /// The timeout after which other clients may take the lock over, in milliseconds.
         pub ttl_ms: u64,
         /// How a lock whose time is past is taken over.
         #[serde(default)]
         pub takeover: Takeover,
-        /// How the lock is given back.
+        /// How the lock is released.
         #[serde(default)]
         pub release: Release,
     }
@@ -195,7 +195,7 @@ impl Algorithm for Params {
         Rc::new(Getset::new(env, &nodes[0], self.clone()))
     }
 
-    /// With clocks that are alike.
+    /// Assumes synchronised clocks.
     fn bound(&self, _: &Topology) -> Bound {
         // SETNX, GET, GETSET.
         self.shared().bound(Some(self.ttl_ms), 3, 0)
@@ -211,24 +211,24 @@ impl Algorithm for Params {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Takeover {
-    /// `GETSET`, and a look at the old value.
+    /// `GETSET`, and a check of the old value.
     #[default]
     Getset,
     /// `DEL`, `SETNX`: what the page warns of (claim S1).
     DelSetnx,
 }
 
-/// How the lock is given back.
+/// How the lock is released.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// Look at the clock; `DEL` if the holder's time is not over.
+    /// Check the clock; `DEL` if the holder's time is not over.
     #[default]
     CheckTime,
-    /// `DEL` without looking (claim S3).
+    /// `DEL` without a check (claim S3).
     Del,
-    /// Compare with the value that the holder wrote, and delete, in one script: as other
-    /// locks do. A loser of step 3 may have overwritten that value.
+    /// Compare with the value that the holder wrote, and delete, in one script, as other locks
+    /// do. A loser of step 3 may have overwritten that value.
     CompareDel,
 }
 

@@ -1,8 +1,8 @@
-//! Holds counted beside the lock, in the memory of the process: how a lock whose key has
-//! no room for a count is made reentrant with a `ThreadLocal`.
+//! Holds counted beside the lock, in the memory of the process. This is how a lock whose key
+//! has no room for a count is made reentrant with a `ThreadLocal`.
 //!
-//! The counts know nothing of leases. A guard that is forgotten leaves its count behind,
-//! and its owner gets the lock from it ever after without asking anybody.
+//! The counts ignore leases. A guard that is forgotten leaves its count behind; from then on
+//! its owner gets the lock from the count without contacting any node.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ pub(super) struct LocalCounts {
 }
 
 struct Hold {
-    /// The first grant, which the node knows of.
+    /// The first grant, the one that the node knows.
     grant: Grant,
     count: u32,
 }
 
-/// What is left when one hold is given back.
+/// What remains after one hold is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
-    /// Others of the same owner.
+    /// Other holds of the same owner.
     Holds,
-    /// None: now the node has to be told.
+    /// No holds: the lock has to be released on the node.
     Nothing,
 }
 
 impl LocalCounts {
-    /// Counts one hold more if `owner` has any; returns its grant.
+    /// Adds one hold if `owner` already has any; returns its grant.
     pub(super) fn enter_again(&self, owner: Owner) -> Option<Grant> {
         let mut holds = self.holds.borrow_mut();
         let owner = match plant("local-counts-of-anybody") {
@@ -51,7 +51,7 @@ impl LocalCounts {
         holds.insert(grant.owner, Hold { grant, count });
     }
 
-    /// Counts one hold less.
+    /// Removes one hold.
     pub(super) fn leave(&self, owner: Owner) -> Left {
         let mut holds = self.holds.borrow_mut();
         match holds.get_mut(&owner) {

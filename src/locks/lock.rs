@@ -1,4 +1,4 @@
-//! What a lock is, for whoever writes one.
+//! What a lock is, for the author of one.
 //!
 //! A lock knows how to make one attempt, how to wait for the next, and how to keep and
 //! give back what it got. [`Locker`](super::Locker) makes of that what a user wants:
@@ -24,58 +24,58 @@ pub trait Lock {
     /// Makes one attempt to take the lock.
     ///
     /// # Errors
-    /// [`LockError::NotAcquired`] if somebody else has it; [`LockError::Node`] or
-    /// [`LockError::Unknown`] if a node did not do its part.
+    /// [`LockError::NotAcquired`] if another client holds the lock; [`LockError::Node`] or
+    /// [`LockError::Unknown`] if a node failed or did not answer.
     fn attempt(&self, request: Request) -> impl Future<Output = Result<Grant, LockError>>;
 
-    /// Waits, after an attempt that ended with `failed`, until the next is worth making;
+    /// Waits, after an attempt that ended with `failed`, until the next attempt is worthwhile;
     /// no longer than `request.wait`.
     fn wait(&self, request: Request, failed: &LockError) -> impl Future<Output = ()>;
 
-    /// Takes back whatever waiting has left behind: its caller has given up.
+    /// Undoes what waiting has left behind: the caller has given up.
     fn give_up(&self, _request: Request) -> impl Future<Output = ()> {
         std::future::ready(())
     }
 
-    /// Gives a grant a new full lease, if it is still the holder's.
+    /// Gives a grant a new full lease, if the holder still has the lock.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if it is not.
+    /// [`LockError::Lost`] if it does not.
     fn extend(&self, grant: &Grant) -> impl Future<Output = Result<Grant, LockError>>;
 
-    /// Gives a grant back; says how many keys that deleted, summed over the nodes. It is
-    /// 0 where a hold remains, of a lock that its owner took more than once.
+    /// Releases a grant; returns how many keys that deleted, summed over the nodes. The number
+    /// is 0 while a hold remains of a lock that its owner took more than once.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if the lock was not the grant's any more, as far as the
-    /// algorithm looks.
+    /// [`LockError::Lost`] if the grant no longer held the lock, as far as the algorithm
+    /// checks.
     fn release(&self, grant: &Grant) -> impl Future<Output = Result<u32, LockError>>;
 
-    /// Asks the nodes whether the lock is still the grant's.
+    /// Asks the nodes whether the grant still holds the lock.
     ///
     /// # Errors
     /// If too few of them answer.
     fn is_held(&self, grant: &Grant) -> impl Future<Output = Result<bool, LockError>>;
 }
 
-/// Who asks for a lock, and for how long it will go on asking.
+/// One request for a lock: its owner, its mode, and how long to keep trying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Who.
+    /// The owner of the lock.
     pub owner: Owner,
-    /// How much patience is left; `None`: without end.
+    /// How much longer the caller will wait; `None`: without limit.
     pub wait: Option<Duration>,
-    /// Beside whom. Most locks know one mode only and pass over this.
+    /// Exclusive or shared. Most locks know one mode only and ignore this.
     pub mode: Mode,
 }
 
 impl Request {
-    /// So much time, but not more than the patience that is left.
+    /// This duration, capped at the remaining wait.
     pub fn within(&self, time: Duration) -> Duration {
         self.wait.map_or(time, |left| time.min(left))
     }
 
-    /// Lets so much time pass, but not more than the patience that is left.
+    /// Sleeps for this duration, capped at the remaining wait.
     pub async fn pass(&self, env: &impl Env, time: Duration) {
         let time = match plant("request-without-patience") {
             false => self.within(time),
@@ -88,15 +88,15 @@ impl Request {
 /// Whether a lock may be held by several at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// By nobody else.
+    /// By one owner only.
     #[default]
     Exclusive,
-    /// By others too that asked for it in this mode: readers.
+    /// By all owners that asked for this mode: readers.
     Shared,
 }
 
-/// Who, within a process, a grant belongs to. Tasks are not threads, so a task says who
-/// it is; where Redisson speaks of a thread id, this is meant.
+/// The owner of a grant within a process. Tasks are not threads, so a task names its owner
+/// explicitly; this is what Redisson calls a thread id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(pub u32);
 
@@ -105,44 +105,44 @@ impl Owner {
     pub const ONLY: Owner = Owner(1);
 }
 
-/// The right to act that an attempt gave.
+/// The right to act that a successful attempt gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Who within the process has it.
+    /// The owner within the process.
     pub owner: Owner,
-    /// What the nodes know this grant by.
+    /// The value by which the nodes identify this grant.
     pub token: String,
-    /// When the holder must stop, on its own clock; `None` where the algorithm gives
-    /// no deadline.
+    /// When the holder must stop, on its own clock; `None` where the algorithm gives no
+    /// deadline.
     pub deadline: Option<Deadline>,
-    /// A number that grows from grant to grant, for the resource to compare.
+    /// A number that increases from grant to grant, for the resource to compare.
     pub fencing_token: Option<u64>,
 }
 
 /// What is known of an operation that did not succeed.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Somebody else holds the lock, or too few nodes granted it.
+    /// Another client holds the lock, or too few nodes granted it.
     #[error("not acquired: {why}")]
     NotAcquired {
-        /// What stood in the way.
+        /// The reason.
         why: String,
-        /// When the lock comes free of itself, as far as the algorithm was told.
+        /// When the lock becomes free without a release, as far as the algorithm knows.
         free_in: Option<Duration>,
     },
-    /// The lock is no longer this grant's, or not on enough nodes in time.
+    /// The grant no longer holds the lock, or not on enough nodes in time.
     #[error("lost: {0}")]
     Lost(String),
-    /// No reply came: it may have been done, or may still be.
+    /// No reply came: the command may have been executed, or may still be.
     #[error(transparent)]
     Unknown(redis::Error),
-    /// A node refused, or could not be reached: it was not done.
+    /// A node refused, or could not be reached: the command was not executed.
     #[error(transparent)]
     Node(redis::Error),
 }
 
 impl LockError {
-    /// Somebody else has it, until nobody knows when.
+    /// Another client holds the lock, for an unknown time.
     pub fn taken(why: impl Into<String>) -> Self {
         LockError::NotAcquired {
             why: why.into(),
@@ -163,19 +163,19 @@ impl From<redis::Error> for LockError {
 /// A wait of random length between two attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// At least this, in milliseconds.
+    /// The minimum, in milliseconds.
     pub delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
+    /// The maximum random addition, drawn for each wait, in milliseconds.
     pub jitter_ms: u64,
 }
 
 impl Retry {
-    /// The longest wait that is drawn, in milliseconds.
+    /// The longest possible wait, in milliseconds.
     pub fn longest_ms(&self) -> u64 {
         self.delay_ms + self.jitter_ms
     }
 
-    /// Draws a wait and sleeps, but not beyond the caller's patience.
+    /// Draws a wait and sleeps, but no longer than the remaining wait of the request.
     pub async fn wait(&self, env: &impl Env, request: Request) {
         let jitter_ns = self.jitter_ms * 1_000_000;
         let jitter_ns = match plant("retry-no-jitter") {
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use locklab_env::still::Still;
 
-    /// For how many microseconds one waits who has drawn this, and has so much patience in
+    /// How many microseconds a waiter sleeps with this random draw and this remaining wait in
     /// milliseconds: 200 ms and up to 50 ms more.
     #[track_caller]
     fn check(drawn: u64, patience_ms: Option<u64>, expected_us: u128) {

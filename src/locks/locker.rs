@@ -1,4 +1,4 @@
-//! A lock for whoever uses one: `acquire`, `try_acquire`, and a guard.
+//! A lock for the code that uses one: `acquire`, `try_acquire`, and a guard.
 //!
 //! ```text
 //! let guard = locker.acquire(Owner::ONLY).await;
@@ -6,8 +6,8 @@
 //! guard.release().await?;
 //! ```
 //!
-//! Everything that a caller asks, is told, or forgets goes to an [`Observer`]: this is
-//! where a history's calls and beliefs come from.
+//! Every call of a user, its result, and every guard that is dropped goes to an [`Observer`]:
+//! this is where a history's calls and beliefs come from.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use locklab_plant::plant;
 
 /// The point at which patience is over.
 
-/// A lock in the hands of a process.
+/// A lock as used by one process.
 pub struct Locker<E: Env, O: Observer> {
     env: E,
     lock: Rc<dyn DynLock>,
@@ -28,7 +28,7 @@ pub struct Locker<E: Env, O: Observer> {
 }
 
 impl<E: Env, O: Observer> Locker<E, O> {
-    /// Takes `lock` in hand.
+    /// A locker for `lock`.
     pub fn new(env: E, lock: Rc<dyn DynLock>, observer: O) -> Self {
         Self {
             env,
@@ -38,7 +38,7 @@ impl<E: Env, O: Observer> Locker<E, O> {
         }
     }
 
-    /// The same lock, asked for in another mode.
+    /// The same lock, requested in another mode.
     #[must_use]
     pub fn in_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
@@ -49,8 +49,8 @@ impl<E: Env, O: Observer> Locker<E, O> {
         self.lock.connect().await;
     }
 
-    /// Tries until the lock is granted. A node that fails is as good a reason to try
-    /// again as another holder.
+    /// Tries until the lock is granted. A failed node leads to another attempt, just as another
+    /// holder does.
     pub async fn acquire(&self, owner: Owner) -> Guard<E, O> {
         let request = Request {
             owner,
@@ -65,11 +65,11 @@ impl<E: Env, O: Observer> Locker<E, O> {
         }
     }
 
-    /// Tries until the lock is granted or `wait` is over, measured by the process's
-    /// monotonic clock; at least once.
+    /// Tries until the lock is granted or `wait` is over on the process's monotonic clock;
+    /// makes at least one attempt.
     ///
     /// # Errors
-    /// How the last attempt failed.
+    /// The error of the last attempt.
     pub async fn try_acquire(
         &self,
         owner: Owner,
@@ -122,9 +122,9 @@ impl<E: Env, O: Observer> Locker<E, O> {
 
 /// A lock that is held, as far as its holder knows.
 ///
-/// Give it back with [`Guard::release`]. Dropping it does not: the lock then remains
-/// until its lease is over, or, if a watchdog renews it, for as long as the process
-/// lives. The history shows it as `dropped`.
+/// [`Guard::release`] releases the lock. Dropping the guard does not: the lock then remains
+/// until its lease is over, or, if a watchdog renews it, for as long as the process lives. The
+/// history shows it as `dropped`.
 #[must_use = "a guard that is dropped leaves the lock taken"]
 pub struct Guard<E: Env, O: Observer> {
     number: u32,
@@ -142,19 +142,18 @@ impl<E: Env, O: Observer> Guard<E, O> {
         self.number
     }
 
-    /// When its holder must stop, on its own clock; `None` if the algorithm does not
-    /// say.
+    /// When the holder must stop, on its own clock; `None` if the algorithm gives no deadline.
     pub fn deadline(&self) -> Option<Deadline> {
         self.grant.deadline
     }
 
-    /// The number for the resource to compare, if the lock gives one.
+    /// The fencing token, if the lock gives one.
     pub fn fencing_token(&self) -> Option<u64> {
         self.grant.fencing_token
     }
 
-    /// Whether the deadline is still to come. Asks nobody; without a deadline it is
-    /// always true.
+    /// Whether the deadline is still in the future. Contacts no node; always true without a
+    /// deadline.
     pub fn is_valid(&self) -> bool {
         self.grant
             .deadline
@@ -162,7 +161,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
             || plant("guard-always-valid")
     }
 
-    /// Asks the nodes whether the lock is still this guard's. What they say is past when
+    /// Asks the nodes whether this guard still holds the lock. The answer may be outdated when
     /// it arrives.
     ///
     /// # Errors
@@ -174,7 +173,7 @@ impl<E: Env, O: Observer> Guard<E, O> {
     /// Asks for a new full lease.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if the lock is no longer this guard's.
+    /// [`LockError::Lost`] if this guard no longer holds the lock.
     pub async fn extend(&mut self) -> Result<(), LockError> {
         let call = Call::begin(&self.observer, Op::Extend);
         self.grant = call.end(self.lock.extend(&self.grant).await)?;
@@ -182,11 +181,11 @@ impl<E: Env, O: Observer> Guard<E, O> {
         Ok(())
     }
 
-    /// Gives the lock back; says how many keys that deleted, summed over the nodes.
+    /// Releases the lock; returns how many keys that deleted, summed over the nodes.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if the lock was no longer this guard's. Whatever the error,
-    /// the guard is gone.
+    /// [`LockError::Lost`] if this guard no longer held the lock. The guard is consumed even on
+    /// an error.
     pub async fn release(mut self) -> Result<u32, LockError> {
         self.observer.reach(Failpoint::Releasing).await;
         self.is_over = true;
@@ -230,7 +229,7 @@ pub struct Call<'o, O: Observer> {
 }
 
 impl<'o, O: Observer> Call<'o, O> {
-    /// Takes down that `op` is called.
+    /// Records the call of `op`.
     pub fn begin(observer: &'o O, op: Op) -> Self {
         let number = observer.next_call();
         observer.record(Event::Invoke { call: number, op });
@@ -246,7 +245,7 @@ impl<'o, O: Observer> Call<'o, O> {
         self.number
     }
 
-    /// Takes down how it ended.
+    /// Records the outcome of the call.
     pub fn complete(self, outcome: Outcome, detail: String) {
         self.observer.record(Event::Complete {
             call: self.number,

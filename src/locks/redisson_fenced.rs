@@ -1,9 +1,8 @@
 //! `redisson-fenced`: Redisson's `RFencedLock`.
 //!
 //! - Acquire: as `redisson`, and the same script increments a counter beside the lock: the
-//!   fencing token. One owner that takes the lock again gets another token.
-//! - Everything else: as `redisson`. Whether anybody compares the tokens is the resource's
-//!   affair.
+//!   fencing token. An owner that takes the lock again gets another token.
+//! - Everything else: as `redisson`. Comparing the tokens is up to the resource.
 
 use std::rc::Rc;
 
@@ -20,7 +19,7 @@ use locklab_history::Topology;
 params! {
     /// The parameters of `redisson-fenced`.
     pub struct Params: redisson {
-        /// Whether the answer to a release is kept for when the release is sent again.
+        /// Whether the answer to a release is kept for a retransmission of the release.
         #[serde(default)]
         pub latch: bool,
     }

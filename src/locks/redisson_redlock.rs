@@ -1,9 +1,9 @@
 //! `redisson-redlock`: Redisson's `RedissonRedLock`, as its release 3.23.5 has it.
 //!
-//! One `redisson` lock on each of N independent nodes, and N/2 + 1 of them are needed. The
-//! steps are in `redisson/many.rs`. What `redlock` has and this has not: a timeout for each
-//! node that is small against the lease, the comparison of the time that acquiring took with
-//! the lease, an allowance for drift. Release: on all nodes, whatever comes of each.
+//! One `redisson` lock on each of N independent nodes; N/2 + 1 of them are needed. The steps
+//! are in `redisson/many.rs`. Unlike `redlock`, it has no per-node timeout that is small
+//! against the lease, no comparison of the elapsed time with the lease, and no allowance for
+//! drift. Release: on all nodes, even if some fail.
 
 use std::rc::Rc;
 

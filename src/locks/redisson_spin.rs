@@ -1,8 +1,8 @@
-//! `redisson-spin`: Redisson's `RSpinLock`, for locks that are taken so often that a message
-//! for each would be too many.
+//! `redisson-spin`: Redisson's `RSpinLock`, for locks that are taken too often to publish a
+//! message for each release.
 //!
 //! - Acquire, renew, reenter: as `redisson`.
-//! - Release: as `redisson`, but nobody is told.
+//! - Release: as `redisson`, but without a message.
 //! - Wait: 1 ms, then twice as long each time, with jitter, up to 128 ms.
 
 use std::rc::Rc;

@@ -10,7 +10,7 @@
 //! 5. If it was not acquired, release it on all nodes, also on those that seemed not
 //!    to have granted it.
 //!
-//! Every clause that the debate is about is a parameter.
+//! Every disputed clause is a parameter.
 
 use std::rc::Rc;
 
@@ -49,15 +49,15 @@ impl<E: Env> Redlock<E> {
         }
     }
 
-    /// How many nodes must grant.
+    /// How many nodes must grant the lock.
     pub(super) fn quorum(&self) -> usize {
         let quorum = self.params.quorum.map(|quorum| quorum as usize);
         let quorum = quorum.unwrap_or(self.nodes.len() / 2 + 1);
         quorum - usize::from(plant("redlock-quorum-too-small"))
     }
 
-    /// Steps 3 and 4: the deadline of a lease asked for at `started_ns`, if it was
-    /// granted in time.
+    /// Steps 3 and 4: the deadline of a lease requested at `started_ns`, if it was granted in
+    /// time.
     fn validity(&self, started_ns: u64) -> Option<Deadline> {
         let now_ns = self.env.now_ns(self.params.clock);
         let ttl_ns = self.params.ttl_ms * 1_000_000;
@@ -80,7 +80,8 @@ impl<E: Env> Redlock<E> {
         })
     }
 
-    /// Step 2: asks the nodes as [`Order`] says; whether each granted.
+    /// Step 2: asks the nodes in the configured [`Order`]; returns whether each granted the
+    /// lock.
     async fn ask_all(&self, token: &str) -> Vec<Result<bool, Error>> {
         let ttl_ms = self.params.ttl_ms.to_string();
         let command = [
@@ -96,7 +97,8 @@ impl<E: Env> Redlock<E> {
         self.ask_each(ask).await
     }
 
-    /// Deletes the lock where it still carries `token`; how many keys that were on each.
+    /// Deletes the lock where it still carries `token`; returns the number of deleted keys per
+    /// node.
     async fn release_on(
         &self,
         token: &str,
@@ -109,7 +111,7 @@ impl<E: Env> Redlock<E> {
             .await
     }
 
-    /// Asks every node something, as [`Order`] says; the answers in the nodes' order.
+    /// Asks every node in the configured [`Order`]; the answers are in the nodes' order.
     pub(super) async fn ask_each<T>(&self, ask: impl AsyncFn(&Client<E>) -> T) -> Vec<T> {
         in_order(self.params.order, &self.nodes, ask).await
     }
@@ -153,7 +155,7 @@ impl<E: Env> Lock for Redlock<E> {
                 deadline: Some(deadline),
             });
         }
-        // A node that cannot be reached now lets the key expire.
+        // A node that is unreachable now lets the key expire.
         match self.params.release_on_failure {
             _ if plant("redlock-no-release-after-failure") => {}
             ReleaseOnFailure::All if plant("redlock-release-only-where-acquired") => {
@@ -175,7 +177,7 @@ impl<E: Env> Lock for Redlock<E> {
         self.params.retry().wait(&self.env, request).await;
     }
 
-    /// Sets a new lease on every node that still knows the grant; it counts if a
+    /// Sets a new lease on every node that still has the grant; the extension counts if a
     /// majority did so in time.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let ttl_ms = self.params.ttl_ms.to_string();
@@ -210,7 +212,7 @@ impl<E: Env> Lock for Redlock<E> {
         }
     }
 
-    /// Whether a majority still knows the grant.
+    /// Whether a majority still has the grant.
     async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let get = [b"GET", KEY.as_bytes()];
         let ask = async |node: &Client<E>| node.ask(&get, Reply::value).await;
@@ -222,15 +224,15 @@ impl<E: Env> Lock for Redlock<E> {
     }
 }
 
-/// How many nodes said yes.
+/// How many nodes answered yes.
 fn count(answers: &[Result<bool, Error>]) -> usize {
     answers.iter().filter(|a| matches!(a, Ok(true))).count()
 }
 
-/// The answers of those nodes that gave one.
+/// The successful answers.
 ///
 /// # Errors
-/// That of the first, if none did: then nothing is known.
+/// The first error, if no node answered.
 fn answered<T>(answers: Vec<Result<T, Error>>) -> Result<Vec<T>, LockError> {
     let (mut given, mut failed) = (Vec::new(), None);
     for answer in answers {
@@ -245,7 +247,7 @@ fn answered<T>(answers: Vec<Result<T, Error>>) -> Result<Vec<T>, LockError> {
     }
 }
 
-/// Asks nodes one after the other, or all at once; the answers in the nodes' order.
+/// Asks nodes one after the other or in parallel; the answers are in the nodes' order.
 async fn in_order<'a, E: Env, T>(
     order: Order,
     nodes: impl IntoIterator<Item = &'a Client<E>>,
@@ -268,34 +270,33 @@ async fn in_order<'a, E: Env, T>(
     }
 }
 
-/// The parameters of `redlock`, each of them somebody's claim in the debate.
+/// The parameters of `redlock`; each of them is a claim in the debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The lease, in milliseconds.
     pub ttl_ms: u64,
-    /// How many nodes must grant; absent: N/2 + 1.
+    /// How many nodes must grant the lock; absent: N/2 + 1.
     #[serde(default)]
     pub quorum: Option<u32>,
     /// How long to wait for one node, connection included, in milliseconds. The
     /// specification: small against the TTL, 5 to 50 ms for a TTL of 10 s.
     #[serde(default = "default_node_timeout_ms")]
     pub node_timeout_ms: u64,
-    /// Which clock measures the time that acquiring took.
+    /// The clock that measures the time taken to acquire.
     #[serde(default = "default_wall_clock")]
     pub clock: ClockKind,
-    /// Whether the time that acquiring took is measured and counted against the lease
-    /// (steps 3 and 4). Without it a client believes in a full TTL from the moment
-    /// that it has a majority.
+    /// Whether the time taken to acquire is measured and subtracted from the lease (steps 3 and
+    /// 4). Without it a client assumes a full TTL from the moment at which it has a majority.
     #[serde(default = "default_true")]
     pub elapsed_check: bool,
     /// Share of the TTL allowed for clock drift.
     #[serde(default = "default_drift_factor")]
     pub drift_factor: f64,
-    /// Added to the drift allowance, in milliseconds: Redis's expiry is that precise.
+    /// Added to the drift allowance, in milliseconds: the precision of Redis's expiry.
     #[serde(default = "default_drift_extra_ms")]
     pub drift_extra_ms: u64,
-    /// Ask the nodes in turn, or all at once.
+    /// Whether to ask the nodes in turn or in parallel.
     #[serde(default)]
     pub order: Order,
     /// What to release after an attempt that failed (step 5).
@@ -307,13 +308,13 @@ pub struct Params {
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
+    /// The maximum random addition, drawn for each wait, in milliseconds.
     #[serde(default = "super::default_retry_jitter_ms")]
     pub retry_jitter_ms: u64,
 }
 
 impl Params {
-    /// The specification's own, with this lease.
+    /// The specification's defaults, with this lease.
     pub(super) fn specified(ttl_ms: u64) -> Self {
         Self {
             ttl_ms,
@@ -331,7 +332,7 @@ impl Params {
         }
     }
 
-    /// How many nodes are waited for one after the other where all are asked.
+    /// How many nodes the client waits for one after the other when it asks all of them.
     pub(super) fn in_turn(&self, topology: &Topology) -> u32 {
         match self.order {
             Order::Sequential => topology.nodes,
@@ -359,7 +360,7 @@ impl Algorithm for Params {
 
     fn bound(&self, topology: &Topology) -> Bound {
         let in_turn = self.in_turn(topology);
-        // All are asked, and those of an attempt that failed once more, to give it back.
+        // The client asks all nodes, and once more to release after an attempt that failed.
         Bound {
             by_clock_ms: self.ttl_ms + EXPIRY_MS + self.retry().longest_ms(),
             round_trips: in_turn * (CONNECTING + 1 + SCRIPT + 1),
@@ -405,15 +406,15 @@ pub enum Order {
     /// One after the other, as the specification says.
     #[default]
     Sequential,
-    /// All at once, as it recommends ("multiplexing").
+    /// In parallel, as it recommends ("multiplexing").
     Parallel,
 }
 
-/// What a failed attempt gives back.
+/// What to release after a failed attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseOnFailure {
-    /// Every node, also one that seemed not to grant.
+    /// Every node, including those that seemed not to grant the lock.
     #[default]
     All,
     /// The nodes that granted.
@@ -429,8 +430,8 @@ pub enum FencingToken {
     /// Nothing: the specification has no fencing token.
     #[default]
     None,
-    /// The first 63 bits of the grant's random value, as a number. Claim K6 is about what
-    /// comes of that.
+    /// The first 63 bits of the grant's random value, as a number. Claim K6 is about the
+    /// consequences.
     RandomValue,
 }
 
@@ -439,7 +440,7 @@ impl FencingToken {
         *self == FencingToken::None
     }
 
-    /// That of a grant with this random value, in hexadecimal digits.
+    /// The token of a grant with this random value, in hexadecimal digits.
     fn of(self, value: &str) -> Option<u64> {
         match self {
             FencingToken::None => None,
@@ -458,8 +459,8 @@ pub(super) fn default_node_timeout_ms() -> u64 {
     50
 }
 
-/// The specification's step 1 gets "the current time in milliseconds", and most
-/// implementations take the time of day.
+/// The specification's step 1 gets "the current time in milliseconds", and most implementations
+/// use the time of day.
 fn default_wall_clock() -> ClockKind {
     ClockKind::Wall
 }

@@ -1,15 +1,15 @@
 //! `setnx`: the first form of the blog text "redis实现分布式锁" (2018), and of most
 //! tutorials before `SET` had options.
 //!
-//! 1. A sets the lock with `SETNX`, is answered 1, and has it.
-//! 2. B and C are answered 0 and try again another time.
-//! 3. When A is done it deletes the lock.
+//! 1. A sets the lock with `SETNX`, receives 1, and has the lock.
+//! 2. B and C receive 0 and try again later.
+//! 3. When A is done, it deletes the lock.
 //!
-//! There is no lease. The text says itself what follows: if A ends without step 3, nobody
-//! ever gets the lock again.
+//! There is no lease. The text itself names the consequence: if A ends without step 3, no
+//! client ever gets the lock again.
 //!
-//! The value is random rather than the text's `"true"`, so that a client can ask whether
-//! the lock is its own; a release does not look at it.
+//! The value is random rather than the text's `"true"`, so that a client can check whether the
+//! lock is its own; a release does not check it.
 
 use std::rc::Rc;
 
@@ -64,7 +64,7 @@ impl<E: Env> Lock for Setnx<E> {
         self.node.pause(request).await;
     }
 
-    /// There is no lease to prolong.
+    /// There is no lease to extend.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         match self.node.holds(&grant.token).await? {
             true => Ok(grant.clone()),
@@ -84,7 +84,7 @@ impl<E: Env> Lock for Setnx<E> {
 params! {
     /// The parameters of `setnx`.
     pub struct Params: one_node {
-        /// How often a command is sent once more when no reply came, though it may have been
+        /// How often a command is sent again when no reply came, though it may have been
         /// executed.
         #[serde(default, skip_serializing_if = "super::is_zero")]
         pub resend: u32,
@@ -96,7 +96,7 @@ impl Algorithm for Params {
         Rc::new(Setnx::new(env, &nodes[0], self.clone()))
     }
 
-    /// After a release: without one nobody gets it, however long he waits.
+    /// Counted from a release: without one no client gets the lock, however long it waits.
     fn bound(&self, _: &Topology) -> Bound {
         // SETNX.
         self.shared().bound(None, 1, self.resend)

@@ -1,19 +1,18 @@
-//! `setnx-expire-repair`: the lock of the blog text "分析redis锁的实现原理", which is that
-//! of Josiah Carlson's book "Redis in Action", section 6.2.
+//! `setnx-expire-repair`: the lock of the blog text "分析redis锁的实现原理", which is the one in Josiah
+//! Carlson's book "Redis in Action", section 6.2.
 //!
-//! - Acquire: `SETNX` with a random UUID of 128 bits; if that succeeds, `EXPIRE`. If it
-//!   fails, look at the lock's expiry (`TTL`), and give the lock one if it has none: so
-//!   the lock of a client that crashed between the two commands (point `expiring`) gets
-//!   its lease from whoever wants it next. "Since several clients would set about the same
-//!   expiry, it does not matter if several do."
-//! - An acquire goes on trying until a deadline, ten seconds in the text. How long a
-//!   caller tries is the caller's business here: `workload.give_up_ms`.
+//! - Acquire: `SETNX` with a random UUID of 128 bits; if that succeeds, `EXPIRE`. If it fails,
+//!   check the lock's expiry (`TTL`), and set one if there is none: the lock of a client that
+//!   crashed between the two commands (point `expiring`) gets its lease from the next client
+//!   that tries. "Since several clients would set about the same expiry, it does not matter if
+//!   several do."
+//! - An acquire retries until a deadline, ten seconds in the text. Here the caller decides how
+//!   long it tries: `workload.give_up_ms`.
 //! - Release: a transaction, `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
 //!
-//! What the text does not consider: a holder that is delayed between its two commands,
-//! while another gives the lock a lease and that runs out. Its own `EXPIRE` then finds
-//! the key of a third client, prolongs that one's lease, and is answered as if all was
-//! well.
+//! What the text does not consider: a holder is delayed between its two commands, while another
+//! client gives the lock a lease and that lease expires. The holder's `EXPIRE` then finds the
+//! key of a third client, extends that client's lease, and receives a normal reply.
 
 use std::rc::Rc;
 
@@ -28,7 +27,7 @@ use locklab_history::Topology;
 use locklab_history::{ClockKind, Name, Failpoint};
 use locklab_plant::plant;
 
-/// What `PTTL` answers of a key without expiry.
+/// The reply of `PTTL` for a key without expiry.
 const NO_EXPIRY: i64 = -1;
 
 /// `setnx-expire-repair` as one client uses it.
@@ -110,7 +109,7 @@ params! {
     pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
-        /// Which clock of the client the deadline is on.
+        /// The client's clock for the deadline.
         #[serde(default = "super::default_clock")]
         pub clock: ClockKind,
     }
@@ -121,8 +120,8 @@ impl Algorithm for Params {
         Rc::new(SetnxExpireRepair::new(env, &nodes[0], self.clone()))
     }
 
-    /// The lease counts from the first attempt of another, which repairs, and for which there
-    /// is a wait of its own.
+    /// The lease counts from the first attempt of another client, which repairs the lock; that
+    /// attempt adds a wait of its own.
     fn bound(&self, _: &Topology) -> Bound {
         // SETNX, TTL, EXPIRE.
         let commands = 3;

@@ -1,5 +1,5 @@
-//! A client of the coordination service: finds the member that leads, and asks again
-//! until it is answered.
+//! A client of the coordination service: finds the leader, and repeats a request until it is
+//! answered.
 
 use tokio::sync::Mutex;
 
@@ -7,23 +7,23 @@ use locklab_env::redis::{Client, Error, Reply};
 use locklab_env::{Duration, Env, timeout};
 use locklab_history::Name;
 
-/// How long a member may take to answer before another is asked, in milliseconds.
+/// How long a member may take to answer before the client asks another one, in milliseconds.
 pub(super) const MEMBER_LIMIT_MS: u64 = 500;
 
 /// How long to wait before asking again, in milliseconds.
 const PAUSE_MS: u64 = 20;
 
-/// One line to the service: a request at a time.
+/// One connection to the service: one request at a time.
 pub(super) struct Service<E: Env> {
     env: E,
     members: Vec<Client<E>>,
-    /// The member that is asked first.
+    /// The member to ask first.
     leader: Mutex<usize>,
 }
 
 impl<E: Env> Service<E> {
-    /// Nothing is connected yet. `limit` is how long a member may take to answer; `None`:
-    /// as long as it likes.
+    /// A client that is not connected yet. `limit` is how long a member may take to answer;
+    /// `None`: without limit.
     pub(super) fn new(env: E, members: &[Name], limit: Option<Duration>) -> Self {
         let client = |name: &Name| Client::new(env.clone(), name.clone(), limit);
         Self {
@@ -33,11 +33,11 @@ impl<E: Env> Service<E> {
         }
     }
 
-    /// Asks whoever leads until there is an answer, for `patience` at most.
+    /// Asks the leader until it answers, for `patience` at most.
     ///
     /// # Errors
-    /// The last member's, when patience is over; what the service refuses, and what is no
-    /// answer.
+    /// The last member's error when `patience` is over; an error that the service returns; an
+    /// invalid answer.
     pub(super) async fn ask<T>(
         &self,
         request: &[&[u8]],

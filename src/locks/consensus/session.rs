@@ -1,4 +1,4 @@
-//! A session: kept alive by pings, and the end of all its nodes when it ends.
+//! A session: pings keep it alive, and all its nodes end with it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,14 +16,14 @@ pub(super) struct Session<E: Env> {
     id: String,
     timeout: Duration,
     service: Service<E>,
-    /// A watch is answered when its node is gone: it has a line of its own.
+    /// A connection of its own: a watch is answered only when its node is gone.
     watches: Service<E>,
-    /// The number of the last request that changed something.
+    /// The number of the last request that made a change.
     request: Cell<u64>,
     is_open: Rc<Cell<bool>>,
 }
 
-/// Why the service did not do what was asked.
+/// Why a request to the service failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The session has ended.
@@ -33,7 +33,7 @@ pub(super) enum Failure {
 }
 
 impl<E: Env> Session<E> {
-    /// Opens a session and pings from now on, every third of the timeout.
+    /// Opens a session and starts to ping, at a third of the timeout.
     pub(super) async fn open(env: E, members: &[Name], timeout: Duration) -> Result<Self, Failure> {
         let limit = Some(Duration::from_millis(MEMBER_LIMIT_MS));
         let service = Service::new(env.clone(), members, limit);
@@ -61,12 +61,12 @@ impl<E: Env> Session<E> {
         })
     }
 
-    /// Whether nothing has said that it ended.
+    /// Whether the session has not been reported as ended.
     pub(super) fn is_open(&self) -> bool {
         self.is_open.get()
     }
 
-    /// Creates an ephemeral sequential node: its path and its number.
+    /// Creates an ephemeral sequential node; returns its path and number.
     pub(super) async fn create(&self, prefix: &str) -> Result<(String, u64), Failure> {
         let how = [prefix, "EPHEMERAL", "SEQUENTIAL"];
         self.change("CREATE", &how, |reply| match reply {
@@ -76,7 +76,7 @@ impl<E: Env> Session<E> {
         .await
     }
 
-    /// Deletes a node; whether it was there.
+    /// Deletes a node; returns whether it existed.
     pub(super) async fn delete(&self, path: &str) -> Result<bool, Failure> {
         self.change("DELETE", &[path], Reply::flag).await
     }
@@ -91,17 +91,17 @@ impl<E: Env> Session<E> {
         .await
     }
 
-    /// Waits until a node is gone, or the session with it; no longer than `limit`, nor
-    /// than the session's timeout: the member that was to tell may be gone itself.
+    /// Waits until a node or the session is gone; no longer than `limit` or the session's
+    /// timeout, because the member that would send the notification may itself be gone.
     pub(super) async fn watch(&self, path: &str, limit: Option<Duration>) {
         let request: [&[u8]; 3] = [b"WATCH", self.id.as_bytes(), path.as_bytes()];
         let limit = limit.map_or(self.timeout, |limit| limit.min(self.timeout));
         let watching = self.watches.ask(&request, limit, |_| Some(()));
-        // However it ended: the nodes are listed anew.
+        // Whatever the result, the caller lists the nodes again.
         let _ = timeout(&self.env, Some(limit), watching).await;
     }
 
-    /// Asks for a change. Sent again it has the same number, so it is done once.
+    /// Requests a change. A retransmission has the same number, so the change happens once.
     async fn change<T>(
         &self,
         verb: &str,
@@ -115,11 +115,11 @@ impl<E: Env> Session<E> {
         self.ask(&request, read).await
     }
 
-    /// Asks for as long as the session can live unheard of.
+    /// Asks for as long as the session can live without a ping.
     async fn ask<T>(&self, request: &[&[u8]], read: fn(&Reply) -> Option<T>) -> Result<T, Failure> {
         let answer = self.service.ask(request, self.timeout, read).await;
         answer.map_err(|error| {
-            // Either it has ended, or nobody knows what it still has.
+            // The session has ended, or its state is unknown.
             self.is_open.set(false);
             Failure::from(error)
         })
@@ -146,7 +146,7 @@ fn pong(reply: &Reply) -> Option<()> {
     reply.is_status("PONG").then_some(())
 }
 
-/// A node's path and number, of these two words.
+/// A node's path and number, from these two words.
 fn node_of(words: &[Reply]) -> Option<(String, u64)> {
     match words {
         [path @ Reply::Bulk(_), number] => Some((path.value()??, number.number()?)),
