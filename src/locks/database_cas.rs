@@ -1,14 +1,14 @@
 //! `database-cas`: compare-and-set on a version column.
 //!
-//! - Acquire: read the row: owner, version, expiry, and the database's own time. If
-//!   nobody owns it, or its time is over by the database's clock, update it *where the
-//!   version is still the one read*, with ourselves as the owner, an expiry of now plus
-//!   the TTL, and the next version. One row updated: acquired.
-//! - Extend: the same update, where the version is ours.
+//! - Acquire: read the row: owner, version, expiry, and the database's own time. If the row has
+//!   no owner, or its time is over by the database's clock, update it *where the version is
+//!   still the one read*, with this client as the owner, an expiry of now plus the TTL, and the
+//!   next version. One row updated: acquired.
+//! - Extend: the same update, where the version is this client's.
 //! - Release: the same, with no owner.
 //!
-//! One clock decides, the database's; and the version rises with every grant, so it
-//! serves as a fencing token. Runs in the world only, on the in-tree database.
+//! Only the database's clock matters, and the version increases with every grant, so it serves
+//! as a fencing token. Runs in the simulated world only, on the in-tree database.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Name, Failpoint};
 use locklab_plant::plant;
 
-/// Nobody.
+/// The owner of a free lock.
 const FREE: &[u8] = b"-";
 
 /// `database-cas` as one process uses it.
@@ -34,7 +34,7 @@ pub struct DatabaseCas<E: Env> {
     params: Params,
 }
 
-/// The row of the lock, and what time it is where it lies.
+/// The row of the lock, and the database's time.
 struct Row {
     owner: Vec<u8>,
     version: u64,
@@ -48,12 +48,12 @@ impl<E: Env> DatabaseCas<E> {
         self.database.ask(&select, row).await
     }
 
-    /// What time it is where the row lies, in milliseconds.
+    /// The database's time, in milliseconds.
     async fn now_ms(&self) -> Result<i64, Error> {
         self.database.ask(&[b"NOW"], Reply::integer).await
     }
 
-    /// Updates the row if it still has `version`; whether it had.
+    /// Updates the row if it still has `version`; returns whether it had.
     async fn update(&self, owner: &[u8], version: u64, expires_ms: i64) -> Result<bool, Error> {
         let (version, expires_ms) = (version.to_string(), expires_ms.to_string());
         let update = [
@@ -67,7 +67,7 @@ impl<E: Env> DatabaseCas<E> {
         Ok(updated || plant("cas-ignores-version"))
     }
 
-    /// The first grant ever makes the row.
+    /// Creates the row, for the first grant ever.
     async fn insert(&self, owner: &[u8]) -> Result<bool, Error> {
         let now_ms = self.now_ms().await?;
         let expires_ms = (now_ms + self.params.ttl_ms as i64).to_string();
@@ -85,7 +85,7 @@ impl<E: Env> DatabaseCas<E> {
 
 impl<E: Env> Lock for DatabaseCas<E> {
     async fn connect(&self) {
-        // If this fails, so will the first attempt, and say why.
+        // If this fails, so does the first attempt, which reports the reason.
         let _ = self.database.connect().await;
     }
 
@@ -168,7 +168,7 @@ fn row(reply: &Reply) -> Option<Option<Row>> {
     }
 }
 
-/// The version that a grant wrote: its token. No row has the version 0.
+/// The version that a grant wrote: its token. No row has version 0.
 fn version_of(grant: &Grant) -> u64 {
     grant.fencing_token.unwrap_or(0)
 }
@@ -186,7 +186,7 @@ pub struct Params {
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
+    /// The maximum random addition, drawn for each wait, in milliseconds.
     #[serde(default = "super::default_retry_jitter_ms")]
     pub retry_jitter_ms: u64,
 }

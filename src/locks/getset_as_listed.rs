@@ -1,19 +1,19 @@
 //! `getset-as-listed`: the numbered steps of the blog text "redis实现分布式锁" (2018), read
 //! literally.
 //!
-//! 1. A sends `SETNX lock <current time>` and is answered 1: it has the lock.
-//! 2. B sends the same and is answered 0. It sends `GETSET lock <current time>`, takes the
-//!    old value for the time of expiry, and if that is less than the current time, the
-//!    lock has expired and is B's.
-//! 3. Whoever is done deletes the lock.
+//! 1. A sends `SETNX lock <current time>`, receives 1, and has the lock.
+//! 2. B sends the same and receives 0. It sends `GETSET lock <current time>` and treats the old
+//!    value as the time of expiry; if that is less than the current time, the lock has expired
+//!    and B has it.
+//! 3. A client that is done deletes the lock.
 //!
-//! The value is the current time and not a later one, so a lock has expired as soon as
-//! the clock has gone on by one unit. (The text's PHP has `time()`, whole seconds.)
+//! The value is the current time and not a later one, so a lock has expired as soon as the
+//! clock has advanced by one unit. (The text's PHP has `time()`, whole seconds.)
 //!
-//! The paragraph above the list says "the time of expiry". That reading is here too: with
+//! The paragraph above the list says "the time of expiry". That reading is available too: with
 //! `ttl_ms`, the value is the current time plus the TTL. It still has no `GET` before its
-//! `GETSET`, and so every attempt that fails pushes the expiry on: a lock whose holder has
-//! crashed never expires while somebody keeps asking for it. `getset` is the mended form.
+//! `GETSET`, so every failed attempt postpones the expiry: a lock whose holder has crashed
+//! never expires while any client keeps trying. `getset` is the corrected form.
 
 use std::rc::Rc;
 
@@ -57,7 +57,7 @@ impl<E: Env> GetsetAsListed<E> {
         now + ttl_ms.div_ceil(self.params.unit_ms())
     }
 
-    /// What a holder is told: the listed steps say nothing of a deadline.
+    /// The grant of a holder: the listed steps give no deadline.
     fn granted(&self, owner: Owner, stamp: u64) -> Grant {
         let at_ns = stamp * self.params.unit_ms() * 1_000_000;
         let clock = ClockKind::Wall;
@@ -83,7 +83,7 @@ impl<E: Env> GetsetAsListed<E> {
         let has_expired = match self.node.ask(&command, Reply::value).await? {
             // PHP's `false` is less than any time: the lock was deleted meanwhile.
             None => true,
-            // What is no number, PHP takes for 0.
+            // PHP converts a value that is not a number to 0.
             Some(old) => old.parse().unwrap_or(0) < now,
         };
         match has_expired && !plant("getset-as-listed-never-expires") {
@@ -106,7 +106,7 @@ impl<E: Env> Lock for GetsetAsListed<E> {
         self.node.pause(request).await;
     }
 
-    /// The text has no extension; this one overwrites the time, if there is a lock.
+    /// The text has no extension; this one overwrites the time, if the key exists.
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let stamp = self.stamp(self.now());
         let value = stamp.to_string();
@@ -130,11 +130,10 @@ impl<E: Env> Lock for GetsetAsListed<E> {
 params! {
     /// The parameters of `getset-as-listed`.
     pub struct Params: one_node {
-        /// Added to the current time in the value, in milliseconds; absent: nothing, as
-        /// listed.
+        /// Added to the current time in the value, in milliseconds; absent: nothing, as listed.
         #[serde(default)]
         pub ttl_ms: Option<u64>,
-        /// What the times are counted in.
+        /// The unit of the times.
         #[serde(default)]
         pub unit: Unit,
     }
@@ -154,7 +153,8 @@ impl Algorithm for Params {
         Rc::new(GetsetAsListed::new(env, &nodes[0], self.clone()))
     }
 
-    /// If nobody pushed the expiry on. A time in whole units is past up to two later.
+    /// Assumes that no client postponed the expiry. A time in whole units may be past up to two
+    /// units later.
     fn bound(&self, _: &Topology) -> Bound {
         let lease_ms = self.ttl_ms.unwrap_or(0) + 2 * self.unit_ms();
         // SETNX, GET, GETSET.
@@ -167,14 +167,14 @@ impl Algorithm for Params {
     }
 }
 
-/// What the times are counted in.
+/// The unit of the times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// As PHP's `time()`.
+    /// As in PHP's `time()`.
     #[default]
     Seconds,
-    /// As most other languages have it at hand.
+    /// As in most other languages.
     Milliseconds,
 }
 

@@ -1,7 +1,7 @@
 //! The locks: one file per algorithm, and what they share.
 //!
-//! A lock touches the world through [`Env`] alone, so the same code runs in the
-//! simulated world and on real Redis.
+//! A lock uses its environment through [`Env`] alone, so the same code runs in the simulated
+//! world and on real Redis.
 
 use std::rc::Rc;
 
@@ -27,14 +27,14 @@ pub use locker::{Call, Guard, Locker};
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";
 
-/// Makes of each lock's module a variant of [`LockSpec`], whose name in kebab-case is the
-/// lock's, and a line of [`CATALOGUE`]. To add a lock is to write its module, with a
-/// `Params` that is an [`Algorithm`] and an `ENTRY`, and to add its line here.
+/// Turns each lock's module into a variant of [`LockSpec`], whose name in kebab-case is the
+/// lock's, and an entry of [`CATALOGUE`]. To add a lock, write its module, with a `Params` that
+/// is an [`Algorithm`] and an `ENTRY`, and add its line here.
 macro_rules! catalogue {
     ($($(#[$doc:meta])* $module:ident => $Variant:ident,)*) => {
         $(pub mod $module;)*
 
-        /// Which lock a scenario uses, with its parameters.
+        /// The lock of a scenario, with its parameters.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
         pub enum LockSpec {
@@ -42,7 +42,7 @@ macro_rules! catalogue {
         }
 
         impl LockSpec {
-            /// The lock as one process uses it, on these nodes.
+            /// The lock as used by one process, on these nodes.
             pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
                 match self {
                     $(LockSpec::$Variant(params) => params.build(env, nodes),)*
@@ -66,7 +66,7 @@ macro_rules! catalogue {
             /// See [`Algorithm::check`].
             ///
             /// # Errors
-            /// The first parameter that is impossible.
+            /// The first invalid parameter.
             pub fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
                 match self {
                     $(LockSpec::$Variant(params) => params.check(topology),)*
@@ -94,7 +94,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// What the catalogue says of it.
+            /// Its catalogue entry.
             pub fn entry(&self) -> &'static CatalogueEntry {
                 match self {
                     $(LockSpec::$Variant(_) => &$module::ENTRY,)*
@@ -102,7 +102,7 @@ macro_rules! catalogue {
             }
         }
 
-        /// Every lock there is.
+        /// All locks.
         pub const CATALOGUE: &[CatalogueEntry] = &[$($module::ENTRY,)*];
     };
 }
@@ -112,7 +112,7 @@ catalogue! {
     setnx => Setnx,
     /// One node, `SETNX` and then `EXPIRE`.
     setnx_expire => SetnxExpire,
-    /// The same, where others give a lease to a lock that has none.
+    /// The same, where other clients give a lease to a lock that has none.
     setnx_expire_repair => SetnxExpireRepair,
     /// One node, `SETNX` and `EXPIRE` in one script.
     setnx_expire_lua => SetnxExpireLua,
@@ -130,15 +130,15 @@ catalogue! {
     redisson => Redisson,
     /// `redisson` with a fencing token.
     redisson_fenced => RedissonFenced,
-    /// `redisson` that tells nobody of a release.
+    /// `redisson` without a message on release.
     redisson_no_publish => RedissonNoPublish,
-    /// `redisson` that tries again instead of listening.
+    /// `redisson` that retries instead of subscribing.
     redisson_spin => RedissonSpin,
     /// `redisson` with a queue.
     redisson_fair => RedissonFair,
     /// N independent nodes, Redisson's lock on all of them.
     redisson_multi => RedissonMulti,
-    /// One node, readers together or one writer: Redisson's.
+    /// One node, several readers or one writer: Redisson's.
     redisson_read_write => RedissonReadWrite,
     /// N independent nodes, Redisson's lock on a majority of them.
     redisson_redlock => RedissonRedlock,
@@ -150,17 +150,17 @@ catalogue! {
     consensus => Consensus,
 }
 
-/// 128 random bits, as hexadecimal digits: the value that tells one grant from another.
+/// 128 random bits, as hexadecimal digits: the value that distinguishes one grant from another.
 fn random_token(env: &impl Env) -> String {
     format!("{:016x}{:016x}", env.random(), env.random())
 }
 
-/// Whether a parameter is at its default of 0, and so not worth writing.
+/// Whether a parameter has its default of 0 and need not be written.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// 200 ms: what the Redlock clients for Ruby and Python wait between attempts.
+/// 200 ms: the wait between attempts in the Redlock clients for Ruby and Python.
 fn default_retry_delay_ms() -> u64 {
     200
 }
@@ -170,7 +170,7 @@ fn default_retry_jitter_ms() -> u64 {
     50
 }
 
-/// Never stepped: the clock that a lease should be measured by.
+/// The clock that is never stepped: the right one for a lease.
 fn default_clock() -> ClockKind {
     ClockKind::Monotonic
 }

@@ -1,6 +1,5 @@
-//! What the locks on one node share: a key that holds its holder's value, the four ways
-//! to delete it in circulation, a new lease for it, and the parameters of whoever reaches
-//! it.
+//! What the locks on one node share: a key with its holder's value, the four common ways to
+//! delete it, the extension of its lease, and the parameters of the client.
 
 use std::future::Future;
 
@@ -30,10 +29,10 @@ pub(super) struct Shared {
 
 impl Shared {
     /// See [`Algorithm::bound`](super::Algorithm::bound), for a lock with this lease (`None`:
-    /// it has to be released) that takes `commands` for an attempt, and sends each up to
-    /// `resend` times more.
+    /// it has to be released) that needs `commands` for an attempt, and retransmits each up to
+    /// `resend` times.
     pub(super) fn bound(&self, lease_ms: Option<u64>, commands: u32, resend: u32) -> Bound {
-        // WAIT, and for the node the answer of a replica.
+        // WAIT, and the replica's reply to the node.
         let (waiting, wait_ms) = match self.wait_replicas {
             0 => (0, 0),
             _ => (2, self.wait_timeout_ms),
@@ -52,10 +51,10 @@ impl Shared {
         }
     }
 
-    /// Whether these are possible for the lock of this name, with these hosts.
+    /// Whether these parameters are valid for the lock of this name, with these hosts.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first invalid parameter.
     pub(super) fn check(&self, name: &str, topology: &Topology) -> Result<(), InvalidParams> {
         algorithm::one_node(name, topology)?;
         let (wanted, replicas) = (self.wait_replicas, topology.replicas);
@@ -73,7 +72,7 @@ impl Shared {
     }
 }
 
-/// The lock's key, as one client reaches it.
+/// The lock's key, as accessed by one client.
 pub(super) struct OneNode<E: Env> {
     env: E,
     node: Client<E>,
@@ -82,7 +81,7 @@ pub(super) struct OneNode<E: Env> {
 }
 
 impl<E: Env> OneNode<E> {
-    /// The key on `node`. The client sends a command up to `resend` times more when no reply
+    /// The key on `node`. The client retransmits a command up to `resend` times when no reply
     /// came, without knowing whether it was executed.
     pub(super) fn new(env: E, node: &Name, shared: Shared, resend: u32) -> Self {
         let limit = shared.timeout_ms.map(Duration::from_millis);
@@ -94,12 +93,13 @@ impl<E: Env> OneNode<E> {
         }
     }
 
-    /// Connects before the first command. If this fails, so will that, and say why.
+    /// Connects before the first command. If this fails, so does that command, which reports
+    /// the reason.
     pub(super) async fn connect(&self) {
         let _ = self.node.connect().await;
     }
 
-    /// Sends a command and takes its reply for what `read` makes of it.
+    /// Sends a command and converts its reply with `read`.
     pub(super) async fn ask<T>(
         &self,
         command: &[&[u8]],
@@ -108,7 +108,7 @@ impl<E: Env> OneNode<E> {
         self.resending(|| self.node.ask(command, read)).await
     }
 
-    /// Runs a script and takes its reply for what `read` makes of it.
+    /// Runs a script and converts its reply with `read`.
     pub(super) async fn run<T>(
         &self,
         script: &Script,
@@ -120,13 +120,13 @@ impl<E: Env> OneNode<E> {
             .await
     }
 
-    /// `SETNX`: whether the key was free and holds `value` now.
+    /// `SETNX`: whether the key was free and now holds `value`.
     pub(super) async fn set_if_absent(&self, value: &str) -> Result<bool, Error> {
         let command = [b"SETNX", KEY.as_bytes(), value.as_bytes()];
         self.ask(&command, Reply::flag).await
     }
 
-    /// What the key holds.
+    /// The value of the key.
     pub(super) async fn value(&self) -> Result<Option<String>, Error> {
         self.ask(&[b"GET", KEY.as_bytes()], Reply::value).await
     }
@@ -136,7 +136,7 @@ impl<E: Env> OneNode<E> {
         Ok(self.value().await?.as_deref() == Some(value))
     }
 
-    /// Sets the grant's lease anew if the key still holds its value.
+    /// Sets a new lease for the grant if the key still holds its value.
     ///
     /// # Errors
     /// [`LockError::Lost`] if it does not.
@@ -159,13 +159,13 @@ impl<E: Env> OneNode<E> {
         }
     }
 
-    /// Gives back the lock that was taken with `value`; how many keys that deleted.
+    /// Releases the lock that was taken with `value`; returns how many keys that deleted.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if this way to release looks, and finds another value.
+    /// [`LockError::Lost`] if this way to release checks the value, and finds another one.
     pub(super) async fn release(&self, release: Release, value: &str) -> Result<u32, LockError> {
         let deleted = match release {
-            // It never asks whose lock it is, so it never learns that it was lost.
+            // It never checks the owner, so it never detects a lost lock.
             Release::Del => return self.delete().await,
             Release::GetDel => match self.holds(value).await? || plant("get-del-ignores-value") {
                 true => self.delete().await?,
@@ -200,8 +200,8 @@ impl<E: Env> OneNode<E> {
             .await
     }
 
-    /// Deletes the key in a transaction that fails if anybody touches it meanwhile. It is
-    /// never sent again: what is watched ends with the connection.
+    /// Deletes the key in a transaction that fails if another client modifies it meanwhile. It
+    /// is never retransmitted: WATCH ends with the connection.
     async fn watch_delete(&self, value: &str) -> Result<u32, Error> {
         let key = KEY.as_bytes();
         let mut node = self.node.exclusively().await;
@@ -229,11 +229,11 @@ impl<E: Env> OneNode<E> {
         .await
     }
 
-    /// `WAIT`: a lock that was taken counts once enough replicas have it. Else it is given
-    /// back.
+    /// `WAIT`: a lock that was taken counts once enough replicas have it. Otherwise it is
+    /// released.
     ///
     /// # Errors
-    /// [`LockError::NotAcquired`] if they are too few within the time.
+    /// [`LockError::NotAcquired`] if too few replicas confirm in time.
     pub(super) async fn counted(&self, grant: Grant) -> Result<Grant, LockError> {
         let wanted = match plant("wait-for-no-replica") {
             false => self.shared.wait_replicas,
@@ -254,7 +254,7 @@ impl<E: Env> OneNode<E> {
         )))
     }
 
-    /// Lets the time between two attempts pass.
+    /// Sleeps between two attempts.
     pub(super) async fn pause(&self, request: Request) {
         self.shared.retry.wait(&self.env, request).await;
     }
@@ -273,11 +273,11 @@ impl<E: Env> OneNode<E> {
     }
 }
 
-/// The four ways to release in circulation.
+/// The four common ways to release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// `DEL`, whoever's lock it is by now.
+    /// `DEL`, even if another client has the lock by now.
     Del,
     /// `GET`, compare, `DEL`: two commands.
     GetDel,
@@ -288,7 +288,7 @@ pub enum Release {
     WatchDel,
 }
 
-/// 1 s: what Redisson's locks wait for replicas.
+/// 1 s: how long Redisson's locks wait for replicas.
 pub(super) fn default_wait_timeout_ms() -> u64 {
     1000
 }
@@ -297,7 +297,7 @@ pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
     *timeout_ms == default_wait_timeout_ms()
 }
 
-/// The end of a lease that was asked for at `started_ns`, or later, by that clock.
+/// The end, by that clock, of a lease that was requested at `started_ns` or later.
 pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option<Deadline> {
     let late_ns = match plant("deadline-too-late") {
         false => 0,
@@ -309,7 +309,7 @@ pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option
     })
 }
 
-/// The key holds somebody else's value, or none.
+/// The key holds another client's value, or none.
 pub(super) fn lost() -> LockError {
     LockError::Lost("the lock is no longer ours".into())
 }

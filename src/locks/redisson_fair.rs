@@ -1,22 +1,24 @@
-//! `redisson-fair`: Redisson's `RFairLock`, as its release 3.23.5 has it, and with `told` as
-//! newer ones do.
+//! `redisson-fair`: Redisson's `RFairLock`, as in its release 3.23.5, and with `told` as in
+//! newer ones.
 //!
-//! - The lock is `redisson`'s hash. Beside it there are a queue, the list of those who wait
-//!   in the order of their asking, and until when each of them may wait, a sorted set of
-//!   times by the waiters' own *wall* clocks.
-//! - Acquire, a script: whoever is at the head of the queue and has waited too long by the
-//!   caller's clock loses its place; if the lock is free and the queue empty, or headed by
-//!   the caller, it is taken, and the times of all who wait move nearer; if it is the
-//!   caller's own, it counts one hold more; else the caller joins the queue's end. It may
-//!   wait [`Params::fair_wait_ms`] longer than the one before it, or than the lease if there
-//!   is none before it. `tryLock()` without patience does not join.
-//! - Wait: as `redisson`, but on a channel of the waiter's own, for as long as [`Told`] says.
-//! - Release, a script: stale heads lose their places here too; the hold is given back; with
-//!   the last one the key is deleted and the head of the queue is told. If the lease was
-//!   over, that is no error, unless somebody else has the lock by then.
-//! - Give up, a script: leave the queue, and move the times of those behind nearer.
+//! - The lock is `redisson`'s hash. Beside it there are a queue, a list of the waiters in the
+//!   order of their requests, and a sorted set with the time until which each may wait, by the
+//!   waiters' own *wall* clocks.
+//! - Acquire, a script: a waiter at the head of the queue that has waited too long by the
+//!   caller's clock loses its place; if the lock is free and the queue is empty, or headed by
+//!   the caller, the caller takes it, and the times of all waiters move closer; if the caller
+//!   already has it, the count increases by one; otherwise the caller joins the end of the
+//!   queue. It may wait [`Params::fair_wait_ms`] longer than the waiter before it, or than the
+//!   lease if there is no such waiter. `tryLock()` without a wait time does not join.
+//! - Wait: as `redisson`, but on a channel of the waiter's own, for the time that [`Told`]
+//!   determines.
+//! - Release, a script: stale heads lose their places here too; the hold is released; with the
+//!   last hold the key is deleted and the head of the queue is notified. An expired lease is
+//!   not an error, unless another client has the lock by then.
+//! - Give up, a script: leave the queue, and move the times of the later waiters closer.
 //!
-//! Nobody is told when a lease is over. Lease, watchdog and resending are `redisson`'s.
+//! No client is notified when a lease expires. Lease, watchdog and retransmission are
+//! `redisson`'s.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,7 +47,7 @@ pub struct RedissonFair<E: Env> {
     waiters: RefCell<BTreeMap<Owner, Waiter<E>>>,
 }
 
-/// An owner of this process that has asked and not got the lock yet.
+/// An owner of this process that has requested the lock and does not have it yet.
 struct Waiter<E: Env> {
     /// For how long its place is kept, in milliseconds.
     wait_ms: u64,
@@ -63,8 +65,8 @@ impl<E: Env> RedissonFair<E> {
         }
     }
 
-    /// For how long a place in the queue is kept, in milliseconds: for as long as the
-    /// caller's patience was at first, if it has any. `None`: it wants no place.
+    /// For how long a place in the queue is kept, in milliseconds: the caller's initial wait
+    /// time, if it is not zero. `None`: the caller does not join the queue.
     fn wait_ms(&self, request: Request) -> Option<u64> {
         if let Some(wait_ms) = self.place_kept_ms(request.owner) {
             return Some(wait_ms);
@@ -99,7 +101,7 @@ impl<E: Env> RedissonFair<E> {
         waiters.get(&owner).map(|waiter| waiter.waiting.clone())
     }
 
-    /// The owner has the lock, or has given up.
+    /// Removes an owner that has the lock, or has given up.
     async fn forget(&self, owner: Owner) {
         let waiter = self.waiters.borrow_mut().remove(&owner);
         if let Some(waiter) = waiter {
@@ -107,12 +109,12 @@ impl<E: Env> RedissonFair<E> {
         }
     }
 
-    /// What the process's wall clock says, in milliseconds.
+    /// The process's wall clock, in milliseconds.
     fn now_ms(&self) -> String {
         (self.base.env.now_ns(ClockKind::Wall) / 1_000_000).to_string()
     }
 
-    /// The lock, the queue, and its times.
+    /// The lock, the queue, and the waiters' times.
     fn keys(&self) -> [String; 3] {
         let key = &self.base.key;
         [
@@ -208,33 +210,33 @@ impl<E: Env> Lock for RedissonFair<E> {
 params! {
     /// The parameters of `redisson-fair`.
     pub struct Params: redisson {
-        /// For how much longer a waiter's place in the queue is kept than that of the one
-        /// before it, in milliseconds, where the waiter has not said how patient it is:
-        /// Redisson's `fairLockWaitTimeout`. It was 5000 before release 3.13.3.
+        /// By how much the time of a waiter's place in the queue exceeds that of the waiter
+        /// before it, in milliseconds, if the waiter gave no wait time: Redisson's
+        /// `fairLockWaitTimeout`. It was 5000 before release 3.13.3.
         #[serde(default = "default_fair_wait_ms")]
         pub fair_wait_ms: u64,
-        /// How long a waiter that asks again is told to wait.
+        /// The wait time that a repeated request returns.
         #[serde(default)]
         pub told: Told,
     }
 }
 
-/// How long a waiter that is in the queue already and asks again is told to wait.
+/// The wait time that a repeated request of a waiter in the queue returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
-    /// As long as those before it may still wait, or as long as the lease would have lasted
-    /// that it found when it came. When that is over it is told a time that is past, and
-    /// waits for a message alone, as it does for a lock without a lease: Redisson 3.23.5.
+    /// The time for which the waiters before it may still wait, or the remaining lease when the
+    /// waiter joined. After that the returned time is in the past, and the waiter waits for a
+    /// message only, as for a lock without a lease: Redisson 3.23.5.
     #[default]
     Place,
-    /// What is left of the holder's lease, or 0 if there is none: newer releases. While
-    /// somebody else's turn is awaited, the others ask again at once.
+    /// The remaining lease of the holder, or 0 if there is no holder: newer releases. While the
+    /// lock is free for the first waiter, the others retry immediately.
     Lease,
 }
 
 impl Told {
-    /// As the script calls it.
+    /// The script's word for it.
     fn word(self) -> &'static str {
         match self {
             Told::Place => "place",
@@ -248,7 +250,7 @@ impl Algorithm for Params {
         Rc::new(RedissonFair::new(env, &nodes[0], self))
     }
 
-    /// The same as for `redisson`: whoever waits behind a client that died may wait longer.
+    /// The same as for `redisson`: a waiter behind a client that died may wait longer.
     fn bound(&self, _: &Topology) -> Bound {
         self.shared().bound(0)
     }

@@ -1,7 +1,7 @@
 //! `redisson-multi`: Redisson's `RedissonMultiLock`, as its release 3.23.5 has it.
 //!
-//! One `redisson` lock on each of N independent nodes, and all of them are needed. The steps
-//! are in `redisson/many.rs`. Release: one after the other; the first that fails ends it.
+//! One `redisson` lock on each of N independent nodes; all of them are needed. The steps are in
+//! `redisson/many.rs`. Release: one after the other; the first failure ends it.
 
 use std::rc::Rc;
 

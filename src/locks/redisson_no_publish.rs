@@ -1,10 +1,10 @@
-//! `redisson-no-publish`: Redisson's lock as blogs copy it, with scripts that take and give
-//! back the hash but publish nothing.
+//! `redisson-no-publish`: Redisson's lock as blogs copy it, with scripts that take and release
+//! the hash but publish nothing.
 //!
 //! - Acquire, renew, reenter: as `redisson`.
-//! - Release: as `redisson`, but nobody is told.
-//! - Wait: for what the attempt was told is left of the lease. So a waiter that comes just
-//!   after the holder waits out the lease, although the lock is given back long before.
+//! - Release: as `redisson`, but without a message.
+//! - Wait: for the remaining lease that the attempt returned. A waiter that arrives just after
+//!   the holder therefore waits for the whole lease, even if the lock is released long before.
 
 use std::rc::Rc;
 

@@ -1,25 +1,26 @@
-//! `redisson-read-write`: Redisson's `RReadWriteLock`, as its release 3.23.5 has it.
+//! `redisson-read-write`: Redisson's `RReadWriteLock`, as in its release 3.23.5.
 //!
-//! - The lock is a hash. Its field `mode` says `read` or `write`; the other fields are the
+//! - The lock is a hash. Its field `mode` is `read` or `write`; the other fields are the
 //!   holders, `client-uuid:thread-id` for a reader and the same with `:write` for the writer,
-//!   with how many times each has taken it. Each hold of a reader has a key of its own beside
-//!   it, which expires when the hold's lease is over.
-//! - Take it to read, a script: if it is free, if others read, or if the caller itself
-//!   writes. The lock's lease is then the longer of what is left and the caller's.
-//! - Take it to write, a script: if it is free, or the caller writes already; then the
-//!   caller's lease is *added* to what is left. A reader that wants to write waits for itself.
-//! - Wait: as `redisson`; both kinds listen on one channel.
-//! - Give a reader's hold back, a script: if others remain, the lock's lease is set to the
-//!   longest of the readers'; else the key is deleted and a message wakes one of those who
-//!   wait.
-//! - Give the writer's hold back, a script: with the last one the key is deleted, and a
-//!   message wakes all; unless the writer also reads: then the lock goes on in the mode
-//!   `read`, and nobody is told.
+//!   with the number of their holds. Each hold of a reader also has a key of its own, which
+//!   expires with the hold's lease.
+//! - Acquire to read, a script: succeeds if the lock is free, if others read, or if the caller
+//!   itself writes. The lock's lease is then the longer of the remaining one and the caller's.
+//! - Acquire to write, a script: succeeds if the lock is free, or the caller already writes; in
+//!   the latter case the caller's lease is *added* to the remaining one. A reader that also
+//!   asks to write waits for itself.
+//! - Wait: as `redisson`; readers and writers subscribe to one channel.
+//! - Release of a reader's hold, a script: if others remain, the lock's lease is set to the
+//!   longest of the readers'; otherwise the key is deleted and a message wakes one of the
+//!   waiters.
+//! - Release of the writer's hold, a script: with the last hold the key is deleted, and a
+//!   message wakes all waiters; but if the writer also reads, the lock continues in the mode
+//!   `read`, without a message.
 //! - Neither is an error if the lease was over and the lock is free.
-//! - Lease, watchdog and resending are `redisson`'s. The renewal of one reader renews the
-//!   holds of all.
+//! - Lease, watchdog and retransmission are `redisson`'s. The renewal for one reader renews the
+//!   holds of all readers.
 //!
-//! Nothing keeps readers out when a writer waits.
+//! A waiting writer does not keep new readers out.
 
 use std::rc::Rc;
 
@@ -35,10 +36,10 @@ use locklab_env::{Duration, Env};
 use locklab_history::Name;
 use locklab_history::Topology;
 
-/// What the release of the writer publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
+/// The message that the writer's release publishes (`LockPubSub.READ_UNLOCK_MESSAGE`).
 const ALL_MAY_COME: &str = "1";
 
-/// What tells a writer's field from a reader's.
+/// The suffix that distinguishes a writer's field from a reader's.
 const WRITES: &str = ":write";
 
 /// `redisson-read-write` as one client uses it.
@@ -65,7 +66,7 @@ impl<E: Env> RedissonReadWrite<E> {
         }
     }
 
-    /// The lock as it is taken in this mode.
+    /// The lock in this mode.
     fn base(&self, mode: Mode) -> &Base<E> {
         match mode {
             Mode::Exclusive => &self.writers,
@@ -76,7 +77,7 @@ impl<E: Env> RedissonReadWrite<E> {
 
 impl<E: Env> Lock for RedissonReadWrite<E> {
     async fn connect(&self) {
-        // They share their connections.
+        // Readers and writers share their connections.
         self.readers.connect().await;
     }
 
@@ -143,7 +144,7 @@ impl<E: Env> Lock for RedissonReadWrite<E> {
     }
 }
 
-/// In which mode the lock was granted.
+/// The mode in which the lock was granted.
 fn mode_of(grant: &Grant) -> Mode {
     match grant.token.ends_with(WRITES) {
         true => Mode::Exclusive,
@@ -151,17 +152,17 @@ fn mode_of(grant: &Grant) -> Mode {
     }
 }
 
-/// Where all who wait listen.
+/// The channel to which all waiters subscribe.
 fn channel() -> String {
     names::prefixed("redisson_rwlock", KEY)
 }
 
-/// How the keys of all readers' holds begin (`suffixName` of `RedissonObject`).
+/// The prefix of the keys of all readers' holds (`suffixName` of `RedissonObject`).
 fn holds() -> String {
     format!("{{{KEY}}}")
 }
 
-/// How the keys of a reader's holds begin; the number of the hold is added.
+/// The prefix of the keys of one reader's holds; the number of the hold follows it.
 fn holds_of(holder: &str) -> String {
     format!("{}:{holder}:rwlock_timeout", holds())
 }

@@ -1,16 +1,16 @@
-//! `redlock-fenced`: Redlock with a fencing token that the resource hands out, after
-//! antirez, "Is Redlock safe?": a store that can refuse lower tokens is linearizable, and
-//! then it can hand out the tokens as well (claim A2).
+//! `redlock-fenced`: Redlock with a fencing token that the resource issues, after antirez, "Is
+//! Redlock safe?": a store that can refuse lower tokens is linearizable, so it can issue the
+//! tokens as well (claim A2).
 //!
 //! 1. Take the lock as `redlock` does.
-//! 2. Ask the resource for a token, a number higher than all before.
-//! 3. Look at the clock once more: the grant counts if it is still valid when the token
-//!    has come. Else give the lock back. So a token is drawn within its holder's lease,
+//! 2. Ask the resource for a token, a number higher than all earlier ones.
+//! 3. Check the clock once more: the grant counts if it is still valid when the token has
+//!    arrived. Otherwise release the lock. Each token is thus drawn within its holder's lease,
 //!    and tokens are in the order of the leases.
 //!
-//! Two other places for the counter are here to be compared with, both Kleppmann's
-//! (claim K8): counters on the nodes, of which a majority is incremented and the highest
-//! counts; and the same with the highest written back to a majority before it counts.
+//! Two other places for the counter are available for comparison, both from Kleppmann (claim
+//! K8): counters on the nodes, where a majority is incremented and the highest value counts;
+//! and the same with the highest value written back to a majority before it counts.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ use locklab_history::Topology;
 use locklab_history::{Name, RESOURCE};
 use locklab_plant::plant;
 
-/// Where the nodes count their tokens.
+/// The key of the token counter on a node.
 const COUNTER: &str = "lock:token";
 
 /// `redlock-fenced` as one client uses it.
@@ -41,7 +41,7 @@ pub struct RedlockFenced<E: Env> {
 impl<E: Env> RedlockFenced<E> {
     /// A client of the lock on `nodes`.
     pub fn new(env: E, nodes: &[Name], params: &Params) -> Self {
-        // A token that takes longer than the lease comes too late.
+        // A token that takes longer than the lease arrives too late.
         let limit = Duration::from_millis(params.ttl_ms);
         Self {
             redlock: Redlock::new(env.clone(), nodes, params.redlock()),
@@ -51,7 +51,7 @@ impl<E: Env> RedlockFenced<E> {
         }
     }
 
-    /// Step 2.
+    /// Step 2: draws a token.
     async fn draw(&self) -> Result<u64, LockError> {
         match self.counter {
             Counter::Resource if plant("redlock-fenced-token-from-nowhere") => Ok(1),
@@ -67,14 +67,14 @@ impl<E: Env> RedlockFenced<E> {
         }
     }
 
-    /// Increments the counters of the nodes: the highest, if a majority answered.
+    /// Increments the counters on the nodes; returns the highest, if a majority answered.
     async fn highest_of_majority(&self) -> Result<u64, LockError> {
         let command = [b"INCR", COUNTER.as_bytes()];
         let increment = async |node: &Client<E>| node.ask(&command, Reply::number).await;
         self.majority(increment).await
     }
 
-    /// Raises the counters that are lower to this one, on a majority.
+    /// Raises lower counters to this value, on a majority.
     async fn write_back(&self, token: u64) -> Result<(), LockError> {
         let (keys, token) = ([COUNTER.as_bytes()], token.to_string());
         let arguments = [token.as_bytes()];
@@ -84,7 +84,7 @@ impl<E: Env> RedlockFenced<E> {
         self.majority(raise).await.map(drop)
     }
 
-    /// The highest number with which nodes answer a question, if they are a majority.
+    /// The highest number that the nodes return, if a majority answers.
     async fn majority(
         &self,
         ask: impl AsyncFn(&Client<E>) -> Result<u64, Error>,
@@ -118,7 +118,7 @@ impl<E: Env> RedlockFenced<E> {
 impl<E: Env> Lock for RedlockFenced<E> {
     async fn connect(&self) {
         Lock::connect(&self.redlock).await;
-        // If this fails, so will the first token, and say why.
+        // If this fails, so does the first token request, which reports the reason.
         let _ = self.resource.connect().await;
     }
 
@@ -134,7 +134,7 @@ impl<E: Env> Lock for RedlockFenced<E> {
             Ok(_) => "its token came when the lease was over".into(),
             Err(error) => format!("no token: {error}"),
         };
-        // Where it cannot be given back, the lease ends it.
+        // Where the release fails, the lease ends the lock.
         let _ = Lock::release(&self.redlock, &grant).await;
         Err(LockError::taken(why))
     }
@@ -156,26 +156,26 @@ impl<E: Env> Lock for RedlockFenced<E> {
     }
 }
 
-/// The parameters of `redlock-fenced`. What Redlock has beside these is as its
-/// specification says.
+/// The parameters of `redlock-fenced`. Redlock's other parameters have the values of its
+/// specification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The lease, in milliseconds.
     pub ttl_ms: u64,
-    /// Who hands out the tokens.
+    /// What issues the tokens.
     #[serde(default)]
     pub counter: Counter,
     /// How long to wait for one node, connection included, in milliseconds.
     #[serde(default = "redlock::default_node_timeout_ms")]
     pub node_timeout_ms: u64,
-    /// Ask the nodes in turn, or all at once.
+    /// Whether to ask the nodes in turn or in parallel.
     #[serde(default)]
     pub order: Order,
     /// Wait before the next attempt, in milliseconds.
     #[serde(default = "super::default_retry_delay_ms")]
     pub retry_delay_ms: u64,
-    /// Up to this much more, drawn anew each time, in milliseconds.
+    /// The maximum random addition, drawn for each wait, in milliseconds.
     #[serde(default = "super::default_retry_jitter_ms")]
     pub retry_jitter_ms: u64,
 }
@@ -202,7 +202,7 @@ impl Algorithm for Params {
         Rc::new(RedlockFenced::new(env, nodes, self))
     }
 
-    /// Redlock's, and what it takes to draw a token, and to give the lock back that got none.
+    /// Redlock's bound, plus the time to draw a token, and to release a lock that got no token.
     fn bound(&self, topology: &Topology) -> Bound {
         let redlock = self.redlock();
         let (bound, in_turn) = (redlock.bound(topology), redlock.in_turn(topology));
@@ -232,16 +232,16 @@ impl Algorithm for Params {
     }
 }
 
-/// Who hands out the tokens.
+/// What issues the tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
     /// The resource.
     #[default]
     Resource,
-    /// The nodes: the highest of a majority's counters, each incremented.
+    /// The nodes: each of a majority's counters is incremented, and the highest counts.
     Majority,
-    /// The same, when a majority has been raised to it.
+    /// The same, after a majority has been raised to the highest.
     MajorityWrittenBack,
 }
 
@@ -275,7 +275,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
 /// Asks the resource for a fencing token.
 ///
 /// # Errors
-/// Those of the client; also when the resource answers with no number.
+/// Those of the client; also an answer that is not a number.
 pub async fn token<E: Env>(resource: &Client<E>) -> Result<u64, Error> {
     resource.ask(&[b"TOKEN"], Reply::number).await
 }

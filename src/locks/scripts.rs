@@ -1,4 +1,4 @@
-//! The locks' Lua scripts, each by the name of its file.
+//! The locks' Lua scripts, named after their files.
 
 use locklab_env::redis::Script;
 
@@ -31,7 +31,7 @@ scripts! {
     SETNX_EXPIRE = "setnx_expire.lua";
 }
 
-/// A script as it is sent.
+/// The text of a script to send.
 #[cfg(not(feature = "plants"))]
 fn planted(_file: &str, text: &'static str) -> &'static str {
     text
@@ -47,7 +47,7 @@ mod mistakes {
 
     use locklab_plant::plant;
 
-    /// A script as it is sent: with the mistake that was chosen, if it is in this file.
+    /// The text of a script to send, with the chosen mistake if that is in this file.
     pub(super) fn planted(file: &str, text: &'static str) -> &'static str {
         // One mistake is chosen for the whole process, and it is in one file.
         static WRONG: OnceLock<String> = OnceLock::new();
@@ -62,7 +62,7 @@ mod mistakes {
         })
     }
 
-    /// What one mistake makes of a script.
+    /// What one mistake changes in a script.
     struct Mistake {
         plant: &'static str,
         file: &'static str,

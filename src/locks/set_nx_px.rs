@@ -1,22 +1,22 @@
 //! `set-nx-px`: the lock on one node that redis.io describes under "Correct
 //! implementation with a single instance".
 //!
-//! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant; claim
-//!   R6 is about tokens that are not, see [`Token`].
-//! - Extend: a script sets the lease anew if the value is still the token.
-//! - Release: four ways are in circulation, see [`Release`]; redis.io's is the script
-//!   that compares before it deletes.
+//! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant; claim R6 is
+//!   about tokens that are not, see [`Token`].
+//! - Extend: a script sets a new lease if the value is still the token.
+//! - Release: four ways are common, see [`Release`]; redis.io's is the script that compares
+//!   before it deletes.
 //!
-//! With `wait_replicas` the client asks with WAIT, after the SET, how many replicas have
-//! it, and gives it back if they are too few.
+//! With `wait_replicas` the client sends WAIT after the SET to learn how many replicas have the
+//! lock, and releases it if they are too few.
 //!
-//! With `reentrant = "local"` an owner that has the lock already gets it again from a
-//! count in its own process, as the blog text "Redis分布式锁探究与实现" does with a
-//! `ThreadLocal`: "check in the thread's own variable whether it has the lock; if so,
-//! locking has succeeded, and the count goes up".
+//! With `reentrant = "local"` an owner that already has the lock gets it again from a count in
+//! its own process, as the blog text "Redis分布式锁探究与实现" does with a `ThreadLocal`: "check in the
+//! thread's own variable whether it has the lock; if so, locking has succeeded, and the count
+//! goes up".
 //!
-//! The holder may act until its own clock has advanced by the TTL since *before* it
-//! sent the `SET`: the node started the lease later than that.
+//! The holder may act until its own clock has advanced by the TTL since *before* it sent the
+//! `SET`: the node started the lease later than that.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Name};
 use locklab_plant::plant;
 
-/// Where the fencing tokens are counted.
+/// The key of the counter for fencing tokens.
 const COUNTER: &str = "lock:token";
 
 /// `set-nx-px` as one client uses it.
@@ -119,8 +119,8 @@ impl<E: Env> Lock for SetNxPx<E> {
             return self.set(request).await;
         }
         if let Some(held) = self.counts.enter_again(request.owner) {
-            // Whoever asks is told that it has the lock, which is for a TTL. That the
-            // lease began with the first hold, and may be over, the count does not know.
+            // The caller gets a deadline of a full TTL. The count ignores that the lease began
+            // with the first hold, and may be over.
             let deadline = self.deadline(self.env.now_ns(self.params.clock));
             return Ok(Grant { deadline, ..held });
         }
@@ -150,7 +150,7 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 }
 
-/// The fencing token that a script has drawn, or that it has drawn none.
+/// The fencing token in a script's reply; an inner `None` if the script drew none.
 fn drawn(reply: &Reply) -> Option<Option<u64>> {
     match reply {
         Reply::Nil => Some(None),
@@ -163,23 +163,23 @@ params! {
     pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
-        /// Which clock of the client the deadline is on.
+        /// The client's clock for the deadline.
         #[serde(default = "super::default_clock")]
         pub clock: ClockKind,
-        /// How the lock is given back.
+        /// How the lock is released.
         #[serde(default)]
         pub release: Release,
-        /// The value that tells one grant from another.
+        /// The value that distinguishes one grant from another.
         #[serde(default, skip_serializing_if = "Token::is_random")]
         pub token: Token,
-        /// What happens when an owner takes the lock that it has.
+        /// What happens when an owner takes a lock that it already has.
         #[serde(default, skip_serializing_if = "Reentrant::is_no")]
         pub reentrant: Reentrant,
         /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
         /// in the script that takes the lock.
         #[serde(default)]
         pub fencing_token: bool,
-        /// How often a command is sent once more when no reply came, though it may have been
+        /// How often a command is sent again when no reply came, though it may have been
         /// executed.
         #[serde(default, skip_serializing_if = "super::is_zero")]
         pub resend: u32,
@@ -211,18 +211,18 @@ impl Algorithm for Params {
     }
 }
 
-/// What a grant writes into the key.
+/// The value that a grant writes into the key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Token {
     /// 128 random bits.
     #[default]
     Random,
-    /// The number of the thread, "uuid, thread id and the like" being offered as the same
-    /// by the blog text "Redis分布式锁探究与实现". Every process has a thread 1.
+    /// The number of the thread: the blog text "Redis分布式锁探究与实现" offers "uuid, thread id and the
+    /// like" as equivalent. Every process has a thread 1.
     ThreadId,
-    /// The client's wall clock in whole seconds. (redis.io allows microseconds with a
-    /// client's id where the risk is acceptable.)
+    /// The client's wall clock in whole seconds. (redis.io allows microseconds with a client's
+    /// id where the risk is acceptable.)
     Seconds,
 }
 
@@ -232,14 +232,14 @@ impl Token {
     }
 }
 
-/// What happens when an owner takes the lock that it has.
+/// What happens when an owner takes a lock that it already has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reentrant {
     /// It waits for itself.
     #[default]
     No,
-    /// It gets the lock from a count in its own process; the node is not asked.
+    /// It gets the lock from a count in its own process; the node is not contacted.
     Local,
 }
 

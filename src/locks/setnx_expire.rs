@@ -1,16 +1,16 @@
 //! `setnx-expire`: a lease for `setnx`, as a second command.
 //!
-//! 1. `SETNX lock value`; answered 0, the lock is somebody else's.
-//! 2. `EXPIRE lock ttl`, so that the lock of a client that crashes goes away by itself.
+//! 1. `SETNX lock value`; if the reply is 0, another client has the lock.
+//! 2. `EXPIRE lock ttl`, so that the lock of a client that crashes expires.
 //! 3. When done, delete the lock.
 //!
-//! The blog texts "Redis分布式锁探究与实现" and "redisson分布式锁学习" start from it. The
-//! first says at once what is wrong: both commands have to succeed together. A client that
-//! stops between them (point `expiring`) leaves a lock without a lease.
+//! The blog texts "Redis分布式锁探究与实现" and "redisson分布式锁学习" start from it. The first one
+//! immediately names the flaw: both commands have to succeed together. A client that stops
+//! between them (point `expiring`) leaves a lock without a lease.
 //!
-//! The lease is given in milliseconds (`PEXPIRE`) where the texts have seconds. What the
-//! second command answers, they do not look at. The holder's deadline counts from before
-//! that command: it is the one that sets the lease.
+//! The lease is given in milliseconds (`PEXPIRE`) where the texts have seconds. They ignore the
+//! reply to the second command. The holder's deadline counts from before that command, which is
+//! the one that sets the lease.
 
 use std::rc::Rc;
 
@@ -86,7 +86,7 @@ impl<E: Env> Lock for SetnxExpire<E> {
     }
 }
 
-/// Gives the key a lease, whosever it is by now.
+/// Gives the key a lease, even if another client has the lock by now.
 pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(), Error> {
     if plant("expire-never") {
         return Ok(());
@@ -97,7 +97,7 @@ pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(),
     };
     let ttl_ms = ttl_ms.to_string();
     let command = [b"PEXPIRE", KEY.as_bytes(), ttl_ms.as_bytes()];
-    // Whether there was a key to give it to, nobody looks.
+    // The reply, whether there was such a key, is ignored.
     node.ask(&command, Reply::flag).await.map(drop)
 }
 
@@ -106,10 +106,10 @@ params! {
     pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
-        /// Which clock of the client the deadline is on.
+        /// The client's clock for the deadline.
         #[serde(default = "super::default_clock")]
         pub clock: ClockKind,
-        /// How the lock is given back. The texts that start from here go on to compare,
+        /// How the lock is released. The texts that start from here go on to compare the value,
         /// one with two commands, one in a script.
         #[serde(default = "default_release")]
         pub release: Release,
@@ -121,7 +121,7 @@ impl Algorithm for Params {
         Rc::new(SetnxExpire::new(env, &nodes[0], self.clone()))
     }
 
-    /// If the lock got its lease.
+    /// Assumes that the lock got its lease.
     fn bound(&self, _: &Topology) -> Bound {
         // SETNX, EXPIRE.
         self.shared().bound(Some(self.ttl_ms), 2, 0)

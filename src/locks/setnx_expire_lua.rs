@@ -2,10 +2,10 @@
 //! "Redis分布式锁探究与实现", which offers it beside `SET NX PX`.
 //!
 //! - Acquire: a script that sets the key if it is absent and then gives it its lease.
-//! - Release: a script that compares the value before it deletes, lest a client that was
-//!   suspended, and whose lock has expired, deletes the lock of another.
+//! - Release: a script that compares the value before it deletes, so that a client that was
+//!   suspended, and whose lock has expired, does not delete another client's lock.
 //!
-//! It ought to do what `set-nx-px` does, command by command.
+//! It should behave exactly as `set-nx-px` does, command by command.
 
 use std::rc::Rc;
 
@@ -87,7 +87,7 @@ params! {
     pub struct Params: one_node {
         /// The lease, in milliseconds.
         pub ttl_ms: u64,
-        /// Which clock of the client the deadline is on.
+        /// The client's clock for the deadline.
         #[serde(default = "super::default_clock")]
         pub clock: ClockKind,
     }
