@@ -1,4 +1,4 @@
-//! Failpoints: the named points of a client's program, at which a scenario may place a fault.
+//! Failpoints: the named points in a client's program at which a scenario can place a fault.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Name;
 
-/// Makes of each entry a variant of [`Failpoint`], with its name and meaning.
+/// Turns each entry into a variant of [`Failpoint`], with its name and meaning.
 macro_rules! failpoints {
     ($($Point:ident = $name:literal => $meaning:literal,)*) => {
         /// A point that a client reaches in its rounds, in this order.
@@ -23,14 +23,14 @@ macro_rules! failpoints {
             /// Every failpoint, in the order of a round.
             pub const ALL: &'static [Failpoint] = &[$(Failpoint::$Point),*];
 
-            /// How a scenario spells it.
+            /// The name that scenarios use.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Failpoint::$Point => $name,)*
                 }
             }
 
-            /// Where the client is there, for a person, in a line.
+            /// The client's position at this point, described in one line.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Failpoint::$Point => $meaning,)*
@@ -68,8 +68,8 @@ failpoints! {
 }
 
 impl Failpoint {
-    /// Whether a client may reach it several times in one round: attempts, waits and
-    /// renewals are repeated.
+    /// Whether a client can reach it several times in one round: attempts, waits and renewals
+    /// repeat.
     pub fn repeats(self) -> bool {
         matches!(
             self,
@@ -97,13 +97,13 @@ impl fmt::Display for Failpoint {
     }
 }
 
-/// What a host is recorded to have reached.
+/// The point that a host is recorded to have reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Point {
-    /// A failpoint: a client's.
+    /// A failpoint of a client.
     Failpoint(Failpoint),
-    /// An event as a sentinel's log names it: `+sdown`.
+    /// An event, named as in a sentinel's log: `+sdown`.
     Notice(Name),
 }
 
@@ -116,7 +116,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// A client reaches a failpoint for the nth time: `c1 acquired`, or `c1 acquired #2`.
+/// A client's nth arrival at a failpoint: `c1 acquired`, or `c1 acquired #2`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Moment {
@@ -124,7 +124,7 @@ pub struct Moment {
     pub client: Name,
     /// The failpoint.
     pub point: Failpoint,
-    /// The first time is 1.
+    /// Counted from 1.
     pub nth: u32,
 }
 

@@ -1,27 +1,27 @@
-//! The kinds of fault there are, and what each is like.
+//! The kinds of fault, and the traits of each.
 //!
-//! A kind is one entry of the table below. What reads schedules, recordings and histories
-//! asks its methods; only what injects a fault matches the kinds themselves.
+//! A kind is one entry of the table below. Code that reads schedules, recordings and histories
+//! calls its methods; only a fault injector matches on the kinds themselves.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 
-/// The form that the amounts of a fault have: those of a scenario may be distributions,
-/// those of a schedule are settled, a history names the kind alone.
+/// The form of a fault's amounts: a scenario may give distributions, a schedule has fixed
+/// values, and a history names only the kind.
 pub trait Amounts: fmt::Debug + Copy + PartialEq {
-    /// An extra delay of each packet.
+    /// An extra delay for each packet.
     type Delay: fmt::Debug + Copy + PartialEq;
     /// A share of all packets.
     type Share: fmt::Debug + Copy + PartialEq;
-    /// How far a clock jumps.
+    /// The distance of a clock step.
     type Step: fmt::Debug + Copy + PartialEq;
-    /// How much too fast a clock runs.
+    /// The rate error of a clock.
     type Rate: fmt::Debug + Copy + PartialEq;
 }
 
-/// Every amount is settled.
+/// All amounts are fixed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled;
 
@@ -30,13 +30,13 @@ impl Amounts for Settled {
     type Delay = u64;
     /// 0 to 1.
     type Share = f64;
-    /// Nanoseconds, back if negative.
+    /// Nanoseconds; negative means backwards.
     type Step = i64;
     /// Parts per million; 100 000 is 10 % fast.
     type Rate = i64;
 }
 
-/// No amounts: the kind alone.
+/// No amounts, only the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bare;
 
@@ -47,47 +47,47 @@ impl Amounts for Bare {
     type Rate = ();
 }
 
-/// Turns the amounts of a fault from one form into another.
+/// Converts the amounts of a fault from one form to another.
 pub trait Convert<A: Amounts, B: Amounts> {
-    /// Why an amount cannot be turned.
+    /// Why an amount cannot be converted.
     type Error;
 
-    /// Turns an extra delay.
+    /// Converts an extra delay.
     ///
     /// # Errors
-    /// If there is none, or it is impossible; so for the others.
+    /// If the amount is missing or impossible. The same holds for the other methods.
     fn delay(&mut self, delay: A::Delay) -> Result<B::Delay, Self::Error>;
-    /// Turns a share.
+    /// Converts a share.
     ///
     /// # Errors
     /// See [`Convert::delay`].
     fn share(&mut self, share: A::Share) -> Result<B::Share, Self::Error>;
-    /// Turns a step.
+    /// Converts a step.
     ///
     /// # Errors
     /// See [`Convert::delay`].
     fn step(&mut self, step: A::Step) -> Result<B::Step, Self::Error>;
-    /// Turns a rate.
+    /// Converts a rate.
     ///
     /// # Errors
     /// See [`Convert::delay`].
     fn rate(&mut self, rate: A::Rate) -> Result<B::Rate, Self::Error>;
 }
 
-/// What a fault is aimed at.
+/// What a fault targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// Processes; one that has ended cannot be struck.
+    /// Processes; a fault cannot strike a process that has ended.
     Processes,
-    /// Whole machines, whatever runs on them.
+    /// Whole machines, with everything that runs on them.
     Machines,
-    /// Servers, of which an operator asks something.
+    /// Servers, to which an operator sends a command.
     Servers,
     /// Links between hosts.
     Links,
 }
 
-/// Faults that belong together, in pictures and in what a campaign draws.
+/// Faults that belong together, in pictures and when a campaign draws faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// Processes and machines stop.
@@ -101,39 +101,39 @@ pub enum Family {
 /// How long a fault lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// It is over at once, and has no duration.
+    /// The fault is instantaneous and has no duration.
     Momentary,
-    /// As long as its duration; without one, to the end of the run.
+    /// The fault lasts for its duration; without one, to the end of the run.
     Lasting,
-    /// It ends the process, which starts again after the duration; without one, never.
+    /// The fault ends the process, which restarts after the duration; without one, never.
     Down,
 }
 
-/// What those notice who wait for an answer of whom the fault strikes.
+/// What a peer notices while it waits for an answer from a struck host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symptom {
     /// Nothing.
     Nothing,
-    /// No answer comes, but what they send arrives.
+    /// The host does not answer, but packets sent to it arrive.
     Silence,
-    /// What they send is lost, and sent again.
+    /// Packets sent to the host are lost and retransmitted.
     Loss,
-    /// What the links between them do to packets.
+    /// The effect of the faulty links on packets.
     Links,
 }
 
-/// What all faults of one kind have in common.
+/// The traits that all faults of one kind share.
 struct Traits {
     meaning: &'static str,
     aim: Aim,
     family: Family,
     span: Span,
     symptom: Symptom,
-    /// Whether a clock changes its course.
+    /// Whether it changes the course of a clock.
     bends_clocks: bool,
 }
 
-/// Makes of each entry a variant of [`FaultKind`] and its [`Traits`]. An amount is written
+/// Turns each entry into a variant of [`FaultKind`] and its [`Traits`]. An amount is written
 /// `field: Form by method`, with an associated type of [`Amounts`] and a method of [`Convert`].
 macro_rules! fault_kinds {
     ($($(#[$doc:meta])* $Kind:ident
@@ -146,14 +146,14 @@ macro_rules! fault_kinds {
         }
 
         impl FaultKind<Bare> {
-            /// Every kind there is.
+            /// Every kind.
             pub const ALL: &'static [FaultKind<Bare>] =
                 &[$(FaultKind::$Kind $({ $amount: () })?),*];
             const NAMES: &'static [&'static str] = &[$($name),*];
         }
 
         impl<A: Amounts> FaultKind<A> {
-            /// How a scenario spells it.
+            /// The name that scenarios use.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(FaultKind::$Kind { .. } => $name,)*
@@ -163,7 +163,7 @@ macro_rules! fault_kinds {
             /// The same kind with its amounts in another form.
             ///
             /// # Errors
-            /// That of the amount that cannot be turned.
+            /// The error of the first amount that cannot be converted.
             pub fn convert<B: Amounts, C: Convert<A, B>>(
                 self,
                 by: &mut C,
@@ -175,7 +175,7 @@ macro_rules! fault_kinds {
                 })
             }
 
-            /// The kind alone.
+            /// The kind without its amounts.
             pub fn bare(&self) -> FaultKind<Bare> {
                 match self {
                     $(FaultKind::$Kind { .. } => FaultKind::$Kind $({ $amount: () })?,)*
@@ -303,44 +303,44 @@ fault_kinds! {
 }
 
 impl<A: Amounts> FaultKind<A> {
-    /// What it does, for a person, in a line.
+    /// The effect of the fault, described in one line.
     pub fn meaning(&self) -> &'static str {
         self.traits().meaning
     }
 
-    /// What it is aimed at.
+    /// What the fault targets.
     pub fn aim(&self) -> Aim {
         self.traits().aim
     }
 
-    /// The family that it belongs to.
+    /// The family of the fault.
     pub fn family(&self) -> Family {
         self.traits().family
     }
 
-    /// How long it lasts, and is drawn.
+    /// How long the fault lasts, and how it is drawn.
     pub fn span(&self) -> Span {
         self.traits().span
     }
 
-    /// Whether it ends a process, and with it what that believes.
+    /// Whether the fault ends a process and with it that process's belief.
     pub fn ends_process(&self) -> bool {
         self.span() == Span::Down
     }
 
-    /// What those notice who wait for whom it strikes.
+    /// What a peer notices while it waits for a struck host.
     pub fn symptom(&self) -> Symptom {
         self.traits().symptom
     }
 
-    /// Whether a clock changes its course when it begins and when it ends.
+    /// Whether the fault changes the course of a clock when it begins and when it ends.
     pub fn bends_clocks(&self) -> bool {
         self.traits().bends_clocks
     }
 }
 
 impl FaultKind<Bare> {
-    /// The kind that a scenario spells so.
+    /// The kind with this name in scenarios.
     pub fn of_name(name: &str) -> Option<Self> {
         let mut all = FaultKind::ALL.iter();
         all.find(|kind| kind.name() == name).copied()

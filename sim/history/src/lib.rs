@@ -1,8 +1,8 @@
 //! What happened in a run: the recorded events, in the order of true time.
 //!
-//! A history is all that a check may read. It knows nothing of where it was taken:
-//! in the world true time is virtual, on real Redis it is the machine's
-//! `CLOCK_MONOTONIC`, which all processes of one machine share.
+//! A history is the only input of a check. It does not depend on where it was recorded: in the
+//! world true time is virtual, on real Redis it is the machine's `CLOCK_MONOTONIC`, which all
+//! processes of one machine share.
 
 mod failpoint;
 mod fault;
@@ -25,10 +25,9 @@ pub type Name = Arc<str>;
 
 /// One event, stamped with true time and with what the host's own clocks said.
 ///
-/// Whenever a host's clocks change their course (a step, a rate, a suspension),
-/// one record of that host stands directly before the change and one directly
-/// after it; between two records of a host its clocks therefore run straight, and
-/// a reading in between can be interpolated.
+/// Whenever the course of a host's clocks changes (a step, a rate, a suspension), one record of
+/// that host comes directly before the change and one directly after it. Between two records of
+/// a host its clocks are therefore linear, and a reading in between can be interpolated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// True time in nanoseconds since the run began.
@@ -44,7 +43,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What a record tells.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -55,15 +54,15 @@ pub enum Event {
         /// The operation.
         op: Op,
     },
-    /// The operation returned. A call without completion is one whose client died.
+    /// An operation returned. A call without completion means that its client died.
     Complete {
         /// The number given at the invocation.
         call: u32,
         /// The operation.
         op: Op,
-        /// What the client knows of it now.
+        /// What the client now knows about the effect.
         outcome: Outcome,
-        /// What the client was told, for a person to read; also why it failed.
+        /// What the client received, as readable text; also the reason for a failure.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
     },
@@ -71,73 +70,73 @@ pub enum Event {
     BeliefBegins {
         /// The number of this grant among its client's grants.
         grant: u32,
-        /// When the client stops believing by its own clock; `None` if the
-        /// algorithm gives its user no deadline.
+        /// When the belief ends by the client's own clock; `None` if the algorithm gives its
+        /// user no deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Deadline>,
         /// The fencing token that came with the grant, if the lock gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
-        /// Whether it was taken to read only, beside others who do.
+        /// Whether the grant is for reading only and can be shared with other readers.
         #[serde(default, skip_serializing_if = "is_false")]
         shared: bool,
     },
-    /// The client stops believing: it calls `release`, or its process ends.
+    /// The client's belief ends: it calls `release`, or its process ends.
     BeliefEnds {
         /// The grant that ends.
         grant: u32,
     },
-    /// A release returned and says how many keys it deleted, summed over the nodes.
+    /// A release returned the number of keys it deleted, summed over the nodes.
     Released {
         /// The grant that was released.
         grant: u32,
-        /// Keys deleted; 0 when nothing was there to delete any more.
+        /// Keys deleted; 0 if no key was left to delete.
         removed: u32,
     },
-    /// A guard was dropped and its lock not released: the client has forgotten it.
+    /// A guard was dropped without releasing its lock: the client has forgotten the lock.
     Dropped {
         /// The grant that was forgotten.
         grant: u32,
     },
-    /// A client reached a failpoint, such as `checked`; a sentinel told of an event.
+    /// A client reached a failpoint, such as `checked`, or a sentinel reported an event.
     Reached {
         /// The point.
         point: Point,
     },
     /// The resource served a request. Recorded on the resource's host.
     Access {
-        /// Who asked.
+        /// The client that sent the request.
         client: Name,
-        /// Under which of its grants.
+        /// The client's grant for this access.
         grant: u32,
-        /// What it asked.
+        /// The kind of access.
         access: Access,
-        /// The fencing token shown, if any.
+        /// The fencing token presented, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
-        /// Whether the resource did it.
+        /// Whether the resource carried it out.
         accepted: bool,
     },
-    /// A client read the set that clients add to: per client, the numbers of those of its
-    /// calls whose elements are in it, ascending.
+    /// A client read the set that clients add to: per client, the numbers of the calls whose
+    /// elements are in the set, ascending.
     Members {
-        /// Who added what.
+        /// The calls by client.
         members: BTreeMap<Name, Vec<u32>>,
     },
-    /// A fault took effect on this host, ended on it, or never came to effect.
+    /// A fault took effect on this host, ended on it, or never took effect.
     Fault {
         /// The fault's name in the scenario.
         fault: Name,
-        /// What kind it is.
+        /// The kind of the fault.
         kind: FaultKind<Bare>,
         /// Beginning or end.
         phase: Phase,
-        /// The links that it concerns and what it does to them; `None`: it strikes the host
-        /// itself.
+        /// The affected links and the effect on their packets; `None` if the fault strikes the
+        /// host itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         links: Option<FaultyLinks>,
     },
-    /// The run is over. Each client's host says so, with what its clocks say.
+    /// The run is over. Each client's host has one, with its clock readings.
     RunEnds,
 }
 
@@ -148,12 +147,12 @@ impl Event {
         Event::Reached { point }
     }
 
-    /// Whether a client reached this failpoint with it.
+    /// Whether this event is a client reaching this failpoint.
     pub fn is_reached(&self, wanted: Failpoint) -> bool {
         matches!(self, Event::Reached { point: Point::Failpoint(point) } if *point == wanted)
     }
 
-    /// Whether a fault takes effect with it.
+    /// Whether this event is the beginning of a fault.
     pub fn is_fault_beginning(&self) -> bool {
         matches!(
             self,
@@ -164,7 +163,7 @@ impl Event {
         )
     }
 
-    /// Whether it ends the process on its host, and with it what that believes.
+    /// Whether this event ends the process on its host and with it the process's belief.
     pub fn is_death(&self) -> bool {
         matches!(
             self,
@@ -177,27 +176,27 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What a client of the lab does.
+/// An operation of a lab client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// One attempt to take the lock.
     Acquire,
-    /// Prolong the lease.
+    /// Extend the lease.
     Extend,
-    /// Give the lock back.
+    /// Release the lock.
     Release,
     /// Read the protected resource.
     Read,
     /// Write the protected resource.
     Write,
-    /// Add an element to a set, one for each call.
+    /// Add an element to a set, one per call.
     Add,
     /// Read that set.
     Members,
 }
 
-/// What a client knows when an operation returned.
+/// What a client knows about the effect of an operation that returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -205,7 +204,7 @@ pub enum Outcome {
     Ok,
     /// It did not take effect.
     Failed,
-    /// No reply came: it may have taken effect, or may still.
+    /// No reply came: it may have taken effect, or may still do so.
     Unknown,
 }
 
@@ -213,22 +212,22 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// The version that the reader was given; 0 is the version before any write.
+    /// The version returned to the reader; 0 is the version before any write.
     Read {
         /// The version returned.
         version: u64,
     },
-    /// A write computed from version `based_on`, and the version that it made.
+    /// A write computed from version `based_on`, and the resulting version.
     Write {
         /// The version that the writer had read.
         based_on: u64,
-        /// The version after this write; the one before it if it was refused.
+        /// The version after this write; if the write was refused, the version before it.
         version: u64,
     },
 }
 
 impl Access {
-    /// In a sentence: `read` or `write`.
+    /// The name for sentences: `read` or `write`.
     pub fn name(&self) -> &'static str {
         match self {
             Access::Read { .. } => "read",
@@ -242,7 +241,7 @@ impl Access {
 pub struct Deadline {
     /// Which of the two clocks.
     pub clock: ClockKind,
-    /// The reading at which the deadline is over, in nanoseconds of that clock.
+    /// The reading at which the deadline has passed, in nanoseconds of that clock.
     pub at_ns: u64,
 }
 
@@ -250,49 +249,49 @@ pub struct Deadline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockKind {
-    /// Time of day; may be stepped and runs on under suspension.
+    /// Time of day; it may be stepped, and it keeps running during a suspension.
     Wall,
-    /// Time since some origin; never stepped, stands still under suspension.
+    /// Time since some origin; it is never stepped, and it stops during a suspension.
     Monotonic,
 }
 
-/// Where in its life a fault is.
+/// A phase of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// The record taken directly before a clock changes its course.
+    /// The record taken directly before a clock's course changes.
     Before,
-    /// It takes effect now.
+    /// The fault takes effect now.
     Begins,
-    /// It is over now.
+    /// The fault ends now.
     Ends,
-    /// The run ended before its trigger came.
+    /// The run ended before the fault's trigger occurred.
     Missed,
 }
 
-/// The links from every host of one side to every host of the other while a fault is on them.
-/// Each host of both sides has a record of the fault.
+/// The links from every host of one side to every host of the other, while a fault affects
+/// them. Each host of both sides has a record of the fault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultyLinks {
     /// One side.
     pub from: Vec<Name>,
     /// The other side.
     pub to: Vec<Name>,
-    /// Whether the reverse direction is concerned too.
+    /// Whether the reverse direction is affected too.
     pub both_ways: bool,
-    /// What becomes of a packet.
+    /// The effect on a packet.
     pub packets: PacketFault,
 }
 
-/// What becomes of the packets on a link with a fault.
+/// The effect of a fault on the packets of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketFault {
-    /// None gets through.
+    /// No packet gets through.
     Cut,
-    /// Each takes longer.
+    /// Each packet takes longer.
     Slow {
-        /// By so many nanoseconds.
+        /// The extra delay in nanoseconds.
         extra_ns: u64,
     },
     /// Each transmission may be lost, and is repeated after the retransmission timeout.
@@ -302,7 +301,7 @@ pub enum PacketFault {
     },
 }
 
-/// A message of the run, for the space-time diagram; checks never read these.
+/// A message of the run, for the space-time diagram; checks never read messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// True time at which it left.
@@ -313,16 +312,16 @@ pub struct Message {
     pub from: Name,
     /// The receiving host.
     pub to: Name,
-    /// Its contents, shortened for a person to read: `SET lock … NX PX 1000`.
+    /// Its contents, shortened for readability: `SET lock … NX PX 1000`.
     pub label: String,
 }
 
-/// All that happened in a run.
+/// Everything that happened in a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// Ordered by true time; at equal times in the order in which they happened.
     pub records: Vec<Record>,
-    /// Messages in the order of their sending; empty unless the run kept them.
+    /// Messages in the order in which they were sent; empty unless the run kept them.
     pub messages: Vec<Message>,
     /// True time at the end of the run, in nanoseconds.
     pub end_ns: u64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Failpoint, FaultKind, FaultyLinks, Name, PacketFault};
 
-/// All faults of one run, every number settled.
+/// All faults of one run, with fixed values for all numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     /// In the order of their names.
@@ -21,12 +21,12 @@ pub struct Fault {
     pub name: Name,
     /// When it takes effect.
     pub start: Start,
-    /// For how long, in nanoseconds; `None`: to the end of the run. What [`Span`](crate::Span)
-    /// makes of it depends on the kind.
+    /// The duration in nanoseconds; `None`: to the end of the run. Its meaning for this kind is
+    /// given by [`Span`](crate::Span).
     pub duration_ns: Option<u64>,
-    /// What it does.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// To whom; as the kind's [`Aim`](crate::Aim) has it.
+    /// The target, of the type that the kind's [`Aim`](crate::Aim) requires.
     pub target: Target,
 }
 
@@ -39,15 +39,15 @@ pub enum Start {
         /// Nanoseconds.
         at_ns: u64,
     },
-    /// When `client` has reached `point` for the `nth` time, `delay_ns` later.
+    /// `delay_ns` after `client` reaches `point` for the `nth` time.
     After {
         /// The client.
         client: Name,
-        /// The point of its program.
+        /// The failpoint in its program.
         point: Failpoint,
-        /// The first time is 1.
+        /// Counted from 1.
         nth: u32,
-        /// Nanoseconds of true time; at 0 the client does nothing in between.
+        /// Nanoseconds of true time; with 0 the client does nothing before the fault strikes.
         delay_ns: u64,
     },
 }
@@ -68,12 +68,12 @@ pub struct Links {
     pub from: Vec<Name>,
     /// The other side.
     pub to: Vec<Name>,
-    /// Whether the reverse direction is meant too.
+    /// Whether the reverse direction is affected too.
     pub both_ways: bool,
 }
 
 impl Target {
-    /// The hosts that it concerns; for links those of both sides.
+    /// The hosts affected by the fault; for links, the hosts of both sides.
     pub fn hosts(&self) -> impl Iterator<Item = &Name> {
         let (one, other): (&[Name], &[Name]) = match self {
             Target::Hosts(hosts) => (hosts, &[]),
@@ -82,7 +82,7 @@ impl Target {
         one.iter().chain(other)
     }
 
-    /// Whether it names no host where it has to.
+    /// Whether the target lacks a host that it needs.
     pub fn is_empty(&self) -> bool {
         match self {
             Target::Hosts(hosts) => hosts.is_empty(),
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// Forgets the hosts that are not there; says whether any remain to be struck.
+    /// Removes the hosts that do not exist; returns whether any target remains.
     pub fn keep_hosts(&mut self, is_there: impl Fn(&str) -> bool) -> bool {
         let keep = |hosts: &mut Vec<Name>| hosts.retain(|host| is_there(host));
         match self {
@@ -105,7 +105,7 @@ impl Target {
 }
 
 impl Fault {
-    /// The links that it is on, and what becomes of packets there; `None` if it strikes hosts.
+    /// The links affected by the fault, and its effect on packets; `None` if it strikes hosts.
     pub fn faulty_links(&self) -> Option<FaultyLinks> {
         let packets = match self.kind {
             FaultKind::Partition => PacketFault::Cut,

@@ -1,35 +1,35 @@
-//! Who believed when: one pass over a history, from which checks, gauges and pictures
-//! read, so that they cannot contradict one another.
+//! Which client believed when: one pass over a history. Checks, gauges and pictures all read
+//! its result, so they cannot contradict one another.
 //!
-//! The pass also numbers the hosts, so that a check compares numbers, not names. A
-//! history may come from a file, so nothing here relies on its being well formed.
+//! The pass also numbers the hosts, so that a check compares numbers, not names. A history may
+//! come from a file, so nothing here assumes that it is well formed.
 
 use std::collections::BTreeMap;
 
 use super::{ClockKind, Deadline, Event, History, Name, Op, Record};
 
-/// A history with its hosts numbered and its grants gathered.
+/// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
     /// Every grant of the lock, in the order in which the clients learned of them.
     pub grants: Vec<Grant<'h>>,
-    /// How many hosts there are; they are numbered from 0.
+    /// The number of hosts; hosts are numbered from 0.
     pub hosts: usize,
-    /// True time at the end, never before the last record.
+    /// True time at the end, never earlier than the last record.
     pub end_ns: u64,
     records: &'h [Record],
     /// Per record, the number of its host.
     host_of: Vec<usize>,
     numbers: BTreeMap<&'h str, usize>,
-    /// Per host, the numbers and places of its grants, in that order.
+    /// Per host, the numbers of its grants and their indices in `grants`, in that order.
     grants_of: Vec<Vec<(u32, usize)>>,
 }
 
 /// One stretch of a client's belief that it holds the lock.
 ///
-/// A grant that is prolonged before its deadline remains one stretch. Prolonged
-/// after it, the client's belief has a gap, and the grant has two stretches.
+/// A grant that is extended before its deadline remains one stretch. If it is extended after
+/// its deadline, the client's belief has a gap, and the grant has two stretches.
 pub struct Grant<'h> {
-    /// Who believes.
+    /// The client that believes.
     pub client: &'h Name,
     /// The client's host number.
     pub host: usize,
@@ -37,16 +37,16 @@ pub struct Grant<'h> {
     pub number: u32,
     /// The fencing token that came with it.
     pub token: Option<u64>,
-    /// Whether it is a reader's, which others' readers may join.
+    /// Whether it is a reader's grant, which other readers can share.
     pub shared: bool,
-    /// Where in the history the call of `acquire` stands, if it does.
+    /// Index in the history of the call of `acquire`, if there is one.
     pub asked: Option<usize>,
-    /// Where in the history its belief begins.
+    /// Index in the history of the beginning of the belief.
     pub began: usize,
     /// True time at which belief begins.
     pub begins_ns: u64,
-    /// Where in the history its belief ends: at the release or the client's death. `None`:
-    /// it lasts to the end.
+    /// Index in the history of the end of the belief: the release or the client's death.
+    /// `None`: the belief lasts to the end.
     pub ended: Option<usize>,
     /// True time of the release, of the client's death, or of the history's end.
     pub ends_ns: u64,
@@ -56,13 +56,13 @@ pub struct Grant<'h> {
 }
 
 impl Grant<'_> {
-    /// Whether the lock lets only one of the two in: they are different clients', and not
-    /// both readers'.
+    /// Whether the lock admits only one of the two: they belong to different clients, and they
+    /// are not both readers' grants.
     pub fn excludes(&self, other: &Grant) -> bool {
         self.host != other.host && !(self.shared && other.shared)
     }
 
-    /// Whether its client believes in it when the record at this place comes.
+    /// Whether its client believes in it just before the record at this index.
     fn is_believed_at(&self, index: usize) -> bool {
         self.began < index && self.ended.is_none_or(|ended| ended >= index)
     }
@@ -78,7 +78,7 @@ impl<'h> Timeline<'h> {
         pass.finish()
     }
 
-    /// The records in order: position, number of the host, record.
+    /// The records in order: index, number of the host, record.
     pub fn records(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
         let numbered = self.host_of.iter().zip(self.records).enumerate();
         numbered.map(|(index, (&host, record))| (index, host, record))
@@ -89,8 +89,8 @@ impl<'h> Timeline<'h> {
         self.records
     }
 
-    /// The grant with this number of this client: its place in [`Timeline::grants`].
-    /// Of several stretches it is the first.
+    /// The index in [`Timeline::grants`] of the grant with this number of this client. If it
+    /// has several stretches, the first.
     pub fn grant(&self, host: usize, number: u32) -> Option<usize> {
         let grants = &self.grants_of[host];
         let first = grants.partition_point(|&(earlier, _)| earlier < number);
@@ -98,12 +98,12 @@ impl<'h> Timeline<'h> {
         (found == number).then_some(place)
     }
 
-    /// The grant that the resource names so, as [`Timeline::grant`] does.
+    /// The grant that the resource identifies this way; see [`Timeline::grant`].
     pub fn grant_of(&self, (client, number): Holder) -> Option<usize> {
         self.grant(*self.numbers.get(&**client)?, number)
     }
 
-    /// The stretches of the grant that the resource names so, in their order.
+    /// The stretches of the grant that the resource identifies this way, in order.
     pub fn stretches(&self, (client, number): Holder) -> impl Iterator<Item = &Grant<'h>> {
         let host = self.numbers.get(&**client);
         let grants = host.map_or(&[][..], |&host| &self.grants_of[host]);
@@ -111,7 +111,8 @@ impl<'h> Timeline<'h> {
         stretches.map(|&(_, place)| &self.grants[place])
     }
 
-    /// The grant that the record at this place gives; none if it prolongs one, or gives none.
+    /// The grant that begins with the record at this index; `None` if the record extends a
+    /// grant or gives none.
     pub fn granted(&self, index: usize) -> Option<&Grant<'h>> {
         let place = self
             .grants
@@ -121,8 +122,7 @@ impl<'h> Timeline<'h> {
         (self.grant(grant.host, grant.number) == Some(place)).then_some(grant)
     }
 
-    /// The grants in which a client believes when the record at this place comes, before it
-    /// has changed anything.
+    /// The grants in which a client believes just before the record at this index takes effect.
     pub fn believed(&self, host: usize, index: usize) -> impl Iterator<Item = &Grant<'h>> {
         let grants = self.grants_of[host].iter();
         grants
@@ -130,7 +130,7 @@ impl<'h> Timeline<'h> {
             .filter(move |grant| grant.is_believed_at(index))
     }
 
-    /// The clients of two grants, the earlier holder first; one, if they are the same.
+    /// The clients of two grants, the earlier holder first; only one if they are the same.
     pub fn clients(&self, holders: [Holder; 2]) -> Vec<Name> {
         let mut holders = holders;
         holders.sort_by_key(|&holder| self.grant_of(holder));
@@ -140,7 +140,7 @@ impl<'h> Timeline<'h> {
     }
 }
 
-/// A grant as the resource names it: whose, and which of theirs.
+/// A grant as the resource identifies it: the client, and the number of its grant.
 pub type Holder<'h> = (&'h Name, u32);
 
 /// The pass over the records.
@@ -151,17 +151,17 @@ struct Pass<'h> {
 
 #[derive(Default)]
 struct HostState {
-    /// Position of its last record.
+    /// Index of its last record.
     last: Option<usize>,
-    /// Position of its last call of `acquire`.
+    /// Index of its last call of `acquire`.
     asked: Option<usize>,
-    /// Its stretches without an end so far.
+    /// Its stretches that have not ended yet.
     open: Vec<Open>,
 }
 
 struct Open {
     grant: usize,
-    /// `None` once it is reached, or if there is none.
+    /// `None` once the deadline is reached, or if there is none.
     deadline: Option<Deadline>,
 }
 
@@ -218,10 +218,9 @@ impl<'h> Pass<'h> {
         number
     }
 
-    /// Lets those beliefs lapse whose deadline the host's clock reached since its
-    /// last record.
+    /// Ends the beliefs whose deadline the host's clock has reached since its last record.
     ///
-    /// A clock that is stepped back afterwards does not revive them: a client that
+    /// If the clock is stepped back afterwards, these beliefs are not restored: a client that
     /// has read the time once and found its lease over has stopped for good.
     fn pass_deadlines(&mut self, host: usize, now: &Record) {
         let HostState {
@@ -313,7 +312,7 @@ impl<'h> Pass<'h> {
             };
             for open in &state.open {
                 let grant = &mut self.timeline.grants[open.grant];
-                // After a host's last record nothing changed its clocks' course.
+                // After a host's last record the course of its clocks did not change.
                 let left_ns = open.deadline.map_or(u64::MAX, |deadline| {
                     deadline.at_ns.saturating_sub(reading(last, deadline.clock))
                 });
@@ -330,18 +329,18 @@ impl<'h> Pass<'h> {
     }
 }
 
-/// The first nanosecond of true time, after `from` and up to `to`, at which a host's
-/// clock shows the deadline, if it gets there.
+/// The first nanosecond of true time, after `from` and up to `to`, at which a host's clock
+/// shows the deadline, if it reaches it.
 ///
-/// Between two records a clock runs straight, so this is exact but for the rounding
-/// of the readings. A clock that jumps over the deadline at an instant reaches it at
-/// that instant; one that stands still does not come nearer.
+/// Between two records a clock is linear, so this is exact apart from the rounding of the
+/// readings. A clock that jumps past the deadline reaches it at the instant of the jump; a
+/// clock that stands still does not approach it.
 fn reached(deadline: Deadline, from: &Record, to: &Record) -> Option<u64> {
     let (start, stop) = (reading(from, deadline.clock), reading(to, deadline.clock));
     if stop < deadline.at_ns {
         return None;
     }
-    // A deadline is watched only while the clock is short of it: start < deadline <= stop.
+    // A deadline is watched only while the clock is before it: start < deadline <= stop.
     let left = u128::from(deadline.at_ns.saturating_sub(start));
     let course = u128::from(stop.saturating_sub(start)).max(1);
     let elapsed_ns = to.at_ns.saturating_sub(from.at_ns);

@@ -3,14 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The name of the host that the protected resource is on.
+/// The name of the protected resource's host.
 pub const RESOURCE: &str = "resource";
 
-/// Which hosts there are, beside the one named `resource`.
+/// The hosts of a scenario, apart from the one named `resource`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Topology {
-    /// Redis nodes, `n1`, `n2`, …; 1 to 99. None knows of the others.
+    /// Redis nodes, `n1`, `n2`, …; 1 to 99. They are independent of each other.
     pub nodes: u32,
     /// Replicas of each node, `n1r1`, `n1r2`, …; 0 to 9.
     #[serde(skip_serializing_if = "is_zero")]
@@ -63,7 +63,7 @@ impl Topology {
         nodes.chain(replicas).chain(sentinels).collect()
     }
 
-    /// What the server of this name is, if it is one.
+    /// The role of the server with this name; `None` if there is no such server.
     pub fn role(&self, host: &str) -> Option<Role> {
         let mut servers = self.servers().into_iter();
         servers.find_map(|server| (server.name == host).then_some(server.role))
@@ -75,22 +75,22 @@ impl Topology {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// What it is when the run begins.
+    /// Its role when the run begins.
     pub role: Role,
 }
 
-/// What a server is when the run begins.
+/// The role of a server when the run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
-    /// A node of its own, the master of its replicas if it has any. Of the locks that are
-    /// none on Redis: the database, or a member of the service.
+    /// An independent node, the master of its replicas if it has any. For locks that do not use
+    /// Redis: the database, or a member of the consensus service.
     Node,
-    /// Follows a node.
+    /// A replica of a node.
     Replica {
         /// The name of that node.
         of: String,
     },
-    /// Watches the nodes and their replicas.
+    /// A sentinel that watches the nodes and their replicas.
     Sentinel,
 }
 

@@ -1,4 +1,4 @@
-//! The form of a fault in a recording: flat, with the amounts that its kind has.
+//! The serialized form of a fault in a recording: flat, with the amounts that its kind has.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,7 @@ pub(super) struct Fault {
     kind: Effect,
 }
 
-/// What it does and to whom. The keys stand in this order.
+/// The effect and the target. The fields are in the order of the keys in the file.
 #[derive(Serialize, Deserialize)]
 struct Effect {
     kind: FaultKind<Bare>,
@@ -99,7 +99,7 @@ fn lacks(key: &str) -> String {
     format!("missing field `{key}`")
 }
 
-/// Puts each amount at its key.
+/// Stores each amount under its key.
 impl Convert<Settled, Bare> for Numbers {
     type Error = Infallible;
 
