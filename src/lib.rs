@@ -24,6 +24,7 @@ pub mod fault;
 pub mod matrix;
 pub mod recording;
 pub mod report;
+pub mod results;
 pub mod runner;
 pub mod scenario;
 pub mod serve;

@@ -8,7 +8,7 @@ use locklab::{
         chart::{self, ChartOptions, RateAxis},
         png,
     },
-    runner::results::{Cell, Sweep},
+    results::{Cell, Sweep},
 };
 
 fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::progress::Progress;
+use crate::results::Cell;
 use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::pool::Broken;
-use crate::runner::results::Cell;
 use crate::scenario::Scenario;
 
 /// One cell for each scenario, of which `seeds` has one range each.

@@ -7,10 +7,10 @@ use super::bug::Bug;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, pictures, report};
+use crate::results::Cell;
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::compare;
-use crate::runner::results::Cell;
 use crate::scenario::{self, Scenario};
 
 /// Claims K1, K5, K10, K13 and R5, the last two with what they are to be compared with.

@@ -14,12 +14,12 @@ use super::{Exit, Jobs, Out, cells, report, table};
 use crate::check::Property;
 use crate::evidence::{Finding, Judgement, thousands};
 use crate::locks::CATALOGUE;
-use crate::matrix::table::{Field, Look, Table, TableRow};
 use crate::matrix::{Part, Plan, Problem, Row, rows};
+use crate::results::table::{Field, Look, Table, TableRow};
+use crate::results::{Cell, Shortest};
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::Comparison;
-use crate::runner::results::{Cell, Shortest};
 use crate::scenario::Scenario;
 
 const EXAMPLES: &str = "\

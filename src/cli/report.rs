@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::check::{Property, Verdict};
 use crate::evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
-use crate::runner::loss::LossRate;
+use crate::results::loss::LossRate;
+use crate::results::{Cell, Seeding, Sweep};
 use crate::runner::prediction::{Comparison, worst};
-use crate::runner::results::{Cell, Seeding, Sweep};
 use crate::scenario::Scenario;
 
 use super::Exit;

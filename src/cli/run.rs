@@ -19,11 +19,11 @@ use crate::confirm::{Programs, RealRedis};
 use crate::evidence::Judgement;
 use crate::fault;
 use crate::recording::{Environment, Recording};
+use crate::results::Cell;
 use crate::runner::backend::{Backend, World};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
-use crate::runner::results::Cell;
 use crate::runner::simulate::Keep;
 use crate::scenario::{self, SHIPPED, Scenario};
 

@@ -17,10 +17,10 @@ use crate::check::Property;
 use crate::evidence::thousands;
 use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
+use crate::results::{Cell, Seeding, Sweep};
 use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::pool::lock;
-use crate::runner::results::{Cell, Seeding, Sweep};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
 

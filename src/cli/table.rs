@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::say::tell;
 use super::store::Store;
-use crate::matrix::table::Table;
 use crate::report;
+use crate::results::table::Table;
 
 /// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and says so.
 pub(super) fn write(

@@ -8,7 +8,6 @@
 pub mod metrics;
 pub mod plan;
 mod row;
-pub mod table;
 
 pub use plan::{Expectation, Metric, Plan, Problem};
 pub use row::{Row, Setting, rows};

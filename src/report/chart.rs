@@ -11,7 +11,7 @@ mod series;
 mod x_axis;
 
 use super::Error;
-use crate::{check::Property, runner::results::Sweep};
+use crate::{check::Property, results::Sweep};
 
 /// What a chart shows beside the data.
 #[derive(Debug, Clone, Default, PartialEq)]

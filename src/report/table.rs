@@ -2,7 +2,7 @@
 
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::svg::{Anchor, Svg, TextStyle};
-use crate::matrix::table::{Field, Look, Table};
+use crate::results::table::{Field, Look, Table};
 
 /// Units of the drawing.
 const LABEL_WIDTH: f64 = 230.0;

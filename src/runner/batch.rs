@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::judged::{self, JudgedRun};
 use super::pool::{self, Broken, lock};
-use super::results::{Cell, Shortest};
 use super::simulate::Keep;
 use crate::check::{self, Property, Verdict};
+use crate::results::{Cell, Shortest};
 use crate::scenario::Scenario;
 
 /// One scenario to run with many seeds: one cell of a grid.

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::results::{Cell, Seeding};
 use crate::recording::VERSION;
+use crate::results::{Cell, Seeding};
 use crate::scenario::Scenario;
 
 /// What makes two sweeps the same: the scenario, its overrides, the grid, the seeds, and

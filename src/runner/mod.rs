@@ -8,13 +8,11 @@ mod injector;
 pub mod judged;
 mod lab;
 pub mod ledger;
-pub mod loss;
 mod operator;
 mod other_writes;
 pub mod pool;
 pub mod prediction;
 pub mod recorded;
-pub mod results;
 mod sentinels;
 pub mod simulate;
 

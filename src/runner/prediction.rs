@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::results::Cell;
 use crate::check::Property;
 use crate::evidence::{Expected, Finding, Judgement, Prediction, Tally};
+use crate::results::Cell;
 use crate::scenario::Scenario;
 
 /// A property of a scenario: predicted and observed.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     check::Property,
-    runner::results::{Cell, Seeding, Sweep},
+    results::{Cell, Seeding, Sweep},
 };
 
 /// All that a chart draws, in the units of its axes: percent on y.
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::check::Loss;
     use crate::evidence::Tally;
-    use crate::runner::loss::LossRate;
+    use crate::results::loss::LossRate;
 
     /// A cell whose two runs lost these shares of a hundred adds.
     fn cell(value: &str, lost: [u64; 2]) -> Cell {

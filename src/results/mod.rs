@@ -1,13 +1,16 @@
 //! What came of many runs: counts per property, per cell of a sweep's grid.
 //!
-//! Reports read these and nothing else.
+//! Reports read these, and recorded histories.
+
+pub mod loss;
+pub mod table;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::loss::LossRate;
+use self::loss::LossRate;
 use crate::check::Property;
 use crate::evidence::Tally;
 
