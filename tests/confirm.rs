@@ -4,8 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use locklab::confirm::{ConfirmError, Programs, run_with};
 use locklab::fault::expand;
@@ -13,6 +11,7 @@ use locklab::history::{Access, Event, History, Phase, Record};
 use locklab::runner::backend::Run;
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::Scenario;
+use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -231,12 +230,11 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
         let family = bench.await_pause();
         kill(Pid::from_raw(bench.process.id() as i32), signal).unwrap();
         bench.process.wait().unwrap();
-        // The kernel kills them at once; this much for a machine under heavy load.
-        let patience = Instant::now() + Duration::from_secs(2);
-        while Instant::now() < patience && !survivors(&family).is_empty() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(survivors(&family), [], "after {signal}");
+        // The kernel kills them at once, and they are gone soon after.
+        until(|| match &survivors(&family)[..] {
+            [] => Ok(()),
+            some => Err(format!("after {signal}: {some:?}")),
+        });
     }
 }
 
@@ -324,17 +322,16 @@ impl Bench {
 
     /// Waits until the run is in its midst, for c1 stands still; its processes.
     fn await_pause(&self) -> Vec<Process> {
-        let patience = Instant::now() + Duration::from_secs(5);
-        loop {
+        let family = until(|| {
             let mut family = processes();
             family.retain(|process| process.parent == self.process.id());
-            if family.iter().any(|process| process.state == "T") {
-                assert_eq!(family.len(), 4, "c1, c2, n1, resource");
-                return family;
+            match family.iter().any(|process| process.state == "T") {
+                true => Ok(family),
+                false => Err("the fault never struck"),
             }
-            assert!(Instant::now() < patience, "the fault never struck");
-            thread::sleep(Duration::from_millis(1));
-        }
+        });
+        assert_eq!(family.len(), 4, "c1, c2, n1, resource");
+        family
     }
 }
 

@@ -1,10 +1,9 @@
 //! `locklab sweep`: grids, results as they come in, Ctrl-C, and going on.
 
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use insta::assert_snapshot;
+use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -168,11 +167,10 @@ fn interrupt(bench: &Bench, arguments: &[&str], signal: Signal) -> Done {
     let has_a_cell = || {
         let files = bench.files();
         let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
-        ledger.is_some_and(|name| bench.read(name).lines().count() >= 2)
+        let cells = ledger.map_or(0, |name| bench.read(name).lines().count());
+        (cells >= 2).then_some(()).ok_or("no cell is finished")
     };
-    while !has_a_cell() {
-        thread::sleep(Duration::from_millis(2));
-    }
+    until(has_a_cell);
     let pid = i32::try_from(child.id()).expect("a process id");
     kill(Pid::from_raw(pid), signal).expect("it is still there");
     Done::from(child.wait_with_output().expect("it ends"))

@@ -140,7 +140,19 @@ async fn failover(which: Sentinels) -> Seen {
         until(port, &["SENTINEL", "master", "mymaster"], all_known).await;
     }
     // Hellos have gone both ways, and every INFO has been answered once.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let replicas = |reply: &Reply| {
+        each(reply, "flags", |flags| flags == "slave")
+            && each(reply, "master-link-status", |status| status == "ok")
+            && [("10", 1), ("100", 1)].iter().all(|(priority, count)| {
+                let has = |item: &&Reply| value(item, "slave-priority") == *priority;
+                items(reply).iter().filter(has).count() == *count
+            })
+    };
+    let sentinels = |reply: &Reply| each(reply, "flags", |flags| flags == "sentinel");
+    for &port in &ports[3..] {
+        until(port, &["SENTINEL", "replicas", "mymaster"], replicas).await;
+        until(port, &["SENTINEL", "sentinels", "mymaster"], sentinels).await;
+    }
     let logs: Vec<Log> = ports[3..].iter().map(|_| Log::default()).collect();
     for (&port, log) in ports[3..].iter().zip(&logs) {
         listen(port, log.clone()).await;
@@ -350,6 +362,18 @@ fn value(reply: &Reply, key: &str) -> String {
     pairs
         .find(|pair| pair[0] == key)
         .map_or(String::new(), |pair| pair[1].clone())
+}
+
+fn items(reply: &Reply) -> &[Reply] {
+    match reply {
+        Reply::Array(items) => items,
+        _ => &[],
+    }
+}
+
+/// Whether each list of keys and values has a value as wished at this key.
+fn each(reply: &Reply, key: &str, is_it: impl Fn(&str) -> bool) -> bool {
+    items(reply).iter().all(|item| is_it(&value(item, key)))
 }
 
 /// Asks until the answer is as wished.

@@ -15,13 +15,24 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// If there is none after [`PATIENCE`], with the last excuse.
 #[track_caller]
-pub fn until<T, E: Display>(mut ask: impl FnMut() -> Result<T, E>) -> T {
+pub fn until<T, E: Display>(ask: impl FnMut() -> Result<T, E>) -> T {
+    match try_until(ask) {
+        Ok(answer) => answer,
+        Err(excuse) => panic!("{excuse}"),
+    }
+}
+
+/// Asks again and again, until there is an answer.
+///
+/// # Errors
+///
+/// The last excuse, if there is no answer after [`PATIENCE`].
+pub fn try_until<T, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let start = Instant::now();
     loop {
         match ask() {
-            Ok(answer) => return answer,
-            Err(excuse) => assert!(start.elapsed() < PATIENCE, "{excuse}"),
+            Err(_) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            answer => return answer,
         }
-        thread::sleep(PAUSE);
     }
 }

@@ -1,26 +1,26 @@
 //! Scripts that take too long: what others hear meanwhile, and how such a script ends.
 //!
-//! A real server is busy for as long as the test sleeps; the node is told that as much
-//! time has passed.
+//! A real server is busy as soon as it says so to somebody else; the node is told that as
+//! much time has passed as makes it busy.
 
 use std::time::Duration;
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_testing::{try_until, until};
 
 use crate::real::{RealClient, RealServer};
 use crate::wire::{request, words};
 
 /// For how long scripts may run before others hear BUSY, on both servers.
 const THRESHOLD_MS: u64 = 50;
-/// Well beyond that: what is sent to a server that is not busy yet waits.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// For what is said to be there, and no more.
-const REPLY: Duration = Duration::from_millis(60);
+/// Well beyond that, on the node.
+const LONG: Duration = Duration::from_millis(250);
+/// Between two requests, on the node.
+const SHORT: Duration = Duration::from_millis(60);
 
 /// A real server and a node with two connections each: `0` runs scripts, `1` looks on.
 struct Both {
-    /// Kills the process in the end.
-    _server: RealServer,
+    server: RealServer,
     real: [RealClient; 2],
     node: Node,
     fake: [ConnId; 2],
@@ -38,7 +38,7 @@ impl Both {
             node,
             now_us: 1_700_000_000_000_000,
             failures: Vec::new(),
-            _server: server,
+            server,
         };
         both.say(
             1,
@@ -47,33 +47,57 @@ impl Both {
         both
     }
 
-    /// Sends a request on a connection of both, waits, and compares what came on both.
+    /// Sends a request on a connection of both, and compares what comes on both. What comes
+    /// too much is found with the next request.
     fn say(&mut self, connection: usize, line: &str) {
-        self.say_and_wait(connection, line, REPLY);
+        let effects = self.send(connection, line, SHORT);
+        self.compare(line, &effects);
     }
 
-    fn say_and_wait(&mut self, connection: usize, line: &str, wait: Duration) {
+    /// The same with a request that makes a script run for long.
+    fn say_long(&mut self, line: &str) {
+        let effects = self.send(0, line, LONG);
+        let mut witness = self.server.connect();
+        until(|| match witness.request(b"PING\r\n") {
+            busy if busy.starts_with(b"-BUSY") => Ok(()),
+            reply => Err(format!("{line}: {}", reply.escape_ascii())),
+        });
+        self.compare(line, &effects);
+    }
+
+    /// What the node does, if so much time passes.
+    fn send(&mut self, connection: usize, line: &str, time: Duration) -> Vec<Effect> {
         let request = request(&words(&line.replace("\\n", "\n"), '`'));
         let mut effects = Vec::new();
         let conn = self.fake[connection];
         self.node.receive(conn, &request, self.now_us, &mut effects);
         self.real[connection].send(&request);
-        std::thread::sleep(wait);
-        self.now_us += wait.as_micros() as u64;
+        self.now_us += time.as_micros() as u64;
         self.node.wake(self.now_us, &mut effects);
-        for (connection, real) in self.real.iter_mut().enumerate() {
-            let (real, closed) = real.arrived();
-            let fake = sent(&effects, self.fake[connection]);
-            let exits = effects.contains(&Effect::Exit);
-            if without_durations(&real) != without_durations(&fake) || closed != exits {
-                self.failures.push(format!(
+        effects
+    }
+
+    fn compare(&mut self, line: &str, effects: &[Effect]) {
+        let exits = effects.contains(&Effect::Exit);
+        for (connection, client) in self.real.iter_mut().enumerate() {
+            let fake = sent(effects, self.fake[connection]);
+            let (mut real, mut closed) = (Vec::new(), false);
+            let alike = try_until(|| {
+                let (more, ends) = client.arrived();
+                real.extend(more);
+                closed |= ends;
+                if without_durations(&real) == without_durations(&fake) && closed == exits {
+                    return Ok(());
+                }
+                Err(format!(
                     "{line}\n  {connection} real: {}{}\n  {connection} fake: {}{}",
                     real.escape_ascii(),
                     if closed { " closed" } else { "" },
                     fake.escape_ascii(),
                     if exits { " exits" } else { "" },
-                ));
-            }
+                ))
+            });
+            self.failures.extend(alike.err());
         }
     }
 
@@ -107,7 +131,7 @@ const LIBRARY: &str = "FUNCTION LOAD `#!lua name=lib\\nredis.register_function('
 #[test]
 fn what_others_hear_of_a_script() {
     let mut both = Both::start();
-    both.say_and_wait(0, "EVAL `while true do end` 0", PATIENCE);
+    both.say_long("EVAL `while true do end` 0");
     for line in [
         "GET a",
         "PING",
@@ -152,7 +176,7 @@ fn what_others_hear_of_a_script() {
 fn what_others_hear_of_a_function() {
     let mut both = Both::start();
     both.say(0, LIBRARY);
-    both.say_and_wait(0, "FCALL loop 1 key arg", PATIENCE);
+    both.say_long("FCALL loop 1 key arg");
     for line in [
         "GET a",
         "FUNCTION STATS",
@@ -175,7 +199,7 @@ fn a_script_cannot_catch_its_end() {
         "\\nwhile true do pcall(function() while true do end end) end",
         "while true do\\n  redis.pcall('get', 'x')\\nend",
     ] {
-        both.say_and_wait(0, &format!("EVAL `{script}` 0"), PATIENCE);
+        both.say_long(&format!("EVAL `{script}` 0"));
         both.say(1, "PING");
         both.say(1, "SCRIPT KILL");
         both.say(1, "PING");
@@ -189,7 +213,7 @@ fn a_transaction_goes_on_after_its_script() {
     for line in ["MULTI", "SET a 1", "EVAL `while true do end` 0", "SET b 2"] {
         both.say(0, line);
     }
-    both.say_and_wait(0, "EXEC", PATIENCE);
+    both.say_long("EXEC");
     both.say(1, "MGET a b");
     both.say(1, "SCRIPT KILL");
     both.say(1, "MGET a b");
@@ -199,11 +223,7 @@ fn a_transaction_goes_on_after_its_script() {
 #[test]
 fn a_script_that_wrote_cannot_be_killed() {
     let mut both = Both::start();
-    both.say_and_wait(
-        0,
-        "EVAL `redis.pcall('set', 'k', 'v') while true do end` 0",
-        PATIENCE,
-    );
+    both.say_long("EVAL `redis.pcall('set', 'k', 'v') while true do end` 0");
     for line in ["SCRIPT KILL", "FUNCTION KILL", "GET k", "SHUTDOWN NOSAVE"] {
         both.say(1, line);
     }

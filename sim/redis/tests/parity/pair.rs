@@ -1,5 +1,7 @@
 //! A real server and a fake node side by side, and a check that they agree.
 
+use std::time::Duration;
+
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
@@ -90,6 +92,11 @@ impl Pair {
                 .and_then(|_| self.compare(connection, &[b"SCRIPT", b"FLUSH"], Likeness::Bytes));
             cleared.expect("both servers can be cleared");
         }
+    }
+
+    /// Lets time pass on the real server, by whose clock the node lives.
+    pub fn pass(&mut self, time: Duration) {
+        self.clock.pass(time);
     }
 
     /// The real server's clock, in microseconds since the Unix epoch.

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use locklab_testing::RedisServer;
+use locklab_testing::{RedisServer, until};
 use redis_protocol::resp2::decode::decode;
 
 /// What a node has too.
@@ -89,6 +89,15 @@ impl RealClient {
             panic!("TIME answered {text:?}");
         };
         seconds * 1_000_000 + micros
+    }
+
+    /// Waits until the server's clock has gone on by so much.
+    pub fn pass(&mut self, time: Duration) {
+        let end_us = self.time_us() + time.as_micros() as u64;
+        until(|| match self.time_us() {
+            now_us if now_us < end_us => Err("the server's clock stands still"),
+            _ => Ok(()),
+        });
     }
 
     /// Sends bytes and waits for nothing.

@@ -254,10 +254,10 @@ fn a_master_passes_on_what_a_real_one_does() {
 fn a_key_that_is_over_is_deleted_before_what_found_it() {
     let mut masters = Masters::start();
     masters.say("SET k v PX 20");
-    std::thread::sleep(Duration::from_millis(40));
+    masters.clock.pass(Duration::from_millis(40));
     masters.say("SET k w NX PX 90000");
     masters.say("SET j v PX 20");
-    std::thread::sleep(Duration::from_millis(40));
+    masters.clock.pass(Duration::from_millis(40));
     masters.say("GET j");
     let (real, fake) = masters.streams();
     assert_eq!(commands(&fake), commands(&real));
