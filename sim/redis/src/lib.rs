@@ -50,7 +50,7 @@
 //! queues or calls it, `engine::table` says which function that is, `engine::cmd` holds
 //! those functions, `store::db` is the keyspace they work on, `engine::script` is Lua, and
 //! `wire::reply` writes the answer. What a command did to keys is told to others by
-//! `engine::tell`, and what others have to do likewise by `engine::propagate`, to replicas
+//! `engine::notify`, and what others have to do likewise by `engine::propagate`, to replicas
 //! (`engine::repl`) and to the disk (`engine::persist`). Source files named in comments
 //! (`src/db.c`) are Redis's.
 

@@ -14,9 +14,9 @@
 //! looks at samples of twenty until less than a tenth of one is over its time, for as
 //! long as it may; here a cycle knows where to look, and takes no time.
 
+use super::notify::deliver;
 use super::propagate::{self, Unit};
 use super::state::State;
-use super::tell::tell;
 use crate::store::changes::Class;
 
 /// Where the cycle is.
@@ -107,7 +107,7 @@ impl State {
     /// `activeExpireCycle`, the slow one.
     fn cycle(&mut self, now_ms: i64) {
         self.db.expire_overdue(now_ms);
-        tell(self);
+        deliver(self);
         propagate::flush(self, Unit::Parts);
     }
 

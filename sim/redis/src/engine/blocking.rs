@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::cmd::blocking::{Taken, Want};
+use super::notify::{deliver, deliver_before_reply};
 use super::propagate;
 use super::repl::master;
 use super::session::{Closing, Session, Written};
 use super::state::State;
 use super::table::{Call, Context};
-use super::tell::{tell, tell_before_reply};
 use crate::wire::reply::{Error, Reply};
 
 /// What a client waits for.
@@ -132,10 +132,10 @@ fn serve_client(state: &mut State, client: u64, key: &Bytes, wall_us: u64) {
     );
     if let Taken::Reply(reply) = taken {
         propagate::record_served(state);
-        tell_before_reply(state);
+        deliver_before_reply(state);
         unblock(state, client, &reply);
-        tell(state);
-        super::tracking::tell_own(state, client);
+        deliver(state);
+        super::tracking::deliver_own(state, client);
     }
     state.current = current;
 }
@@ -145,7 +145,7 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     state.waiting.forget(client);
     state.waiting.resumed.push_back(client);
     state.listen();
-    if let Some(session) = state.stir(client) {
+    if let Some(session) = state.mark_dirty(client) {
         session.blocked = None;
         session.answer(reply);
         session.request_is_over();

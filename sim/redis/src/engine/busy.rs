@@ -150,9 +150,9 @@ pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
         return;
     };
     propagate::flush(state, Unit::Whole);
-    tracking::tell_own(state, client);
+    tracking::deliver_own(state, client);
     let written = state.written();
-    if let Some(session) = state.stir(client) {
+    if let Some(session) = state.mark_dirty(client) {
         session.written = written;
     }
     state.waiting.resumed.push_back(client);

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::notify::Notify;
 use super::persist::Fsync;
-use super::tell::Notify;
 use crate::wire::number::parse_i64;
 
 /// The values of all parameters.
@@ -53,7 +53,7 @@ enum Kind {
     /// Bytes, with a unit such as `64mb`.
     Memory,
     OneOf(&'static [&'static str]),
-    /// Letters of `tell`.
+    /// Letters of `notify`.
     Events,
 }
 

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::notify::{deliver, deliver_before_reply};
 use super::propagate::{self, Unit};
 use super::repl::master;
 use super::script::{self, Access, Flags, ScriptFlag};
 use super::session::Session;
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
-use super::tell::{tell, tell_before_reply};
 use super::{busy, tracking};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
@@ -54,7 +54,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
                 answer(state, client, &reply);
                 if state.busy.is_none() {
                     propagate::flush(state, Unit::Whole);
-                    tracking::tell_own(state, client);
+                    tracking::deliver_own(state, client);
                 }
                 after_command(state, client, command);
                 let written = state.written();
@@ -78,7 +78,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
 pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     state.client(client).answer(reply);
     if !state.db.changes.is_empty() {
-        tell(state);
+        deliver(state);
     }
 }
 
@@ -221,8 +221,8 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     }
     if !call.state.db.changes.is_empty() {
         match call.context {
-            Context::Script => tell(call.state),
-            Context::Direct | Context::Transaction => tell_before_reply(call.state),
+            Context::Script => deliver(call.state),
+            Context::Direct | Context::Transaction => deliver_before_reply(call.state),
         }
     }
     reply

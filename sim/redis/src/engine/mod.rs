@@ -10,6 +10,7 @@ mod config;
 mod dispatch;
 mod functions;
 mod node;
+mod notify;
 mod parameters;
 mod pause;
 mod persist;
@@ -23,7 +24,6 @@ mod session;
 mod shutdown;
 mod state;
 mod table;
-mod tell;
 mod tracking;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};

@@ -204,7 +204,7 @@ impl Node {
         if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
         }
-        self.state.stirred.push(conn.0);
+        self.state.dirty_clients.push(conn.0);
         self.finish(wall_us, effects);
     }
 
@@ -322,7 +322,7 @@ impl Node {
             }
         }
         // Somebody may be there more than once: then there is nothing left to send.
-        for id in std::mem::take(&mut self.state.stirred) {
+        for id in std::mem::take(&mut self.state.dirty_clients) {
             self.send(ConnId(id), effects);
         }
         for id in std::mem::take(&mut self.state.killed) {
@@ -356,7 +356,7 @@ impl Node {
                 && self.state.clients.contains_key(&id)
             {
                 input.resume(&mut self.state, id, wall_us);
-                self.state.stirred.push(id);
+                self.state.dirty_clients.push(id);
             }
         }
     }

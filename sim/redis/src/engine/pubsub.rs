@@ -76,7 +76,7 @@ pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[
 
 fn deliver(state: &mut State, clients: &[u64], push: &Reply) {
     for id in clients {
-        if let Some(session) = state.stir(*id) {
+        if let Some(session) = state.mark_dirty(*id) {
             session.push(push);
         }
     }

@@ -56,7 +56,7 @@ pub(super) struct State {
     /// The client whose command runs (`server.current_client`).
     pub(super) current: Option<u64>,
     /// Who may have something to be sent, or may have to be closed.
-    pub(super) stirred: Vec<u64>,
+    pub(super) dirty_clients: Vec<u64>,
     /// Whose connection was ended at once.
     pub(super) killed: Vec<u64>,
     /// DEBUG SLEEP, or a script: the server does nothing before this wall-clock time, in
@@ -93,7 +93,7 @@ impl State {
             commands_processed: 0,
             seen_us: None,
             current: None,
-            stirred: Vec::new(),
+            dirty_clients: Vec::new(),
             killed: Vec::new(),
             asleep_until_us: None,
             leaving: None,
@@ -118,16 +118,16 @@ impl State {
             .expect("the client of a command is connected")
     }
 
-    /// Another client's session, to send something on it or to close it.
-    pub(super) fn stir(&mut self, id: u64) -> Option<&mut Session> {
+    /// The session of a client to which something will be sent, or which will be closed.
+    pub(super) fn mark_dirty(&mut self, id: u64) -> Option<&mut Session> {
         let session = self.clients.get_mut(&id)?;
-        self.stirred.push(id);
+        self.dirty_clients.push(id);
         Some(session)
     }
 
     /// Ends a connection.
     pub(super) fn close(&mut self, id: u64, how: Closing) {
-        if let Some(session) = self.stir(id) {
+        if let Some(session) = self.mark_dirty(id) {
             session.closing = session.closing.or(Some(how));
         }
     }

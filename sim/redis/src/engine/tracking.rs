@@ -134,7 +134,7 @@ pub(super) fn invalidate_all(state: &mut State) {
 
 /// `trackingHandlePendingKeyInvalidations`: after its reply, a client hears of
 /// what it changed itself.
-pub(super) fn tell_own(state: &mut State, client: u64) {
+pub(super) fn deliver_own(state: &mut State, client: u64) {
     for key in std::mem::take(&mut state.caches.own) {
         let keys = match key {
             Some(key) => Reply::Array(vec![Reply::Bulk(key)]),
@@ -173,7 +173,7 @@ pub(super) fn broadcast(state: &mut State) {
 
 /// `sendTrackingMessage`.
 fn send(state: &mut State, id: u64, keys: Reply) {
-    let Some(session) = state.stir(id) else {
+    let Some(session) = state.mark_dirty(id) else {
         return;
     };
     let redirect = session.tracking.as_ref().map_or(0, |t| t.redirect);
@@ -183,7 +183,7 @@ fn send(state: &mut State, id: u64, keys: Reply) {
         }
         return;
     }
-    let Some(target) = state.stir(redirect) else {
+    let Some(target) = state.mark_dirty(redirect) else {
         let session = state.client(id);
         if let Some(tracking) = &mut session.tracking {
             tracking.broken = true;

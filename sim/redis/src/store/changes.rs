@@ -2,7 +2,7 @@
 //! client-side caches, clients that wait for a key.
 //!
 //! The keyspace writes it down here as it happens, if anybody listens at all, and
-//! [`tell`](super::tell) passes it on when the command is done. So a command
+//! `engine::notify` passes it on when the command is done. So a command
 //! function knows nothing of who listens.
 
 use bytes::Bytes;

@@ -135,7 +135,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
         if let Some(session) = state.clients.get_mut(id) {
             session.out.extend_from_slice(head.as_bytes());
             session.out.extend_from_slice(&snapshot);
-            state.stirred.push(*id);
+            state.dirty_clients.push(*id);
         }
     }
 }

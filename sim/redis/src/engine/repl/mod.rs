@@ -163,7 +163,7 @@ fn pass_on(state: &mut State, bytes: &[u8]) {
             && let Some(session) = state.clients.get_mut(id)
         {
             session.out.extend_from_slice(bytes);
-            state.stirred.push(*id);
+            state.dirty_clients.push(*id);
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{Handover, Role, handover, master, pass_on};
 use crate::engine::functions::Functions;
+use crate::engine::notify::deliver;
 use crate::engine::persist;
 use crate::engine::session::{Peer, Replies};
 use crate::engine::state::State;
-use crate::engine::tell::tell;
 use crate::resp;
 use crate::store::rdb;
 
@@ -253,7 +253,7 @@ fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
 }
 
 fn say(state: &mut State, conn: u64, words: &[&str]) {
-    if let Some(session) = state.stir(conn) {
+    if let Some(session) = state.mark_dirty(conn) {
         resp::put_command(words, &mut session.out);
     }
 }
@@ -281,7 +281,7 @@ fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
         state.db.load(key, entry);
     }
     state.functions = functions;
-    tell(state);
+    deliver(state);
     persist::rewrite(state);
     master::begin_backlog(state);
     begin_stream(state, conn);

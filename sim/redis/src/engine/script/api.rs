@@ -27,7 +27,7 @@ pub(super) fn functions(
     table.set("log", lua.create_function(log)?)?;
     let commands = commands.clone();
     let set_repl = move |lua: &Lua, arguments| {
-        commands.tell(targets(lua, &arguments)?);
+        commands.set_targets(targets(lua, &arguments)?);
         Ok(())
     };
     table.set("set_repl", lua.create_function(set_repl)?)?;

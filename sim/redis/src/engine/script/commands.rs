@@ -53,7 +53,7 @@ impl Commands {
     }
 
     /// Who is told of the commands from here on.
-    pub(super) fn tell(&self, targets: Targets) {
+    pub(super) fn set_targets(&self, targets: Targets) {
         self.0.borrow_mut().state.db.effects.script_targets = targets;
     }
 

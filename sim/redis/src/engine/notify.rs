@@ -59,15 +59,15 @@ impl Notify {
 }
 
 /// Passes on what happened since the last time.
-pub(super) fn tell(state: &mut State) {
+pub(super) fn deliver(state: &mut State) {
     let changes = state.db.changes.take();
     pass_on(state, changes);
 }
 
-/// Passes on what comes before the reply of the command that did it: a client may hear of
-/// its own doings, on the connection of its replies. What is left is for [`tell`], once
-/// the reply is there.
-pub(super) fn tell_before_reply(state: &mut State) {
+/// Passes on what comes before the reply of the command that did it: a client may be
+/// notified of its own changes, on the connection of its replies. [`deliver`] passes on the
+/// rest after the reply.
+pub(super) fn deliver_before_reply(state: &mut State) {
     let changes = state.db.changes.take_before_reply();
     pass_on(state, changes);
 }
