@@ -1,11 +1,11 @@
-//! The parameters of a lock whose family has some in common: a struct with its own fields
-//! and the family's.
+//! The parameters of a lock that belongs to a family: a struct with its own fields and the
+//! family's.
 //!
-//! It is a macro, for serde refuses unknown keys only of a struct that has every field
-//! itself (no `flatten` beside `deny_unknown_fields`).
+//! It is a macro, because serde rejects unknown keys only for a struct that has every field
+//! itself (no `flatten` together with `deny_unknown_fields`).
 
-/// Makes a lock's `Params` of its own fields and those of its family, `one_node` or
-/// `redisson`; `shared()` gives the family's.
+/// Defines a lock's `Params` with its own fields and those of its family, `one_node` or
+/// `redisson`; `shared()` returns the family's.
 macro_rules! params {
     ($(#[$doc:meta])* pub struct Params: one_node { $($own:tt)* }) => {
         params! {
@@ -13,11 +13,10 @@ macro_rules! params {
             $(#[$doc])*
             {
                 $($own)*
-                /// How many replicas must have the lock before it counts (`WAIT`); 0: it does
-                /// not matter.
+                /// How many replicas must have the lock before it counts (`WAIT`); 0: no check.
                 #[serde(default, skip_serializing_if = "crate::is_zero")]
                 pub wait_replicas: u32,
-                /// For how long to wait for them, in milliseconds; 0: for ever.
+                /// How long to wait for them, in milliseconds; 0: for ever.
                 #[serde(
                     default = "crate::one_node::default_wait_timeout_ms",
                     skip_serializing_if = "crate::one_node::is_default_wait_timeout_ms"
@@ -26,7 +25,7 @@ macro_rules! params {
                 /// Wait before the next attempt, in milliseconds.
                 #[serde(default = "crate::default_retry_delay_ms")]
                 pub retry_delay_ms: u64,
-                /// Up to this much more, drawn anew each time, in milliseconds.
+                /// The maximum random addition, drawn for each wait, in milliseconds.
                 #[serde(default = "crate::default_retry_jitter_ms")]
                 pub retry_jitter_ms: u64,
                 /// How long the client waits for a connection or a reply, in milliseconds;
@@ -37,7 +36,7 @@ macro_rules! params {
         }
 
         impl Params {
-            /// What all locks on one node have.
+            /// The parameters that all locks on one node share.
             fn shared(&self) -> crate::one_node::Shared {
                 crate::one_node::Shared {
                     wait_replicas: self.wait_replicas,
@@ -60,23 +59,24 @@ macro_rules! params {
                 /// `lock()`, and the watchdog renews a lease of `watchdog_ms`.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub lease_ms: Option<u64>,
-                /// The lease that the watchdog renews every third of it, in milliseconds.
+                /// The lease that the watchdog renews at a third of its length, in
+                /// milliseconds.
                 #[serde(default = "crate::redisson::params::default_watchdog_ms")]
                 pub watchdog_ms: u64,
                 /// What the watchdog does when a renewal fails.
                 #[serde(default)]
                 pub on_error: crate::redisson::watchdog::OnError,
-                /// How often a command is sent again whose reply does not come.
+                /// How often a command without a reply is retransmitted.
                 #[serde(default = "crate::redisson::params::default_resend")]
                 pub resend: u32,
-                /// How long to wait for a reply, connecting included, in milliseconds.
+                /// How long to wait for a reply, including the connection, in milliseconds.
                 #[serde(default = "crate::redisson::params::default_reply_timeout_ms")]
                 pub reply_timeout_ms: u64,
-                /// How long to wait then before the command is sent again, in milliseconds.
+                /// The pause before a command is retransmitted, in milliseconds.
                 #[serde(default = "crate::redisson::params::default_resend_interval_ms")]
                 pub resend_interval_ms: u64,
-                /// Whether a replica must have the lock, if the node has any. In Redisson that
-                /// is the default unless it is told of a single server.
+                /// Whether a replica must have the lock, if the node has any. In Redisson this
+                /// is the default unless it is configured for a single server.
                 #[serde(default)]
                 pub check_replicas: bool,
                 $($own)*
@@ -84,7 +84,7 @@ macro_rules! params {
         }
 
         impl Params {
-            /// What all locks of the family have.
+            /// The parameters that all locks of the family share.
             fn shared(&self) -> crate::redisson::params::Shared {
                 crate::redisson::params::Shared {
                     lease: crate::redisson::params::Lease::new(

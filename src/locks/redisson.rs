@@ -1,24 +1,23 @@
-//! `redisson`: the lock of the Java library Redisson, `RLock`, as its release 3.23.5 has
-//! it, and with `latch` and `on_error` as newer ones do.
+//! `redisson`: the lock of the Java library Redisson, `RLock`, as in its release 3.23.5, and
+//! with `latch` and `on_error` as in newer ones.
 //!
-//! - The lock is a hash. Its one field is the owner, `client-uuid:thread-id`; the value
-//!   says how many times the owner has taken it.
-//! - Acquire, a script: if there is no such key, or if the field is the caller's, count one
-//!   hold more and set the lease; else return what is left of the other's lease.
+//! - The lock is a hash. Its one field is the owner, `client-uuid:thread-id`; the value is the
+//!   number of the owner's holds.
+//! - Acquire, a script: if there is no such key, or if the field is the caller's, add one hold
+//!   and set the lease; otherwise return the holder's remaining lease.
 //! - Wait: subscribe to the lock's channel, try again, since the message may have been
-//!   published before that, then wait for a message or for the time that the attempt was
-//!   told, whichever is first. For other ways see [`Wait`].
-//! - Lease: the user's own; or, if none is given, 30 s, which the watchdog renews every
-//!   10 s for as long as the process lives (`redisson/watchdog.rs`).
-//! - Release, a script: if the field is not the caller's, that is an error; count one hold
-//!   less; if one remains set the lease, else delete the key and publish to the channel.
-//!   Whatever came of it, the renewals end.
+//!   published before that, then wait for a message or for the time that the attempt returned,
+//!   whichever comes first. For other ways see [`Wait`].
+//! - Lease: the user's own; or, if none is given, 30 s, which the watchdog renews every 10 s
+//!   for as long as the process lives (`redisson/watchdog.rs`).
+//! - Release, a script: if the field is not the caller's, that is an error; remove one hold; if
+//!   one remains, set the lease, otherwise delete the key and publish to the channel. The
+//!   renewals end in any case.
 //! - A command whose reply does not come is sent again (`redisson/resend.rs`).
 //! - Where there are replicas, one of them must have the lock (`redisson/replicas.rs`).
 //!
-//! A grant of a user's own lease has a deadline, counted from before the request. Redisson
-//! gives it to nobody; it is here for those who would look. With the watchdog there is
-//! none.
+//! A grant with a user's own lease has a deadline, counted from before the request. Redisson
+//! does not expose it; here a holder can check it. With the watchdog there is no deadline.
 
 use std::rc::Rc;
 
@@ -50,7 +49,7 @@ pub use watchdog::OnError;
 params! {
     /// The parameters of `redisson`.
     pub struct Params: redisson {
-        /// Whether the answer to a release is kept for when the release is sent again:
+        /// Whether the answer to a release is kept for a retransmission of the release:
         /// Redisson since 3.24.1.
         #[serde(default)]
         pub latch: bool,
@@ -70,13 +69,13 @@ pub enum Wait {
     /// From the message that the release publishes: what Redisson does.
     #[default]
     Publish,
-    /// From Redis's own notifications of what happens to the key, which are off unless
-    /// the node is configured to send them; deletion and expiry count. What Redisson is
-    /// said to do in places.
+    /// From Redis's keyspace notifications for the key, which are off unless the node is
+    /// configured to send them; deletion and expiry count. Some texts say that Redisson does
+    /// this.
     Keyspace,
-    /// It does not; it sleeps and tries again. "Attempts × sleep" is this together with
-    /// `workload.give_up_ms`. The same is said of Redisson, whose setting of that name is
-    /// for commands that were not answered.
+    /// Not at all; it sleeps and tries again. "Attempts × sleep" is this together with
+    /// `workload.give_up_ms`. The same is said of Redisson, whose setting of that name applies
+    /// to commands that were not answered.
     Spin,
 }
 

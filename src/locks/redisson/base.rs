@@ -1,5 +1,5 @@
-//! What all locks of the family have in common, after `RedissonBaseLock`: who they are
-//! to the node, how they send, and how a grant is kept alive and given back.
+//! What all locks of the family share, after `RedissonBaseLock`: their identity on the node,
+//! how they send commands, and how a grant is kept alive and released.
 
 use std::rc::Rc;
 
@@ -14,11 +14,11 @@ use locklab_history::{Name, Failpoint};
 
 /// One lock of the family, as one process uses it.
 pub(crate) struct Base<E: Env> {
-    /// The process's world.
+    /// The environment of the process.
     pub(crate) env: E,
     /// The key of the lock.
     pub(crate) key: String,
-    /// The node, for everything but renewals.
+    /// The client of the node, for everything except renewals.
     pub(crate) node: Rc<Resending<E>>,
     /// The family's parameters.
     pub(crate) shared: Shared,
@@ -29,7 +29,7 @@ pub(crate) struct Base<E: Env> {
 }
 
 impl<E: Env> Base<E> {
-    /// The lock at `key` of `node`, for a client that draws its identity; its watchdog
+    /// The lock at `key` of `node`, for a client with a new random identity; its watchdog
     /// renews as `renewal` says.
     pub(crate) fn new(env: E, node: &Name, key: &str, shared: Shared, renewal: Renewal) -> Self {
         let client = || Rc::new(Resending::new(env.clone(), node.clone(), shared.resend));
@@ -37,8 +37,8 @@ impl<E: Env> Base<E> {
         Self::over(env, identity, clients, key, shared, renewal)
     }
 
-    /// The same lock for the same client over the same connections, but with a mark behind
-    /// each of its owners, and with a watchdog of its own.
+    /// The same lock for the same client over the same connections, but with a suffix for each
+    /// of its owners, and with a watchdog of its own.
     pub(crate) fn marked(&self, mark: &'static str, renewal: Renewal) -> Self {
         let identity = self.identity.marked(mark);
         let clients = [self.node.clone(), self.renewals.clone()];
@@ -83,25 +83,25 @@ impl<E: Env> Base<E> {
 
     /// Opens the connections that will be needed.
     pub(crate) async fn connect(&self) {
-        // If this fails, so will the first command, and say why.
+        // If this fails, so does the first command, which reports the reason.
         let _ = self.node.once().connect().await;
         if let Lease::Renewed { .. } = self.shared.lease {
             let _ = self.renewals.once().connect().await;
         }
     }
 
-    /// An owner as the nodes know it: the field of the lock's hash.
+    /// The name of an owner on the nodes: the field of the lock's hash.
     pub(crate) fn holder(&self, owner: Owner) -> String {
         self.identity.holder(owner)
     }
 
-    /// The lease, as a script takes it.
+    /// The lease as a script's argument.
     pub(crate) fn lease_ms(&self) -> String {
         self.shared.lease.ms().to_string()
     }
 
-    /// What an owner has got who asked when its clock said `started_ns`. From now on the
-    /// watchdog renews it, unless the user gave a lease.
+    /// The grant of an owner whose request began when its clock showed `started_ns`. From now
+    /// on the watchdog renews it, unless the user gave a lease.
     pub(crate) fn granted(
         &self,
         owner: Owner,
@@ -119,10 +119,10 @@ impl<E: Env> Base<E> {
         }
     }
 
-    /// The watchdog's script, by hand.
+    /// Runs the watchdog's script once.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if the lock is not the holder's any more.
+    /// [`LockError::Lost`] if the holder no longer has the lock.
     pub(crate) async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let started_ns = now_ns(&self.env);
         let renewing = self
@@ -137,11 +137,11 @@ impl<E: Env> Base<E> {
         }
     }
 
-    /// Runs a script that gives the lock back, and ends the renewals whatever comes of
-    /// it; how many keys were deleted.
+    /// Runs a releasing script, and ends the renewals whatever the result; returns how many
+    /// keys were deleted.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if the script says that the lock is not the holder's.
+    /// [`LockError::Lost`] if the script says that the holder does not have the lock.
     pub(crate) async fn release(
         &self,
         grant: &Grant,
@@ -156,8 +156,8 @@ impl<E: Env> Base<E> {
     }
 
     /// Runs a script that keeps its answer in a key, which is deleted when the answer has
-    /// arrived. Its keys are `keys` and that one; its arguments `arguments`, and for how
-    /// long the answer is kept.
+    /// arrived. The script's keys are `keys` and that one; its arguments are `arguments`, and
+    /// how long to keep the answer.
     ///
     /// # Errors
     /// As [`Base::release`].
@@ -170,28 +170,28 @@ impl<E: Env> Base<E> {
     ) -> Result<u32, LockError> {
         let resend = self.shared.resend;
         let latch = latch(&self.key, &uuid(&self.env));
-        // As long as the request may be sent again.
+        // For as long as the request may be retransmitted.
         let kept_ms = (resend.round_ms() * u64::from(resend.times.max(1))).to_string();
         let keys = [keys, &[&latch]].concat();
         let arguments = [arguments, &[&kept_ms]].concat();
         let released = self.release(grant, script, &keys, &arguments).await;
         let node = self.node.clone();
         self.env.spawn(async move {
-            // Else it expires.
+            // If this fails, the key expires.
             let _ = node.once().call(&[b"DEL", latch.as_bytes()]).await;
         });
         released
     }
 
-    /// The owner has given a hold back.
+    /// Ends the renewal for one hold, which the owner has released.
     pub(crate) fn end_renewal(&self, owner: Owner) {
         self.watchdog.unwatch(owner);
     }
 
-    /// Whether the node knows the holder.
+    /// Whether the holder has the lock on the node.
     ///
     /// # Errors
-    /// If it does not answer.
+    /// If the node does not answer.
     pub(crate) async fn is_held(&self, grant: &Grant) -> Result<bool, LockError> {
         let command = [b"HEXISTS", self.key.as_bytes(), grant.token.as_bytes()];
         let ask = || self.node.once().ask(&command, Reply::flag);
@@ -199,18 +199,18 @@ impl<E: Env> Base<E> {
     }
 }
 
-/// How a holder is given a full lease.
+/// How to give a holder a full lease.
 #[derive(Clone)]
 pub(crate) struct Renewal {
-    /// A script that looks for the holder's field. It is given the lease and the holder,
-    /// and answers whether it found it.
+    /// A script that checks for the holder's field. Its arguments are the lease and the holder;
+    /// it answers whether it found the field.
     pub(crate) script: &'static Script,
-    /// What else the script is given.
+    /// A further argument of the script.
     pub(crate) more: Option<String>,
 }
 
 impl Renewal {
-    /// By the script that sets the lease of the lock's key and of nothing else.
+    /// By the script that sets the lease of the lock's key only.
     pub(crate) const OF_THE_KEY: Renewal = Renewal {
         script: &scripts::REDISSON_RENEW,
         more: None,
@@ -231,8 +231,8 @@ impl Renewal {
     }
 }
 
-/// What a script that gives a lock back has said: how many keys it deleted; -1, if nothing
-/// was there to delete any more; or nil, `None` here: the lock is not the holder's.
+/// The answer of a releasing script: how many keys it deleted; -1, if the key was already gone;
+/// or nil, `None` here: the holder does not have the lock.
 pub(crate) fn freed(reply: &Reply) -> Option<Option<u32>> {
     match reply {
         Reply::Nil => Some(None),
@@ -241,8 +241,8 @@ pub(crate) fn freed(reply: &Reply) -> Option<Option<u32>> {
     }
 }
 
-/// What a script that takes a lock has said: what is left of somebody's lease, as PTTL says
-/// it; or nil, `None` here: it was taken.
+/// The answer of an acquiring script: the remaining lease of the current holder, in the form of
+/// PTTL; or nil, `None` here: the lock was taken.
 pub(crate) fn left(reply: &Reply) -> Option<Option<i64>> {
     match reply {
         Reply::Nil => Some(None),
@@ -255,7 +255,7 @@ pub(crate) fn not_the_owner() -> LockError {
     LockError::Lost("attempt to unlock a lock that is not locked by this owner".into())
 }
 
-/// What is left of somebody's lease, by a reply of PTTL.
+/// The error for a lock held by another client, with the remaining lease in the form of PTTL.
 pub(crate) fn taken(pttl_ms: i64) -> LockError {
     LockError::NotAcquired {
         why: "somebody holds it".into(),

@@ -1,5 +1,5 @@
-//! The lock that is a hash with one field: `RLock`, and its relatives that differ in how
-//! they wait, whom they tell, or whether they number their grants.
+//! The lock that is a hash with one field: `RLock`, and its relatives, which differ in how they
+//! wait, what a release publishes, or whether they number their grants.
 
 use super::base::{Base, Renewal, taken};
 use super::listening::UNLOCKED;
@@ -17,12 +17,12 @@ use locklab_history::Name;
 pub(crate) struct HashLock<E: Env> {
     base: Base<E>,
     waiting: Waiting<E>,
-    /// The script, and its keys.
+    /// The script that acquires, and its keys.
     acquire: (&'static Script, Vec<String>),
     release: (&'static Script, Release),
 }
 
-/// What the script that takes the lock does beside.
+/// What the acquiring script does in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Acquire {
     /// Nothing.
@@ -31,19 +31,19 @@ pub(crate) enum Acquire {
     Fenced,
 }
 
-/// What the script that gives the lock back does beside.
+/// What the releasing script does in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Release {
     /// Nothing.
     Silent,
     /// It publishes that the lock is free.
     Published,
-    /// That, and it keeps its answer for when it is sent again.
+    /// The same, and it keeps its answer for a retransmission.
     Latched,
 }
 
 impl Release {
-    /// Whether the script of a lock that publishes keeps its answer.
+    /// The release of a lock that publishes, with or without the kept answer.
     pub(crate) fn with_latch(latch: bool) -> Self {
         match latch {
             true => Release::Latched,
@@ -81,8 +81,9 @@ impl<E: Env> HashLock<E> {
         }
     }
 
-    /// Runs the script, and asks for replicas if it is to; its answer, and whether a
-    /// replica has the lock. Redisson sends all of this at once, and all of it again.
+    /// Runs the script, and waits for replicas if configured; returns the script's answer, and
+    /// whether a replica has the lock. Redisson sends all of this as one batch, and retransmits
+    /// all of it.
     async fn ask(&self, owner: Owner) -> Result<(Answer, bool), Error> {
         let (base, node) = (&self.base, &*self.base.node);
         let (lease_ms, holder) = (base.lease_ms(), base.holder(owner));
@@ -101,7 +102,7 @@ impl<E: Env> HashLock<E> {
         .await
     }
 
-    /// Runs the script that gives a hold back.
+    /// Runs the script that releases a hold.
     async fn give_back(&self, grant: &Grant) -> Result<u32, LockError> {
         let base = &self.base;
         let (script, release) = &self.release;
@@ -131,7 +132,7 @@ impl<E: Env> Lock for HashLock<E> {
         };
         let grant = base.granted(request.owner, started_ns, token);
         if !has_replica {
-            // What comes of it, its user does not learn.
+            // The user does not learn the result.
             let _ = self.give_back(&grant).await;
             return Err(LockError::NotAcquired {
                 why: "none of the replicas has it".into(),
@@ -165,7 +166,7 @@ impl<E: Env> Lock for HashLock<E> {
     }
 }
 
-/// What a script that takes the lock has said.
+/// The answer of an acquiring script.
 enum Answer {
     Granted { token: Option<u64> },
     Taken { pttl_ms: i64 },

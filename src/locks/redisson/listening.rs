@@ -1,7 +1,7 @@
-//! Waiting for a message that says that the lock is free.
+//! Waiting for a message that the lock is free.
 //!
-//! All owners of a process share one subscription, from when the first of them begins to
-//! wait until the last has the lock or gives up. A message wakes one of them.
+//! All owners of a process share one subscription, from when the first of them begins to wait
+//! until the last has the lock or gives up. A message wakes one of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,25 +15,25 @@ use locklab_env::{Duration, Env, timeout};
 use locklab_history::{Name, Failpoint};
 use locklab_plant::plant;
 
-/// What the release publishes (`LockPubSub.UNLOCK_MESSAGE`).
+/// The message that a release publishes (`LockPubSub.UNLOCK_MESSAGE`).
 pub(crate) const UNLOCKED: &str = "0";
 
 /// How long Redisson waits for a subscription (`subscriptionTimeout`), in milliseconds.
 const SUBSCRIBE_LIMIT_MS: u64 = 7_500;
 
-/// Where a process listens for its turn.
+/// The subscription of a process's waiters.
 pub(crate) struct Listening<E: Env> {
     env: E,
     node: Name,
     channel: String,
-    /// The messages that say that the lock is free.
+    /// The messages that mean that the lock is free.
     wakers: &'static [&'static str],
     subscription: Mutex<Option<Rc<Subscription>>>,
     listeners: RefCell<BTreeSet<Owner>>,
 }
 
 impl<E: Env> Listening<E> {
-    /// Nobody listens yet.
+    /// No owner has subscribed yet.
     pub(crate) fn new(
         env: E,
         node: Name,
@@ -50,9 +50,9 @@ impl<E: Env> Listening<E> {
         }
     }
 
-    /// The first time it only subscribes, for the lock may have come free before that
-    /// and has to be asked for again. From then on it waits for a message, or until the
-    /// lock comes free of itself, as far as the owner was told; `None`: never.
+    /// The first call only subscribes: the lock may have become free before that, so the caller
+    /// has to try again. Later calls wait for a message, or until the lock becomes free without
+    /// one, as far as the owner knows; `None`: never.
     ///
     /// # Errors
     /// If there is no subscription within [`SUBSCRIBE_LIMIT_MS`].
@@ -73,7 +73,7 @@ impl<E: Env> Listening<E> {
         if !is_new || plant("listening-without-asking-again") {
             self.env.reach(Failpoint::Waiting).await;
             let limit = [free_in, request.wait].into_iter().flatten().min();
-            // Whichever is first.
+            // Whichever comes first.
             let _ = timeout(&self.env, limit, self.woken(&subscription)).await;
         }
         Ok(())
@@ -100,7 +100,8 @@ impl<E: Env> Listening<E> {
         }
     }
 
-    /// The owner has the lock, or gives up: with the last the subscription ends.
+    /// Removes an owner that has the lock, or gives up; the subscription ends with the last
+    /// one.
     pub(crate) async fn leave(&self, owner: Owner) {
         let was_listening = self.listeners.borrow_mut().remove(&owner);
         if was_listening && self.listeners.borrow().is_empty() {

@@ -1,23 +1,23 @@
 //! Several locks taken as one, after `RedissonMultiLock` and `RedissonRedLock`.
 //!
-//! *lock*: try with a patience that is drawn (without a lease of the user's own it is
-//! 1500 ms for each lock), again and again.
+//! *lock*: repeats *tryLock* with a wait time that is drawn (if the user gave no lease, it is
+//! 1500 ms for each lock).
 //!
-//! *tryLock*, with a patience and perhaps a lease:
+//! *tryLock*, with a wait time and perhaps a lease:
 //!
-//! 1. Take the locks one after the other, each for twice the patience if the user gave a
-//!    lease. How long to wait for each, [`Kind`] says.
-//! 2. As soon as one more fails than may, give all back that were taken, and begin anew.
-//! 3. When patience is over by the wall clock, give all back and fail.
+//! 1. Take the locks one after the other, with a lease of twice the wait time if the user gave
+//!    a lease. [`Kind`] determines how long to wait for each.
+//! 2. As soon as more locks fail than may, release all that were taken, and start again.
+//! 3. When the wait time is over by the wall clock, release all and fail.
 //! 4. If the user gave a lease, set it on all that were taken.
 //!
-//! Nothing compares the time that this took with a lease, and step 4 does not look whose
-//! locks it prolongs. The deadline of a grant is counted from before step 4, the last that
-//! sets a lease; Redisson gives none.
+//! Nothing compares the elapsed time with a lease, and step 4 does not check who owns the locks
+//! that it extends. The deadline of a grant is counted from before step 4, the last that sets a
+//! lease; Redisson gives no deadline.
 //!
-//! Two faults of releases are left out, since they would hide the algorithm: 3.23.5 takes
-//! the lease of `lock(lease, unit)` for milliseconds whatever the unit, and a later one
-//! multiplies it by the unit each time round.
+//! Two defects of certain releases are left out, since they would hide the algorithm: 3.23.5
+//! treats the lease of `lock(lease, unit)` as milliseconds whatever the unit, and a later
+//! release multiplies it by the unit in each round.
 
 use futures_util::future::join_all;
 
@@ -30,15 +30,15 @@ use locklab_env::{Duration, Env};
 use locklab_history::{Name, Failpoint};
 use locklab_plant::plant;
 
-/// What `lock` waits for each of its locks, in milliseconds.
+/// How long `lock` waits for each of its locks, in milliseconds.
 const WAIT_FOR_EACH_MS: u64 = 1_500;
 
 /// How many of the locks are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// All of them; each may take all the patience. `RedissonMultiLock`.
+    /// All of them; each may take the whole wait time. `RedissonMultiLock`.
     All,
-    /// A majority; each may take its share of the patience. `RedissonRedLock`.
+    /// A majority; each may take its share of the wait time. `RedissonRedLock`.
     Majority,
 }
 
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// Several locks as one, as one process uses them.
+/// Several locks combined, as used by one process.
 pub(crate) struct Many<E: Env> {
     env: E,
     kind: Kind,
@@ -82,7 +82,7 @@ impl<E: Env> Many<E> {
         }
     }
 
-    /// The patience that `lock` draws.
+    /// Draws the wait time of `lock`.
     fn draw_wait(&self) -> Duration {
         let base_ms = WAIT_FOR_EACH_MS * self.members.len() as u64;
         let (from_ms, to_ms) = match self.lease {
@@ -95,7 +95,7 @@ impl<E: Env> Many<E> {
         Duration::from_millis((from_ms + drawn_ms).max(1))
     }
 
-    /// Steps 1 to 3; the locks that were taken, if they are enough.
+    /// Steps 1 to 3; returns the locks that were taken, if they are enough.
     async fn try_lock(&self, request: Request, wait: Duration) -> Option<Vec<&Member<E>>> {
         let owner = request.owner;
         let lease_ms = match self.lease {
@@ -114,7 +114,7 @@ impl<E: Env> Many<E> {
                 Ok(is_taken) => is_taken,
                 Err(error) => {
                     if let LockError::Unknown(_) = error {
-                        // It may be taken all the same.
+                        // It may have been taken all the same.
                         let _ = member.unlock(owner).await;
                     }
                     false
@@ -168,7 +168,7 @@ impl<E: Env> Lock for Many<E> {
         Ok(grant)
     }
 
-    /// An attempt waits by itself, so the next is made at once.
+    /// An attempt includes its own wait, so the next follows immediately.
     async fn wait(&self, _: Request, _: &LockError) {}
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
@@ -188,13 +188,13 @@ impl<E: Env> Lock for Many<E> {
         self.env.reach(Failpoint::Deleting).await;
         let mut deleted = 0;
         match self.kind {
-            // The first that fails keeps those after it from being given back.
+            // The first failure keeps the remaining locks from being released.
             Kind::All => {
                 for member in &self.members {
                     deleted += member.unlock(grant.owner).await?;
                 }
             }
-            // Whatever comes of each.
+            // Releases all, whatever the results.
             Kind::Majority => {
                 let unlocking = self.members.iter().map(|member| member.unlock(grant.owner));
                 deleted += join_all(unlocking).await.iter().flatten().sum::<u32>();
@@ -219,7 +219,7 @@ impl<E: Env> Many<E> {
     }
 }
 
-/// Gives back what was taken, whatever comes of it.
+/// Releases the locks that were taken, ignoring failures.
 async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
     if plant("many-keeps-what-it-took") {
         return;
@@ -227,9 +227,9 @@ async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
     join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
 }
 
-/// See [`Algorithm::bound`](crate::Algorithm::bound): a lock that is being taken has a
-/// lease of twice the patience; then one more round may be under way, and one follows. The
-/// locks are taken in turn, and each lease that is set with them.
+/// See [`Algorithm::bound`](crate::Algorithm::bound): while a lock is being taken, its lease is
+/// twice the wait time; then one more round may be under way, and one follows. The locks are
+/// taken in turn, and each lease set then likewise.
 pub(crate) fn bound(shared: &Shared, nodes: u32) -> Bound {
     let base_ms = WAIT_FOR_EACH_MS * u64::from(nodes);
     let (lease_ms, wait_ms) = match shared.lease {

@@ -1,5 +1,5 @@
-//! One of the locks that a `RedissonMultiLock` is made of: an `RLock` on a node of its own,
-//! as `redisson` is one, but taken for a lease that is another each time.
+//! One of the locks that a `RedissonMultiLock` consists of: an `RLock` on a node of its own,
+//! like `redisson`, but with a lease that differs from call to call.
 
 use super::base::{Base, Renewal, freed, left, not_the_owner};
 use super::listening::{Listening, UNLOCKED};
@@ -9,15 +9,15 @@ use crate::{Grant, LockError, Mode, Owner, Request, scripts};
 use locklab_env::{Duration, Env};
 use locklab_history::{ClockKind, Name};
 
-/// One lock of several, as one process uses it.
+/// One lock of several, as used by one process.
 pub(crate) struct Member<E: Env> {
     base: Base<E>,
     listening: Listening<E>,
 }
 
 impl<E: Env> Member<E> {
-    /// The lock at `key` of `node`; each node is known to a client of its own, with an
-    /// identity of its own.
+    /// The lock at `key` of `node`; each node has a client of its own, with an identity of its
+    /// own.
     pub(crate) fn new(env: E, node: &Name, key: &str, shared: Shared) -> Self {
         let channel = names::channel(key);
         Self {
@@ -32,10 +32,11 @@ impl<E: Env> Member<E> {
     }
 
     /// `RLock.tryLock(wait, lease)`: tries until the lock is taken or `wait` is over by the
-    /// wall clock; at least once, however long that takes. Whether it was taken.
+    /// wall clock; makes at least one attempt, however long that takes. Returns whether the
+    /// lock was taken.
     ///
     /// # Errors
-    /// If the node does not do its part.
+    /// If the node fails or does not answer.
     pub(crate) async fn try_lock(
         &self,
         owner: Owner,
@@ -66,7 +67,7 @@ impl<E: Env> Member<E> {
         taken
     }
 
-    /// Runs the script once; what is left of the other's lease, if it was not taken.
+    /// Runs the script once; returns the holder's remaining lease, if the lock was not taken.
     async fn attempt(&self, owner: Owner, lease_ms: u64) -> Result<Option<i64>, LockError> {
         let base = &self.base;
         let arguments = [&*lease_ms.to_string(), &base.holder(owner)];
@@ -79,16 +80,16 @@ impl<E: Env> Member<E> {
         Ok(left)
     }
 
-    /// `RLock.expire(lease)`, which is a plain `PEXPIRE`: it sets the lease of whoever has
-    /// the lock.
+    /// `RLock.expire(lease)`, a plain `PEXPIRE`: it sets the lease of whichever client has the
+    /// lock.
     pub(crate) async fn expire(&self, lease_ms: u64) {
         let (node, lease_ms) = (&self.base.node, lease_ms.to_string());
         let command = [b"PEXPIRE", self.base.key.as_bytes(), lease_ms.as_bytes()];
-        // Redisson does not look at what comes of it.
+        // Redisson ignores the result.
         let _ = node.again(async || node.once().call(&command).await).await;
     }
 
-    /// `RLock.unlock()`; how many keys were deleted.
+    /// `RLock.unlock()`; returns how many keys were deleted.
     ///
     /// # Errors
     /// [`LockError::Lost`] if the owner does not have the lock.
@@ -112,7 +113,7 @@ impl<E: Env> Member<E> {
         self.base.is_held(&self.grant(owner)).await
     }
 
-    /// The owner's part of a grant.
+    /// The grant of an owner.
     pub(crate) fn grant(&self, owner: Owner) -> Grant {
         Grant {
             owner,
@@ -123,12 +124,12 @@ impl<E: Env> Member<E> {
     }
 }
 
-/// The clock by which Redisson measures its patience.
+/// The clock by which Redisson measures the wait time.
 pub(crate) fn wall_ns(env: &impl Env) -> u64 {
     env.now_ns(ClockKind::Wall)
 }
 
-/// How much time has passed by that clock; none, if it was set back.
+/// The time elapsed on that clock; zero, if the clock was set back.
 pub(crate) fn since(env: &impl Env, started_ns: u64) -> Duration {
     Duration::from_nanos(wall_ns(env).saturating_sub(started_ns))
 }

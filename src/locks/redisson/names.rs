@@ -1,10 +1,10 @@
-//! The names of keys and channels, so that a lock held by a Redisson is seen by ours and
-//! the other way round. The braces make Redis Cluster put all of a lock into one slot.
+//! The names of keys and channels, so that Redisson and this code see each other's locks. The
+//! braces make Redis Cluster put all keys of a lock into one slot.
 
 use crate::Owner;
 use locklab_env::Env;
 
-/// `prefix:{name}`; a name that has braces of its own keeps those (`prefixName` of
+/// `prefix:{name}`; a name that already has braces keeps them (`prefixName` of
 /// `RedissonObject`).
 pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
     match name.contains('{') {
@@ -13,49 +13,49 @@ pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
     }
 }
 
-/// Where the release of a lock of this name is published.
+/// The channel on which the release of this lock is published.
 pub(crate) fn channel(name: &str) -> String {
     prefixed("redisson_lock__channel", name)
 }
 
-/// Where Redis itself tells of what happens to a key of the first database, if it is
-/// configured to.
+/// The channel of Redis's keyspace notifications for a key of the first database, if the node
+/// is configured to send them.
 pub(crate) fn keyspace_channel(name: &str) -> String {
     format!("__keyspace@0__:{name}")
 }
 
-/// Where the answer to one request to release is kept.
+/// The key of the kept answer to one release request.
 pub(crate) fn latch(name: &str, request: &str) -> String {
     format!("{}:{request}", prefixed("redisson_unlock_latch", name))
 }
 
-/// Where the fencing tokens of a lock are counted.
+/// The key of a lock's counter for fencing tokens.
 pub(crate) fn token(name: &str) -> String {
     prefixed("redisson_lock_token", name)
 }
 
-/// A client as the nodes know it: the UUID that a process draws when it starts.
+/// A client's identity on the nodes: the UUID that a process draws when it starts.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     uuid: String,
-    /// Stands behind each of its owners.
+    /// The suffix of each of its owners.
     mark: &'static str,
 }
 
 impl Identity {
-    /// Draws one, a random UUID of version 4.
+    /// Draws an identity, a random UUID of version 4.
     pub(crate) fn draw(env: &impl Env) -> Self {
         let uuid = uuid(env);
         Self { uuid, mark: "" }
     }
 
-    /// The same client, with a mark behind each of its owners.
+    /// The same client, with a suffix for each of its owners.
     pub(crate) fn marked(&self, mark: &'static str) -> Self {
         let uuid = self.uuid.clone();
         Self { uuid, mark }
     }
 
-    /// A holder as the nodes know it, `uuid:thread`; the field of the lock's hash.
+    /// A holder's name on the nodes, `uuid:thread`; the field of the lock's hash.
     pub(crate) fn holder(&self, owner: Owner) -> String {
         format!("{}:{}{}", self.uuid, owner.0, self.mark)
     }

@@ -7,7 +7,7 @@ use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, SCRIPT, requ
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
 
-/// The catalogue's lines for the family's parameters, then for a lock's own.
+/// The catalogue entries for the family's parameters, followed by a lock's own.
 macro_rules! parameters {
     ($($own:expr),* $(,)?) => {
         &[
@@ -49,31 +49,31 @@ macro_rules! parameters {
 
 pub(crate) use parameters;
 
-/// The family's parameters, as its parts use them.
+/// The family's parameters, as its modules use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shared {
-    /// For how long the lock is taken.
+    /// The lease of the lock.
     pub lease: Lease,
     /// What the watchdog does when a renewal fails.
     pub on_error: OnError,
-    /// What is sent again.
+    /// How commands are retransmitted.
     pub resend: Resend,
     /// Whether a replica must have the lock, if the node has any.
     pub check_replicas: bool,
 }
 
 impl Shared {
-    /// See [`Algorithm::bound`](crate::Algorithm::bound), for a lock whose waiters ask
-    /// again `wait_ms` after the lease is over. Of the commands one may not be answered, and
-    /// the next one is.
+    /// See [`Algorithm::bound`](crate::Algorithm::bound), for a lock whose waiters retry
+    /// `wait_ms` after the lease is over. One command may go unanswered; its retransmission is
+    /// answered.
     pub(crate) fn bound(&self, wait_ms: u64) -> Bound {
-        // INFO before and WAIT after the script, for which the node waits for a replica.
+        // INFO before the script and WAIT after it, which waits for a replica.
         let (syncing, sync_ms) = match self.check_replicas {
             true => (3, SYNC_TIMEOUT_MS),
             false => (0, 0),
         };
-        // Refused, it subscribes, on a connection of its own, and asks once more before it
-        // listens; then it is granted the lock.
+        // After a refusal the client subscribes, on a connection of its own, and tries once
+        // more before it waits for a message; then it is granted the lock.
         let subscribing = CONNECTING + 1;
         Bound {
             by_clock_ms: self.lease.ms() + EXPIRY_MS + wait_ms,
@@ -83,10 +83,10 @@ impl Shared {
         }
     }
 
-    /// Whether these are possible.
+    /// Whether these parameters are valid.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first invalid parameter.
     pub(crate) fn check(&self) -> Result<(), InvalidParams> {
         let over = "a lease of 0 ms is over before it begins";
         match self.lease {
@@ -114,16 +114,16 @@ impl Shared {
     }
 }
 
-/// For how long a lock is taken.
+/// The lease of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lease {
-    /// For so many milliseconds, whatever happens: `lock(lease)`.
+    /// This many milliseconds, whatever happens: `lock(lease)`.
     Given {
         /// The lease.
         ms: u64,
     },
-    /// Until it is given back; the watchdog renews it before so many milliseconds have
-    /// passed: `lock()`.
+    /// Until the release; the watchdog renews the lease within this many milliseconds:
+    /// `lock()`.
     Renewed {
         /// The lease.
         ms: u64,
@@ -138,14 +138,14 @@ impl Lease {
         }
     }
 
-    /// What the node is told, in milliseconds.
+    /// The lease that is sent to the node, in milliseconds.
     pub(crate) fn ms(self) -> u64 {
         let (Lease::Given { ms } | Lease::Renewed { ms }) = self;
         ms
     }
 
-    /// What the holder may rely on, of a lease that was asked for when its clock said
-    /// `started_ns`. A watchdog tells its user nothing.
+    /// The deadline of a lease that was requested when the holder's clock showed `started_ns`.
+    /// A watchdog gives its user none.
     pub(crate) fn deadline(self, started_ns: u64) -> Option<Deadline> {
         match self {
             Lease::Given { ms } => Some(Deadline {
@@ -157,11 +157,11 @@ impl Lease {
     }
 }
 
-/// The clock that a careful holder measures its lease by. Redisson itself tells nobody
-/// that a lease is over.
+/// The clock by which a careful holder measures its lease. Redisson itself does not report the
+/// end of a lease.
 const CLOCK: ClockKind = ClockKind::Monotonic;
 
-/// The time on the clock by which leases are measured.
+/// The time on the clock that measures leases.
 pub(crate) fn now_ns(env: &impl Env) -> u64 {
     env.now_ns(CLOCK)
 }

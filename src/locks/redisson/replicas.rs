@@ -1,18 +1,18 @@
 //! Redisson's check that a replica has the lock (`checkLockSyncedSlaves`).
 //!
-//! It asks the master how many replicas it has, and after the script waits with WAIT for
-//! all of them, for a second at most. It is content with one: only if none has confirmed
-//! the write although there are some, the lock is given back and does not count.
+//! It asks the master how many replicas it has, and after the script waits with WAIT for all of
+//! them, for a second at most. One confirmation suffices: only if there are replicas and none
+//! has confirmed the write, the lock is released and does not count.
 
 use super::resend::Resending;
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
 use locklab_plant::plant;
 
-/// For how long it waits (`slavesSyncTimeout`), in milliseconds.
+/// How long it waits (`slavesSyncTimeout`), in milliseconds.
 pub(crate) const SYNC_TIMEOUT_MS: u64 = 1_000;
 
-/// How many replicas the master has now.
+/// How many replicas the master has at present.
 ///
 /// # Errors
 /// If it does not answer.
@@ -27,8 +27,8 @@ pub(crate) async fn connected<E: Env>(node: &Resending<E>) -> Result<u32, Error>
     node.once().ask(&[b"INFO", b"replication"], read).await
 }
 
-/// Waits until so many have confirmed what this client wrote last; whether one has, if
-/// there is one.
+/// Waits until this many replicas have confirmed this client's last write; returns whether one
+/// has, or true if there are no replicas.
 ///
 /// # Errors
 /// If the master does not answer.

@@ -1,34 +1,34 @@
-//! Sending a command again when its reply does not come.
+//! Retransmission of a command whose reply does not come.
 //!
-//! Redisson does so with every command, also with the scripts that take and give back a
-//! lock, although running these twice is not running them once. In release 3.23.5 a
-//! reply may take 3 s; 1.5 s after that the command is sent again on another
-//! connection, three times at most. The first may be executed all the same.
+//! Redisson does so with every command, including the scripts that acquire and release a lock,
+//! although running these twice differs from running them once. In release 3.23.5 a reply may
+//! take 3 s; 1.5 s later the command is sent again on another connection, three times at most.
+//! The first transmission may still be executed.
 
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Name;
 use locklab_plant::plant;
 
-/// How patiently, and how often.
+/// How long to wait, and how often to retransmit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Resend {
-    /// How often a command is sent again.
+    /// How often a command is retransmitted.
     pub times: u32,
-    /// How long to wait for a reply, connecting included, in milliseconds.
+    /// How long to wait for a reply, including the connection, in milliseconds.
     pub reply_timeout_ms: u64,
-    /// How long to wait then, in milliseconds.
+    /// The pause before the retransmission, in milliseconds.
     pub interval_ms: u64,
 }
 
 impl Resend {
-    /// How long one sending takes at most until the next, in milliseconds.
+    /// The longest time from one transmission to the next, in milliseconds.
     pub(crate) fn round_ms(&self) -> u64 {
         self.reply_timeout_ms + self.interval_ms
     }
 }
 
-/// A client of one node that sends a command again.
+/// A client of one node that retransmits commands.
 pub(crate) struct Resending<E: Env> {
     env: E,
     client: Client<E>,
@@ -46,17 +46,16 @@ impl<E: Env> Resending<E> {
         }
     }
 
-    /// The client that sends once.
+    /// The client that sends a command once.
     pub(crate) fn once(&self) -> &Client<E> {
         &self.client
     }
 
-    /// Runs a script, sending it again where no reply comes, and takes its reply for what
-    /// `read` makes of it.
+    /// Runs a script, retransmits it when no reply comes, and converts its reply with `read`.
     ///
     /// # Errors
-    /// The last; or [`Error::Unanswered`] if any sending was not answered, since what is
-    /// not known of one is not known of all.
+    /// The last error; or [`Error::Unanswered`] if any transmission was not answered, since the
+    /// command may then have been executed.
     pub(crate) async fn run<T>(
         &self,
         script: &Script,
@@ -69,7 +68,7 @@ impl<E: Env> Resending<E> {
             .await
     }
 
-    /// Sends whatever `send` sends, and again where no reply comes.
+    /// Calls `send`, and calls it again when no reply comes.
     ///
     /// # Errors
     /// As [`Resending::run`].
@@ -77,7 +76,7 @@ impl<E: Env> Resending<E> {
         &self,
         send: impl AsyncFn() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // The first sending of which nothing is known.
+        // The first transmission whose outcome is unknown.
         let mut in_doubt = None;
         let mut left = self.resend.times;
         loop {
@@ -117,8 +116,8 @@ mod tests {
     use super::*;
     use locklab_env::still::Still;
 
-    /// What becomes of a command that is answered so, one answer for each sending; and
-    /// for how many milliseconds it waits between them.
+    /// The result of a command with these answers, one for each transmission; and how many
+    /// milliseconds the client waits between them.
     fn check(answers: &[&str], expected: &str, expected_ms: u128) {
         let env = Still::default();
         let resend = Resend {

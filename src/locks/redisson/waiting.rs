@@ -12,33 +12,33 @@ use locklab_plant::plant;
 
 /// A way to wait.
 pub(crate) enum Waiting<E: Env> {
-    /// For a message, or until the other's lease is over.
+    /// For a message, or until the current holder's lease is over.
     Listening(Listening<E>),
-    /// Until the other's lease is over.
+    /// Until the current holder's lease is over.
     Lease,
-    /// For a time that is always the same.
+    /// For a constant time.
     Sleep(Duration),
-    /// For a time that grows from attempt to attempt.
+    /// For a time that grows with each attempt.
     BackOff(BackOff),
 }
 
 impl<E: Env> Waiting<E> {
-    /// For what the release of the lock at `key` publishes.
+    /// Waits for the message that the release of the lock at `key` publishes.
     pub(crate) fn publish(env: &E, node: &Name, key: &str) -> Self {
         let channel = names::channel(key);
         let listening = Listening::new(env.clone(), node.clone(), channel, &[UNLOCKED]);
         Waiting::Listening(listening)
     }
 
-    /// For what the node tells of the key, if it is configured to.
+    /// For the node's keyspace notification about the key, if the node is configured to send
+    /// it.
     pub(crate) fn keyspace(env: &E, node: &Name, key: &str) -> Self {
         let (channel, wakers) = (names::keyspace_channel(key), &["del", "expired"]);
         Waiting::Listening(Listening::new(env.clone(), node.clone(), channel, wakers))
     }
 
-    /// Waits, after an attempt that ended with `failed`. What to a user of Redisson is an
-    /// exception, a node that does not do its part, whoever tries again all the same does
-    /// so after `interval`.
+    /// Waits, after an attempt that ended with `failed`. A failed node is an exception for a
+    /// user of Redisson; a user who retries all the same does so after `interval`.
     pub(crate) async fn wait(
         &self,
         env: &E,
@@ -64,7 +64,7 @@ impl<E: Env> Waiting<E> {
         }
     }
 
-    /// The owner has the lock, or has given up.
+    /// Ends the wait of an owner that has the lock, or has given up.
     pub(crate) async fn end(&self, owner: Owner) {
         match self {
             Waiting::Listening(listening) => listening.leave(owner).await,
@@ -74,12 +74,12 @@ impl<E: Env> Waiting<E> {
     }
 }
 
-/// The back-off of `RSpinLock`, in its exponential form with default values: the first
-/// wait is 1 ms; each is twice the one before, and up to as many milliseconds more as
-/// there were attempts.
+/// The back-off of `RSpinLock`, in its exponential form with default values: the first wait is
+/// 1 ms; each wait is twice the previous one, plus a random number of milliseconds up to the
+/// number of attempts.
 #[derive(Debug, Default)]
 pub(crate) struct BackOff {
-    /// How often each owner has failed in a row.
+    /// The number of each owner's consecutive failures.
     failures: RefCell<BTreeMap<Owner, u32>>,
 }
 

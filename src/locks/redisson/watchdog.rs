@@ -1,14 +1,14 @@
-//! The watchdog: renews the lease of a lock for as long as its process lives, unless it
-//! is given back.
+//! The watchdog: renews the lease of a lock for as long as its process lives, until the lock is
+//! released.
 //!
-//! A timer fires when a third of the lease has passed and renews by script, if the hold
-//! is still there. *True*: the timer is set again. *False*: the watchdog stops. An
-//! *error*: see [`OnError`]. One timer serves all owners of a lock in a process, and
-//! renews for the first of them, as in Redisson 3.23.5.
+//! A timer fires when a third of the lease has passed and renews by script, if the hold still
+//! exists. *True*: the timer is set again. *False*: the watchdog stops. An *error*: see
+//! [`OnError`]. One timer serves all owners of a lock in a process, and renews for the first of
+//! them, as in Redisson 3.23.5.
 //!
-//! Redisson sends renewals through the pool from which all its commands take their
-//! connections, so one that waits for its reply does not hold up the others. Here the
-//! watchdog has a connection of its own, which comes to the same.
+//! Redisson sends renewals through the pool from which all its commands take their connections,
+//! so one that waits for its reply does not delay the others. Here the watchdog has a
+//! connection of its own, which is equivalent.
 
 use locklab_history::Failpoint;
 use std::cell::RefCell;
@@ -22,17 +22,17 @@ use locklab_env::redis::Error;
 use locklab_env::{Duration, Env};
 use locklab_plant::plant;
 
-/// Renews the hold of an owner; whether there still is one.
+/// Renews an owner's hold; returns whether it still exists.
 pub(crate) type Renew = Rc<dyn Fn(Owner) -> Boxed<'static, Result<bool, Error>>>;
 
-/// What the watchdog does when a renewal fails, after all resending.
+/// What the watchdog does when a renewal fails, after all retransmissions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
-    /// It never renews again, until the lock is taken anew: Redisson before 3.43.
+    /// It stops until the lock is taken again: Redisson before 3.43.
     #[default]
     Stop,
-    /// It tries again when another third of the lease has passed: Redisson since.
+    /// It tries again when another third of the lease has passed: Redisson since then.
     Retry,
 }
 
@@ -45,12 +45,12 @@ pub(crate) struct Watchdog<E: Env> {
     watched: Rc<RefCell<Watched>>,
 }
 
-/// For whom the lock is renewed.
+/// The owners for which the lock is renewed.
 #[derive(Default)]
 struct Watched {
-    /// Owners in the order of their coming, and how often each has the lock.
+    /// The owners in the order of their arrival, with the number of their holds.
     holders: Vec<(Owner, u32)>,
-    /// The number of the timer that runs. An older one that wakes up ends.
+    /// The number of the current timer. An older one ends when it fires.
     timer: u64,
 }
 
@@ -69,7 +69,7 @@ impl<E: Env> Watchdog<E> {
         }
     }
 
-    /// `owner` has taken the lock once more.
+    /// Adds one hold of `owner`.
     pub(crate) fn watch(&self, owner: Owner) {
         let mut watched = self.watched.borrow_mut();
         let is_first = watched.holders.is_empty();
@@ -95,8 +95,8 @@ impl<E: Env> Watchdog<E> {
         }
     }
 
-    /// `owner` has given the lock back once, or tried to. With the last hold of the last
-    /// owner the renewals end.
+    /// Removes one hold of `owner`, released or not. Renewals end with the last hold of the
+    /// last owner.
     pub(crate) fn unwatch(&self, owner: Owner) {
         if plant("watchdog-never-stops") {
             return;
@@ -147,7 +147,7 @@ impl<E: Env> Timer<E> {
         }
     }
 
-    /// For whom to renew; nobody if this timer is not needed any more.
+    /// The owner to renew for; `None` if this timer is no longer needed.
     fn first_holder(&self) -> Option<Owner> {
         let watched = self.watched.borrow();
         let first = watched.holders.first().map(|(owner, _)| *owner);
