@@ -1,8 +1,8 @@
-//! What was acknowledged is still there at the end.
+//! Every acknowledged add is still there at the end.
 //!
-//! Clients add elements to a set, each element once, and at the end somebody reads the
-//! set. An add that was acknowledged before that, and whose element is not in the set, is
-//! lost: Jepsen's set test, and the share of such adds is the loss rate that Jepsen prints.
+//! Clients add elements to a set, each element once, and at the end one client reads the set.
+//! An add that was acknowledged before that read, and whose element is not in the set, is lost:
+//! this is Jepsen's set test, and the share of such adds is the loss rate that Jepsen prints.
 //! (An add of unknown outcome may be there or not; both are fine.)
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +17,11 @@ use locklab_plant::plant;
 pub struct Loss {
     /// Adds that were acknowledged before the set was read.
     pub acknowledged: u64,
-    /// Those of them whose elements were not there.
+    /// How many of these adds had elements that were not there.
     pub lost: u64,
 }
 
-/// The loss of a history in which a set was read; of its last reading, if of several.
+/// The loss of a history in which a set was read; of the last read, if there are several.
 pub fn loss(history: &History) -> Option<Loss> {
     let lost = Reading::last_of(&history.records)?.lost();
     Some(Loss {
@@ -67,7 +67,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     })
 }
 
-/// The set as somebody read it, and what happened before.
+/// One read of the set, and what happened before it.
 struct Reading<'h> {
     before: &'h [Record],
     read: &'h Record,
@@ -76,7 +76,7 @@ struct Reading<'h> {
 
 struct Lost<'h> {
     acknowledged: u64,
-    /// The acknowledgements of what was lost, in order.
+    /// The acknowledgements of the lost adds, in order.
     adds: Vec<&'h Record>,
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use crate::Property::AcknowledgedLost;
     use crate::story::Story;
 
-    /// c1 adds two elements, c2 one, and one of c2's is of unknown outcome.
+    /// c1 adds two elements, c2 two, and one of c2's adds has an unknown outcome.
     fn story() -> Story {
         Story::default()
             .adds(10, "c1", Outcome::Ok)

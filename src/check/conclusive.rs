@@ -1,20 +1,21 @@
 //! Whether a run could have shown a violation at all.
 //!
-//! Nothing contradicts mutual exclusion in a run whose fault never came, or whose
-//! clients never met while it could matter. Such a run is evidence of nothing.
+//! A run whose fault never took effect, or whose clients never contended while it mattered,
+//! contradicts no property. Such a run is evidence of nothing.
 //!
-//! A fault that strikes again and again (`NAME#1`, `NAME#2`, …) came if it did once.
+//! A repeated fault (`NAME#1`, `NAME#2`, …) counts as struck if one instance took effect.
 //!
-//! Clients meet while one wants the lock and another has it or wants it too. A client wants it
-//! from its first attempt until it is granted the lock, gives up or dies, and has it until its
-//! release has returned. Whoever died meanwhile counts on, for what it took or asked for
-//! outlives it.
+//! Clients contend while one requests the lock and another holds or requests it too. A client
+//! requests the lock from its first attempt until it is granted the lock, gives up or dies, and
+//! holds it until its release has returned. A client that died meanwhile still counts, because
+//! what it took or requested outlives it.
 //!
-//! In a run with faults they have to meet where one could matter to it: at or after its
-//! beginning and, if it ended, no later than the bound of the lock after that. By then what was
-//! under way at its end is over: a lease, a wait, an attempt. To those whom it found wanting or
-//! having the lock it matters for as long as they do. A kill and a crash matter to the end of
-//! the run, for what the process knew is gone for good.
+//! In a run with faults they have to contend when a fault could matter: at or after its
+//! beginning and, if it ended, no later than the bound of the lock after its end. By then
+//! everything that was under way at its end is over: a lease, a wait, an attempt. For a client
+//! that requested or held the lock during the fault, the fault matters for as long as it does
+//! so. A kill and a crash matter to the end of the run, because the process's memory is lost
+//! for good.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
 use locklab_plant::plant;
 
-/// Why what holds in this history proves nothing, if so.
+/// Why this history proves nothing about a property that holds in it, if so.
 pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     let uncontended = || match plant("contention-is-assumed") {
         false => uncontended(timeline, bound_ns),
@@ -36,7 +37,7 @@ pub fn struck(history: &History) -> bool {
     missed_in(&history.records).is_none()
 }
 
-/// Says so, if a fault never took effect.
+/// The doubt that a fault never took effect, if so.
 pub(super) fn missed(timeline: &Timeline) -> Option<String> {
     missed_in(timeline.all_records())
 }
@@ -73,14 +74,14 @@ fn repeated(fault: &str) -> &str {
     }
 }
 
-/// Says so, if the clients never met where a fault could matter.
+/// The doubt that the clients never contended while a fault could matter, if so.
 fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     let mut records = timeline.all_records().iter();
     let has_faults = records.any(|record| record.event.is_fault_beginning());
     let asks_again = asks_again(timeline);
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
-    // Of each fault that began: until when it matters.
+    // For each fault that began: until when it matters.
     let mut matters_ns: BTreeMap<&Name, u64> = BTreeMap::new();
     let mut ever = false;
     for (index, host, record) in timeline.records() {
@@ -157,19 +158,19 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
 
 #[derive(Default)]
 struct Client {
-    /// Whether it has asked for the lock and goes on to.
+    /// Whether it has requested the lock and continues to.
     wants: bool,
     /// Whether it is in a call of `release`.
     releases: bool,
-    /// Whether it died while it wanted the lock or had it.
+    /// Whether it died while it requested or held the lock.
     left: bool,
-    /// Whether it has the lock, or may have left it there.
+    /// Whether it holds the lock, or may have died holding it.
     has: bool,
-    /// Whether it has wanted the lock, or had it, since a fault that mattered.
+    /// Whether it has requested or held the lock since a fault that mattered.
     is_struck: bool,
 }
 
-/// The places of those failures after which a client asks again, or listens for its turn.
+/// The indices of those failures after which a client tries again, or waits for its turn.
 fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
     let mut again = BTreeSet::new();
     let mut will_ask = vec![false; timeline.hosts];
@@ -203,8 +204,8 @@ mod tests {
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
-    /// Judges the story alone; [`Story::expect_holds`] would add contention. The order of
-    /// grants asks for more than contention, and says so itself.
+    /// Judges the story alone; [`Story::expect_holds`] would add contention. Fairness requires
+    /// more than contention, and reports that itself.
     fn check(story: Story, expected: Option<&str>) {
         let of_contention =
             |property: &Property| !matches!(property, Property::AcknowledgedLost | Property::Fifo);
@@ -281,7 +282,7 @@ mod tests {
         };
         let paused = |at_ms| met().fault_begins(at_ms, "c1", "pause").reads(100, "c1", 0);
         check(paused(5), Some(TOO_EARLY));
-        // c2 asks on.
+        // c2 keeps trying.
         let asks_on = met().tries(6, "c1").tries(6, "c2");
         check(
             asks_on
@@ -306,7 +307,7 @@ mod tests {
         check(paused.clone(), Some(TOO_EARLY));
         check(paused.clone().tries(20, "c2"), None);
         check(paused.gives_up(15, "c2").tries(20, "c2"), None);
-        // Its release has returned, and nobody else is there.
+        // Its release has returned, and no other client is active.
         let over = Story::default()
             .tries(0, "c1")
             .granted(5, "c1")
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_fault_matters_for_as_long_to_those_whom_it_found() {
-        // c1's wait has lasted since the fault; c2 comes long after that.
+        // c1's wait has lasted since the fault; c2 arrives long after that.
         let found = || {
             let struck = Story::default().deadlock_after(100).tries(0, "c1");
             struck

@@ -1,17 +1,17 @@
-//! Nobody is granted the lock past a client that asked earlier and still waits.
+//! No client is granted the lock ahead of a client that asked earlier and still waits.
 //!
-//! A history does not say in which order the nodes heard of two clients. It proves that A
-//! asked before B in one case: A's first attempt had been refused when B made its first.
-//! Clients whose first attempts overlap in time may get the lock in either order.
+//! A history does not record in which order the nodes received the requests of two clients. It
+//! proves that A asked before B in one case: A's first attempt had been refused when B made its
+//! first. Clients whose first attempts overlap in time may get the lock in either order.
 //!
-//! A waits from that refusal until it is granted the lock, gives up (it reaches
-//! `giving-up`), or dies. If A is in a call of `acquire` when B is granted the lock, the
-//! nodes may have chosen A already, and the way its call ends decides: only if it is
-//! refused has B gone past it.
+//! A waits from that refusal until it is granted the lock, gives up (it reaches `giving-up`),
+//! or dies. If A is in a call of `acquire` when B is granted the lock, the nodes may have
+//! chosen A already, and the outcome of A's call decides: only if it is refused has B overtaken
+//! A.
 //!
-//! Who holds the lock and takes it once more goes past nobody. An attempt that failed
-//! because no node could be reached counts as a refusal; a history does not tell these
-//! apart. A run in which no client asked while another waited shows nothing.
+//! A holder that takes the lock once more overtakes no one. An attempt that failed because no
+//! node could be reached counts as a refusal; a history does not distinguish the two. A run in
+//! which no client asked while another waited proves nothing.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
@@ -84,20 +84,20 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 
 #[derive(Default)]
 struct Client<'h> {
-    /// Its name, once it was refused.
+    /// Its name, once it has been refused.
     name: Option<&'h Name>,
-    /// Where in the history its first attempt begins, if it wants the lock.
+    /// The index of its first attempt in the history, if it requests the lock.
     asked: Option<usize>,
-    /// Where in the history it was first refused, and when, if it waits.
+    /// The index and time of its first refusal in the history, if it waits.
     refused: Option<(usize, u64)>,
     in_call: bool,
-    /// Somebody has gone past it, unless the call that it is in is granted.
+    /// A client has overtaken it, unless its current call is granted.
     suspicion: Option<Violation>,
 }
 
 impl Client<'_> {
-    /// The violation that it is, if it waits, that `other` is granted the lock for which
-    /// it asked first at `asked`.
+    /// The violation, if this client waits, that `other`, whose first attempt was at `asked`,
+    /// is granted the lock.
     fn passed_by(&self, other: &Name, asked: usize, at_ns: u64) -> Option<Violation> {
         let (refused, refused_ns) = self.refused?;
         let name = self.name?;
@@ -128,7 +128,7 @@ mod tests {
     use crate::Property::Fifo;
     use crate::story::Story;
 
-    /// c1 has the lock, c2 was refused it at 20 ms, and c3 asks at 30 ms.
+    /// c1 holds the lock, c2 was refused at 20 ms, and c3 asks at 30 ms.
     fn queued() -> Story {
         Story::default()
             .tries(0, "c1")

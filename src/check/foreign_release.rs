@@ -1,29 +1,29 @@
 //! No release deletes another client's lock.
 //!
-//! No history records whose key a release deleted, but on one server it can be told.
-//! There a client gets the lock only while the key is absent. So when client B asked
-//! for the lock after A had been granted it, and B was granted it too, A's key was
-//! gone by then, and prolonging cannot bring it back. A release that A calls
-//! thereafter and that still deletes a key deletes B's or a successor's.
+//! No history records whose key a release deleted, but with one server it can be inferred.
+//! There a client gets the lock only while the key is absent. So when client B asked for the
+//! lock after A had been granted it, and B was granted it too, A's key was gone by then, and an
+//! extension cannot restore it. A release that A calls after that and that still deletes a key
+//! deletes B's or a successor's.
 //!
-//! - B must have *asked* after A's grant. Of calls that overlap in time A's may be the
-//!   one that was served last, and A's key may well be there.
-//! - B must have *been granted* the lock before A called `release`, or, where the
-//!   history says when A sent the command that deletes, before that. Otherwise the
-//!   release may have deleted A's key first and so let B in.
-//! - Not both may be readers, who get the lock beside one another.
+//! - B must have *asked* after A's grant. If their calls overlap in time, A's may be the one
+//!   that was served last, and A's key may well be there.
+//! - B must have *been granted* the lock before A called `release`, or, where the history
+//!   records when A sent the deleting command, before that. Otherwise the release may have
+//!   deleted A's key first and so let B in.
+//! - A and B must not both be readers, which share the lock.
 //!
-//! A grant that a client gets while it has the lock already does not count as B's: it may
-//! come from a count of the client's own, and shows nothing of the key.
+//! A grant that a client gets while it already holds the lock does not count as B's: it may
+//! come from a count in the client, and shows nothing about the key.
 //!
-//! A may have asked for the lock again when its lease was over, and have it again when it
-//! releases the old grant. Then the key is its own, as far as the history says, unless
-//! somebody has followed this newer grant too.
+//! A may have asked for the lock again when its lease was over, and hold it again when it
+//! releases the old grant. Then the key is its own, as far as the history shows, unless another
+//! client has also followed this newer grant.
 //!
-//! With several servers none of this follows. A key of A's own can remain on a
-//! minority that B did not need, or on a deposed master, and deleting it there is
-//! right; and a history has the number of deleted keys summed over the servers. So
-//! with more than one server the check says nothing.
+//! With several servers none of this follows. A key of A's own can remain on a minority that B
+//! did not need, or on a deposed master, and deleting it there is right; and a history has the
+//! number of deleted keys summed over the servers. So with more than one server the check
+//! reports nothing.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
@@ -38,12 +38,12 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     }
 
     let mut granted = Granted::default();
-    // Per host: until when it believes in the grants that it has had.
+    // Per host: until when it believes in its grants so far.
     let mut believes_until_ns = vec![0; timeline.hosts];
     let mut begun = timeline.grants.iter().peekable();
-    // Per host: when it last called release, the other client's grant asked for last.
+    // Per host: when it last called release, the other client's grant that was requested last.
     let mut at_release: Vec<Conflicting> = vec![Conflicting::default(); timeline.hosts];
-    // Per host: where in the history that was.
+    // Per host: the index of that call in the history.
     let mut released_at = vec![0; timeline.hosts];
     for (index, host, record) in timeline.records() {
         while let Some(grant) = begun.next_if(|grant| grant.began <= index) {
@@ -60,7 +60,7 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                 at_release[host] = granted.other_than(host);
                 released_at[host] = index;
             }
-            // Some locks look before they delete; this is when they delete.
+            // Some locks check before they delete; this is the time of the deletion.
             ref event if event.is_reached(Failpoint::Deleting) => {
                 at_release[host] = granted.other_than(host);
                 released_at[host] = index;
@@ -100,7 +100,7 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
 }
 
 /// Of the grants that a client had when it released one of them, the last that the key may
-/// be of: that one, or another for which it asked when the lease of that one was over.
+/// belong to: that one, or another one that it requested when the lease of that one was over.
 fn last_of_own<'t, 'h>(
     timeline: &'t Timeline<'h>,
     own: &'t Grant<'h>,
@@ -117,7 +117,7 @@ fn last_of_own<'t, 'h>(
     timeline.grants.iter().rfind(is_new).unwrap_or(own)
 }
 
-/// The grants so far: all of them, and those that nobody shares.
+/// The grants so far: all of them, and the exclusive ones.
 #[derive(Default)]
 struct Granted<'t, 'h> {
     all: LastAsked<'t, 'h>,
@@ -140,7 +140,7 @@ impl<'t, 'h> Granted<'t, 'h> {
     }
 }
 
-/// The grant asked for last that a client could not have beside its own.
+/// The grant requested last that cannot coexist with a client's own.
 #[derive(Default, Clone, Copy)]
 struct Conflicting<'t, 'h> {
     with_writer: Option<&'t Grant<'h>>,
@@ -156,7 +156,7 @@ impl<'t, 'h> Conflicting<'t, 'h> {
     }
 }
 
-/// Of the grants so far the one asked for last, and the last of any other client.
+/// Of the grants so far, the one requested last, and the last of any other client.
 #[derive(Default)]
 struct LastAsked<'t, 'h> {
     last: Option<&'t Grant<'h>>,
@@ -224,7 +224,7 @@ mod tests {
             .releases(60, "c1")
             .released(70, "c1", 1)
             .expect_holds(ForeignRelease);
-        // But no writer gets in beside a reader whose hold is still there.
+        // But no writer is admitted beside a reader whose hold still exists.
         Story::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
@@ -339,7 +339,7 @@ mod tests {
             .expect_violation_at(ForeignRelease, 610);
     }
 
-    /// Its lease was over, and it took the lock anew, by the same name.
+    /// The client's lease was over, and it took the lock again with the same value.
     #[test]
     fn a_lapsed_grant_released_beside_a_newer_one_of_ones_own_deletes_the_newer() {
         let again = |lease_ms| {
@@ -359,10 +359,10 @@ mod tests {
                 .released_grant(610, "c1", 1, 1)
         };
         released(again(100)).expect_holds(ForeignRelease);
-        // The newer one is c3's prey too.
+        // c3 has followed c1's newer grant too.
         let followed = again(100).tries(550, "c3").granted(560, "c3");
         released(followed).expect_violation_at(ForeignRelease, 610);
-        // Of a grant within another nothing is known.
+        // A grant within another shows nothing about the key.
         released(again(900)).expect_violation_at(ForeignRelease, 610);
     }
 

@@ -1,8 +1,8 @@
 //! The properties, and the judgement of a history by each of them.
 //!
-//! One file per property. A check is a plain function from a history to a verdict;
-//! it knows neither locks nor worlds. All of them read one `Timeline`, which goes
-//! once through the records and says who held the lock from when to when.
+//! One file per property. A check is a plain function from a history to a verdict; it depends
+//! on neither locks nor worlds. All checks read one `Timeline`, which goes through the records
+//! once and derives who held the lock from when to when.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,12 +41,12 @@ use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
 pub use property::{Property, UnknownProperty};
 
-/// Judges a history by every property that it can speak of:
-/// [`Property::AcknowledgedLost`] where clients add to a set, the others always.
+/// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients
+/// add to a set, the others always.
 ///
-/// A violation stands whatever else happened. What holds only because the run could
-/// not have shown otherwise (a fault never took effect, or nobody contended for the
-/// lock) is inconclusive.
+/// A violation counts whatever else happened. A property that holds only because the run could
+/// not have shown a violation (a fault never took effect, or no clients contended for the lock)
+/// is inconclusive.
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
     let timeline = Timeline::of(history);
     let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
@@ -89,7 +89,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
     verdicts
 }
 
-/// What holds in a doubtful run proves nothing.
+/// A verdict of `Holds` proves nothing in a doubtful run.
 fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
     match (verdict, doubt) {
         (Verdict::Holds, Some(why)) if !plant("doubt-is-ignored") => {
@@ -99,36 +99,35 @@ fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
     }
 }
 
-/// What a check must be told, because no history says it.
+/// The input of a check that no history contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// A free lock that somebody wants must be taken within this many nanoseconds:
-    /// the lease, the longest wait between two attempts, and the time for one.
+    /// A free lock that a client requests must be taken within this many nanoseconds: the
+    /// lease, the longest wait between two attempts, and the time for one attempt.
     pub deadlock_ns: u64,
-    /// What the clients may lose beside on servers that do not answer: their time-outs, and
-    /// their waits before they send again, in nanoseconds.
+    /// The additional time that clients may lose on servers that do not answer, in nanoseconds:
+    /// their timeouts, and their back-off before each retransmission.
     pub time_outs_ns: u64,
-    /// How many round trips to servers are in `deadlock_ns`: so often counts what a slow link
-    /// adds to one.
+    /// How many round trips to servers are in `deadlock_ns`; the extra delay of a slow link
+    /// counts once for each.
     pub round_trips: u32,
-    /// How much later than on a network without faults an answer may come before its client
-    /// gives it up, in nanoseconds; `None`: as late as it likes.
+    /// How much later than on a network without faults a reply may arrive before its client
+    /// gives up on it, in nanoseconds; `None`: without limit.
     pub reply_slack_ns: Option<u64>,
-    /// What the resource has to do with the lock.
+    /// The role of the resource for the lock.
     pub resource: ResourceRole,
-    /// On how many servers the lock's key can come to lie: the nodes of a quorum,
-    /// and every replica that may be promoted. [`Property::ForeignRelease`] can be
-    /// judged on one only.
+    /// On how many servers the lock's key can be stored: the nodes of a quorum, and every
+    /// replica that may be promoted. [`Property::ForeignRelease`] can be judged on one only.
     pub nodes: u32,
 }
 
-/// What the resource has to do with the lock that protects it.
+/// The role of the resource for the lock that protects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceRole {
-    /// Nothing.
+    /// None.
     Apart,
-    /// Whoever takes the lock asks it for a token, and has not the lock before.
+    /// An acquiring client asks it for a token, and does not have the lock before it gets one.
     GivesTokens,
 }
 
@@ -143,7 +142,7 @@ pub enum Verdict {
     /// The run could not have shown a violation: a fault never took effect, or the
     /// lock was never contended.
     Inconclusive {
-        /// Which of these, in words.
+        /// The reason, in words.
         why: String,
     },
 }
@@ -155,7 +154,7 @@ pub struct Violation {
     pub at_ns: u64,
     /// True time at which it was over; `at_ns` for an instant.
     pub until_ns: u64,
-    /// The clients at fault or concerned, the earlier holder first.
+    /// The clients responsible or affected, the earlier holder first.
     pub clients: Vec<Name>,
     /// The violation in a sentence.
     pub what: String,

@@ -1,8 +1,8 @@
-//! No accepted write goes over a version that its writer had not seen.
+//! No accepted write overwrites a version that its writer had not read.
 //!
-//! Each client reads a version, computes from it, and writes: the read-modify-write
-//! that the lock is there to protect. An accepted write that is based on anything but
-//! the version current before it discards what somebody wrote in between.
+//! Each client reads a version, computes from it, and writes: the read-modify-write that the
+//! lock is there to protect. An accepted write that is based on anything but the version
+//! current before it discards another client's write.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
@@ -104,7 +104,7 @@ mod tests {
         );
     }
 
-    /// What the register does with an access whose token is below the highest it saw.
+    /// How the register treats an access whose token is below the highest it has seen.
     #[derive(Clone, Copy, Debug)]
     enum Fencing {
         None,
@@ -112,11 +112,10 @@ mod tests {
         ReadsAndWrites,
     }
 
-    /// Plays one order of two read-modify-writes, `false` for a step of the client
-    /// with token 33 and `true` for one with 34, on a register with that fencing.
-    /// Returns the history, and whether an acknowledged update was lost: whether the
-    /// final value, to which each client adds one, falls short of the acknowledged
-    /// additions.
+    /// Plays one order of two read-modify-writes, `false` for a step of the client with token
+    /// 33 and `true` for one with 34, on a register with that fencing. Returns the history, and
+    /// whether an acknowledged update was lost: whether the final value, to which each client
+    /// adds one, is below the number of acknowledged additions.
     fn play(order: [bool; 4], fencing: Fencing) -> (Story, bool) {
         let mut story = Story::default();
         let (mut value, mut acknowledged, mut highest) = (0, 0, 0);

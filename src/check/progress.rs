@@ -1,25 +1,24 @@
-//! The resource refuses nobody who holds the lock rightly.
+//! The resource refuses no access of a rightful holder.
 //!
 //! It is violated by an access that was refused although
 //!
 //! - its grant was within its lease by its client's own clock (without deadline: not yet
-//!   released) when the request came in, and
+//!   released) when the request arrived, and
 //! - no other client's later grant had overtaken it.
 //!
-//! Grants are ordered by the time at which `acquire` returned, and so a client that was told
-//! of its grant later than the writer has overtaken it. Two more may be later than a grant
-//! though their clients were told earlier: those whose call of `acquire` overlapped its call.
-//! A reply can lie in a paused client while the lock passes on. Of such a pair the one with
-//! the higher token is taken for the later. But a client that was told of its grant before the
-//! writer even asked is not later, whatever its token: tokens that are handed out in another
-//! order than the lock passes (by nodes that forgot some, or counted apart) make a resource
-//! refuse who is in the right, and that is what is to be found here. Readers overtake no
-//! readers. A client's own later grant is no excuse: whoever works under two grants at once
-//! holds the lock rightly under both.
+//! Grants are ordered by the time at which `acquire` returned, so a client whose call returned
+//! later than the writer's has overtaken the writer. A grant may also be later although its
+//! call returned earlier, if its call of `acquire` overlapped the writer's call: a reply can be
+//! delayed in a paused client while the lock passes on. Of such a pair the grant with the
+//! higher token counts as the later one. But a client whose call returned before the writer
+//! even asked is not later, whatever its token: tokens issued in another order than the grants
+//! (by nodes that lost some, or counted separately) make a resource refuse a rightful holder,
+//! and this property detects that. Readers overtake no readers. A client's own later grant is
+//! no excuse: a client that works under two grants holds the lock rightfully under both.
 //!
-//! A resource that never accepted anything refuses everybody, rightly or not, and violates
-//! this too. A run without any access shows nothing. An access under a grant that the history
-//! does not contain counts as tried, and is not judged otherwise.
+//! A resource that never accepted anything refuses every client, rightful or not, and violates
+//! this too. A run without any access proves nothing. An access under a grant that the history
+//! does not contain counts as an attempt, and is not judged otherwise.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
@@ -87,7 +86,8 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     }
 }
 
-/// Whether another client had got the lock after this grant when the record at `index` came.
+/// Whether another client had been granted the lock after this grant when the record at `index`
+/// came.
 fn is_overtaken(timeline: &Timeline, held: &Grant, index: usize) -> bool {
     let told = timeline
         .grants
@@ -107,8 +107,8 @@ mod tests {
     use crate::story::Story;
     use locklab_history::ClockKind::Wall;
 
-    /// c1 has the lock from 10 ms on and writes; it releases it at 30 ms. c2 has it from 50 ms
-    /// on.
+    /// c1 holds the lock from 10 ms on and writes; it releases it at 30 ms. c2 holds it from 50
+    /// ms on.
     fn in_turn(first: u64, second: u64) -> Story {
         Story::default()
             .tries(0, "c1")
@@ -165,7 +165,7 @@ mod tests {
             .expect_violation_at(Progress, 50);
     }
 
-    /// c1 is served first and told last: its reply lay about while c2 was granted the lock.
+    /// c1 is granted the lock first, but its reply arrives after c2 was granted the lock.
     #[test]
     fn of_overlapping_calls_the_lower_token_was_overtaken() {
         let told_late = |late, early| {

@@ -1,17 +1,17 @@
-//! The properties as data: what a history is judged by, in words.
+//! The properties as data: the criteria for a history, in words.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Makes of each entry a variant of [`Property`] with its name, what it promises, and who asks
-/// for it. Reports list them in this order.
+/// Turns each entry into a variant of [`Property`] with its name, its promise, and its source.
+/// Reports list them in this order.
 macro_rules! properties {
     ($($Property:ident = $name:literal {
         promises: $promises:literal,
         source: $source:literal,
     })*) => {
-        /// What a history is judged by.
+        /// A criterion for a history.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Property {
@@ -36,7 +36,7 @@ macro_rules! properties {
                 }
             }
 
-            /// Who asks for it.
+            /// The source of the requirement.
             pub fn source(self) -> &'static str {
                 match self {
                     $(Property::$Property => $source,)*
@@ -118,7 +118,7 @@ properties! {
 }
 
 impl Property {
-    /// What [`Property::Resource`] is made of: it holds exactly if all of these do.
+    /// The parts of [`Property::Resource`]: it holds exactly if all of these do.
     pub const PARTS_OF_RESOURCE: [Property; 3] = [
         Property::StaleWrite,
         Property::LostUpdate,
@@ -136,7 +136,7 @@ impl fmt::Display for Property {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no property is called \"{name}\"; there are {}", Property::ALL.map(Property::name).join(", "))]
 pub struct UnknownProperty {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
 }
 

@@ -1,18 +1,18 @@
 //! No write of an older holder is accepted after a newer holder's.
 //!
-//! A holder is a grant, not a client: a request of a client's first grant that comes
-//! in after a write of its third is as stale as anybody's. Nor does it matter what
-//! the writer believed by then. A write that was on its way when its client released
-//! the lock is judged like one of a client that slept through its lease; and while
-//! no newer holder has written it is no stale write, only late. (What the newer
-//! holder then writes over it, unseen, is a lost update.)
+//! A holder is a grant, not a client: a request of a client's first grant that arrives after a
+//! write of its third is as stale as another client's. Nor does it matter what the writer
+//! believed by then. A write that was in transit when its client released the lock is judged
+//! like one of a client that was paused beyond its lease; and while no newer holder has
+//! written, it is not a stale write, only a late one. (If the newer holder then overwrites it
+//! without having read it, that is a lost update.)
 //!
-//! Grants are ordered by the time at which `acquire` returned. That may not be the
-//! order in which the lock was given: a reply can lie in a paused client while the
-//! lease runs out and the lock passes on. Only two calls of `acquire` that overlap in
-//! time can be told in the wrong order. If both grants of such a pair carry fencing
-//! tokens, the tokens are believed; if they do not, or the tokens are equal, it cannot be
-//! told whether a write of the one after the other's is stale, and that is inconclusive.
+//! Grants are ordered by the time at which `acquire` returned. That may not be the order in
+//! which the lock was granted: a reply can be delayed in a paused client while the lease runs
+//! out and the lock passes on. Only two calls of `acquire` that overlap in time can appear in
+//! the wrong order. If both grants of such a pair carry fencing tokens, the tokens decide; if
+//! they do not, or the tokens are equal, it is unknown whether a write of the one after the
+//! other's is stale, and the verdict is inconclusive.
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
@@ -31,7 +31,7 @@ struct Writer<'h> {
 }
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    // In the order of grants: each writer so far was newer than those before it.
+    // In the order of grants: each writer in the list was newer than those before it.
     let mut writers: Vec<Writer> = Vec::new();
     let mut doubt = None;
     for (_, _, record) in timeline.records() {
@@ -108,15 +108,15 @@ fn in_doubt(written: &Record, client: &Name, other: &Name) -> String {
 
 /// In which order two grants were given.
 enum Order {
-    /// That in which their clients were told.
+    /// The order in which their calls returned.
     AsTold,
-    /// The other.
+    /// The reverse order.
     Reverse,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
-/// In which order two grants were given of which `first` was told of first.
+/// The order of two grants, where the call for `first` returned first.
 fn order(timeline: &Timeline, first: usize, second: usize) -> Order {
     let (first, second) = (&timeline.grants[first], &timeline.grants[second]);
     if second.asked.is_none_or(|asked| asked >= first.began) {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
-        // c1 is granted the lock first (token 33) and learns of it last.
+        // c1 is granted the lock first (token 33), but its call returns last.
         let told_late = || {
             Story::default()
                 .tries(0, "c1")
@@ -262,7 +262,7 @@ mod tests {
             .expect_inconclusive(StaleWrite, IN_DOUBT);
     }
 
-    /// c1 is granted the lock first, for all that is known, and learns of it last.
+    /// c1 may have been granted the lock first; its call returns last.
     #[test]
     fn of_overlapping_calls_without_tokens_it_cannot_be_told() {
         let both = || {
@@ -280,7 +280,7 @@ mod tests {
             .writes(30, "c2", 0)
             .writes(40, "c1", 1)
             .expect_holds(StaleWrite);
-        // A call that began when the other was told did not overlap it.
+        // A call that began when the other had returned did not overlap it.
         Story::default()
             .tries(1, "c2")
             .granted(10, "c2")
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn tokens_that_went_backwards_do_not_excuse_a_stale_write() {
-        // The counter's node forgot: the later holder has the lower token.
+        // The counter's node lost its data: the later holder has the lower token.
         Story::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 34)

@@ -1,7 +1,7 @@
 //! No fencing token is accepted that is lower than one accepted before.
 //!
-//! Reads count as well as writes. Accesses that were refused, or that showed no
-//! token, say nothing.
+//! Reads count as well as writes. Accesses that were refused, or that carried no token, do not
+//! count.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::Event;
@@ -9,7 +9,7 @@ use locklab_history::timeline::{Holder, Timeline};
 use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    // The highest token accepted so far, whose it was, and since when.
+    // The highest token accepted so far, its holder, and since when.
     let mut highest: Option<(u64, Holder, u64)> = None;
     for (_, _, record) in timeline.records() {
         let Event::Access {
@@ -71,7 +71,7 @@ mod tests {
             .expect_holds(TokenRegression);
     }
 
-    /// Two counters may hand out the same number; that is no lower one.
+    /// Two counters may issue the same number; that is not a lower one.
     #[test]
     fn equal_tokens_of_two_holders_hold() {
         Story::default()

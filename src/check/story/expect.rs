@@ -1,4 +1,4 @@
-//! What a story is expected to be judged.
+//! The expected verdicts of a story.
 
 use super::{MS, Story};
 use crate::{Property, Verdict, judge};
@@ -8,13 +8,13 @@ impl Story {
         judge(&self.history, &self.bounds)[&property].clone()
     }
 
-    /// Whether it violates the property.
+    /// Whether the story violates the property.
     pub fn violates(&self, property: Property) -> bool {
         matches!(self.verdict(property), Verdict::Violated(_))
     }
 
-    /// It holds, and the run is not in doubt: two clients contend at its very start, and when
-    /// a fault begins.
+    /// The property holds, and the run is conclusive: two clients contend at its very start,
+    /// and when a fault begins.
     #[track_caller]
     pub fn expect_holds(&self, property: Property) {
         self.clone().contended().expect_holds_as_it_is(property);
@@ -42,7 +42,7 @@ impl Story {
         }
     }
 
-    /// It is violated from and until these milliseconds, and in these words.
+    /// The property is violated from and until these milliseconds, with this description.
     #[track_caller]
     pub fn expect_violated(&self, property: Property, span_ms: (u64, u64), what: &str) {
         match self.verdict(property) {
@@ -55,8 +55,8 @@ impl Story {
         }
     }
 
-    /// Puts two strangers' attempts, which fail at once, before everything else and after the
-    /// beginning of each fault.
+    /// Puts attempts of two other clients, which fail immediately, before everything else and
+    /// after the beginning of each fault.
     fn contended(mut self) -> Story {
         let strangers = |at_ns: u64| {
             let ms = at_ns / MS;
