@@ -1,8 +1,8 @@
 //! B∞: belief from the return of `acquire` to the call of `release`.
 //!
-//! A belief without release lasts to the end of the history, or to the death of its
-//! client: a process that was killed, or whose machine crashed, believes nothing.
-//! Two grants of one client may overlap; that is no second holder.
+//! A belief without release lasts to the end of the history, or to the death of its client: a
+//! process that was killed, or whose machine crashed, believes nothing. Two grants of one
+//! client may overlap; that is not a second holder.
 
 use super::{Ms, Verdict, overlap};
 use locklab_history::timeline::Timeline;
@@ -109,7 +109,7 @@ mod tests {
             .expect_violation_at(Belief, 20);
     }
 
-    /// A holder that outlives its lease believes on: this tells B∞ from Bd.
+    /// A holder that outlives its lease continues to believe: this distinguishes B∞ from Bd.
     #[test]
     fn a_lease_ends_no_belief() {
         Story::default()

@@ -204,8 +204,8 @@ mod tests {
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
-    /// Judges the story alone; [`Story::expect_holds`] would add contention. Fairness requires
-    /// more than contention, and reports that itself.
+    /// Judges the story alone; [`Story::expect_holds`] would add contention. The order
+    /// of grants requires more than contention, and reports that itself.
     fn check(story: Story, expected: Option<&str>) {
         let of_contention =
             |property: &Property| !matches!(property, Property::AcknowledgedLost | Property::Fifo);

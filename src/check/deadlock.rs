@@ -1,48 +1,47 @@
-//! A free lock is taken again within its bound while somebody wants it.
+//! A free lock is taken again within its bound while a client requests it.
 //!
 //! It is violated by a stretch of true time, longer than the bound, throughout which
 //!
-//! - nobody held the lock: no client believed in it, each to the deadline of its
-//!   lease (so a client that died holds nothing, and one that is cut off holds the
-//!   lock no longer than its lease; without deadline, to its release);
-//! - some one client wanted it: it called `acquire` again and again, each time sooner
-//!   after the last failure than the bound, or is in a call that does not return, or
-//!   listens for its turn (it has reached `waiting` and not called again);
-//! - no fault stood in that client's way.
+//! - no client held the lock: none believed in it, each to the deadline of its lease (so a
+//!   client that died holds nothing, and one that is partitioned holds the lock no longer than
+//!   its lease; without deadline, to its release);
+//! - one particular client requested it: it called `acquire` repeatedly, each time within the
+//!   bound after the last failure, or is in a call that does not return, or waits for its turn
+//!   (it has reached `waiting` and has not called again);
+//! - no fault hindered that client.
 //!
-//! A fault stands in a client's way only if it can cause the wait:
+//! A fault hinders a client only if it can cause the wait:
 //!
-//! - A client that is paused, suspended or dead wants nothing.
-//! - A server of the lock that is paused, suspended or dead answers nobody. The resource is
-//!   a server of the lock only if the lock's tokens come from it.
-//! - A link on which nothing gets through, in whichever direction, matters if it is between
-//!   the client and a server of the lock, or between two servers.
+//! - A client that is paused, suspended or dead requests nothing.
+//! - A server of the lock that is paused, suspended or dead does not reply. The resource is a
+//!   server of the lock only if the lock's tokens come from it.
+//! - A link on which nothing gets through, in either direction, matters if it is between the
+//!   client and a server of the lock, or between two servers.
 //! - On such a link each packet may also be late: a slow link adds its extra delay to every
-//!   round trip that is in the bound, once for each direction that is slow. A lossy one adds
-//!   what one transmission in a million is late, [`retransmission_ns`]. The bound is longer
-//!   by that for every stretch that such a fault touches. If it is more than the client waits
-//!   for an answer, the link is as good as cut.
-//! - Other clients may be as faulty as they like; that is what the lock must survive. Nor do
-//!   faults of clocks excuse anything: a lock that outlives its lease because a clock was set
-//!   back is found here. A failover by hand is over at once: what it takes, the bound has to
-//!   cover, as with any other command.
+//!   round trip in the bound, once for each slow direction. A lossy one adds the delay of one
+//!   transmission in a million, [`retransmission_ns`]. The bound is extended by that for every
+//!   stretch that such a fault touches. If the delay exceeds the client's timeout for a reply,
+//!   the link counts as cut.
+//! - Faults of other clients excuse nothing; the lock must survive those. Nor do faults of
+//!   clocks: a lock that outlives its lease because a clock was set back is a violation. A
+//!   manual failover ends immediately: the bound has to cover its duration, as with any other
+//!   command.
 //!
 //! A fault is in effect from its beginning to its end, if it has one; a kill or a crash ends
-//! with the restart. What it held up comes later: TCP waits ever twice as long before it
-//! sends again, so after a silence (a cut, a crash) the next transmission comes no later than
-//! as long again, and a second; and a client whose request was lost waits for its own
-//! time-outs ([`Bounds::time_outs_ns`]). So long the excuse lasts on. Then the stretch starts
-//! afresh, so the bound must cover what a client has to wait for at the worst: the lease of a
-//! holder that died, the wait between two attempts, and the attempts. Clients that keep each
-//! other from the lock for ever (live-lock) violate this as much as a key that nobody deletes.
+//! with the restart. Delayed packets arrive later: TCP doubles its timeout before each
+//! retransmission, so after a silence (a cut, a crash) the next transmission comes within the
+//! same time again plus a second; and a client whose request was lost waits for its own
+//! timeouts ([`Bounds::time_outs_ns`]). The excuse lasts until then. Then the stretch starts
+//! again, so the bound must cover a client's worst wait: the lease of a holder that died, the
+//! wait between two attempts, and the attempts. Clients that keep each other from the lock for
+//! ever (live-lock) violate this as much as a key that no client deletes.
 //!
-//! A wait for longer than the bound that only faults excuse holds if a grant ended it: then
-//! the lock was there when they were over. Else it cannot be told what kept the client from
-//! the lock, and the verdict is inconclusive.
+//! A wait that exceeds the bound and that only faults excuse does not violate the property if a
+//! grant ended it: then the lock was available once the faults were over. Otherwise the cause
+//! of the wait is unknown, and the verdict is inconclusive.
 //!
-//! Whoever asks for availability ([`Excuse::OwnHost`]) counts only faults of the client's
-//! own host and of its links to the servers. Servers that do not answer cost it time-outs,
-//! which its bound covers.
+//! Availability ([`Excuse::OwnHost`]) counts only faults of the client's own host and of its
+//! links to the servers. Servers that do not answer cost it timeouts, which its bound covers.
 
 mod excuse;
 
@@ -87,7 +86,7 @@ struct Stretch {
     to_ns: u64,
 }
 
-/// When nobody held the lock.
+/// When no client held the lock.
 fn free(timeline: &Timeline) -> Vec<Stretch> {
     let mut free = Vec::new();
     let mut from_ns = 0;
@@ -113,9 +112,9 @@ fn free(timeline: &Timeline) -> Vec<Stretch> {
 struct Wait<'h> {
     client: &'h Name,
     stretch: Stretch,
-    /// When it had lasted for as long as it may.
+    /// When it had reached its bound.
     at_ns: u64,
-    /// Whether the client or another was granted the lock in the end.
+    /// Whether the client or another one was finally granted the lock.
     is_ended_by_grant: bool,
 }
 
@@ -139,11 +138,11 @@ impl Wait<'_> {
     }
 }
 
-/// A client has wanted the lock, with nothing in its way.
+/// A period in which a client requested the lock unhindered.
 struct Wanted<'h> {
     client: &'h Name,
     stretch: Stretch,
-    /// How long it may last in vain.
+    /// How long it may last without a grant.
     bound_ns: u64,
 }
 
@@ -153,7 +152,7 @@ struct Watch<'h> {
     /// Per host.
     wanting: Vec<Wanting<'h>>,
     hindrances: Vec<Hindrance<'h>>,
-    /// Whether any fault ever excused anybody who could want the lock.
+    /// Whether any fault ever excused a client that could request the lock.
     has_excused: bool,
     wanted: Vec<Wanted<'h>>,
 }
@@ -162,24 +161,24 @@ struct Watch<'h> {
 struct Wanting<'h> {
     /// The host's name, if it is a client's.
     client: Option<&'h Name>,
-    /// Since when it has wanted the lock with nothing in its way.
+    /// Since when it has requested the lock unhindered.
     since_ns: Option<u64>,
     /// Whether it is in a call of `acquire`.
     in_call: bool,
     /// When its last call failed.
     failed_ns: u64,
-    /// How many faults are in effect that stand in its way.
+    /// How many faults in effect hinder it.
     hindered: usize,
-    /// Until when those that are over do.
+    /// Until when faults that are over hinder it.
     hindered_until_ns: u64,
-    /// What the faults in effect add to its wait.
+    /// The delay that the faults in effect add to its wait.
     delay_ns: u64,
-    /// The most that they added since `since_ns`.
+    /// The largest such delay since `since_ns`.
     longest_delay_ns: u64,
 }
 
 impl<'h> Watch<'h> {
-    /// All that was wanted in a history.
+    /// All requests for the lock in a history.
     fn over(timeline: &Timeline<'h>, bounds: Bounds, excuse: Excuse) -> Watch<'h> {
         let mut watch = Watch {
             bounds,
@@ -229,7 +228,7 @@ impl<'h> Watch<'h> {
                 self.wanting[host].in_call = false;
                 self.wanting[host].failed_ns = now_ns;
             }
-            // It listens for its turn rather than to ask again.
+            // It waits for its turn and does not retry.
             event if event.is_reached(Failpoint::Waiting) => {
                 self.wanting[host].in_call = true;
                 self.open(host, now_ns);
@@ -254,7 +253,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// Starts a stretch, unless one has started or a fault is in the way.
+    /// Starts a stretch, unless one has started or a fault hinders the client.
     fn open(&mut self, host: usize, now_ns: u64) {
         let wanting = &mut self.wanting[host];
         if wanting.hindered == 0 && wanting.since_ns.is_none() {
@@ -263,7 +262,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// Ends a stretch: now, or with the last failure, after which it did not try again.
+    /// Ends a stretch: now, or with the last failure if the client did not try again.
     fn close(&mut self, host: usize, now_ns: u64) {
         let wanting = &mut self.wanting[host];
         let (Some(client), Some(from_ns)) = (wanting.client, wanting.since_ns.take()) else {
@@ -283,7 +282,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// The first of the waits in vain that lasted for too long and are of the wanted kind.
+    /// The first of the waits that exceeded their bound and are of the wanted kind.
     fn first(
         &self,
         timeline: &Timeline,

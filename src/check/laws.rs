@@ -13,7 +13,7 @@ use super::{Property, Verdict, Violation, judge};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Access, Event, History, Name, Record};
 
-/// The times of each violation, without the words, in which times are rounded.
+/// The times of each violation, without the description, which contains rounded times.
 fn outline(verdicts: BTreeMap<Property, Verdict>) -> Vec<(Property, Option<Violation>)> {
     let verdicts = verdicts.into_iter();
     let outline = verdicts.map(|(property, verdict)| match verdict {
@@ -29,8 +29,8 @@ fn outline(verdicts: BTreeMap<Property, Verdict>) -> Vec<(Property, Option<Viola
     outline.collect()
 }
 
-/// B∞ or Bd by the definition: the first beginning of a belief at which two clients
-/// believe, and not all of them to read.
+/// B∞ or Bd by the definition: the first beginning of a belief at which two clients believe,
+/// and not all of them are readers.
 fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u64> {
     let grants = Timeline::of(history).grants;
     let held = |grant: &Grant, at_ns| grant.begins_ns <= at_ns && at_ns < end_ns(grant);
@@ -47,15 +47,15 @@ fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u6
     beginnings.filter(|&at_ns| conflict(at_ns)).min()
 }
 
-/// An attempt of a client: for how long it waits before, how long it takes, and what comes of
-/// it.
+/// An attempt of a client: how long the client waits before it, how long it takes, and its
+/// result.
 type Attempt = (u64, u64, Came);
 
-/// What comes of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, Copy)]
 enum Came {
     Refused,
-    /// The lock, which is given back after so many milliseconds.
+    /// The lock, which is released after this many milliseconds.
     Granted(u64),
 }
 
@@ -68,7 +68,7 @@ fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     vec((1..60_u64, 0..30_u64, came), 0..8)
 }
 
-/// The story of clients that make these attempts, each on its own.
+/// The story of clients that make these attempts independently.
 fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
     let mut steps = Vec::new();
     for (attempts, client) in clients.iter().zip(CLIENTS) {
@@ -100,18 +100,19 @@ fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
     story.ends(LAST_MS)
 }
 
-/// No attempt of these is so late.
+/// An upper bound on the times of these attempts.
 const LAST_MS: u64 = 2_000;
 
-/// When the lock had been free, and wanted by one client, for longer than the bound: by the
-/// definition, millisecond for millisecond.
+/// When the lock had been free, and requested by one client, for longer than the bound: by the
+/// definition, evaluated at each millisecond.
 fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
     let bound_ms = BOUNDS.deadlock_ns / MS;
     let mut held = vec![false; LAST_MS as usize];
     let mut wanted = [held.clone(), held.clone()];
     for (attempts, wanted) in clients.iter().zip(&mut wanted) {
         let mut now_ms = 0;
-        // Whether the last attempt was refused, so that it may be the same want still.
+        // Whether the last attempt was refused, so that the next one may continue the same
+        // wait.
         let mut refused = false;
         for &(pause_ms, takes_ms, came) in attempts {
             if refused && pause_ms < bound_ms {
@@ -138,7 +139,7 @@ fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
     first.map(|at_ms| at_ms as u64 * MS)
 }
 
-/// An access: its place and record, client and grant, what it is, whether it was accepted.
+/// An access: its index and record, client and grant, its kind, and whether it was accepted.
 type Tried<'h> = (usize, &'h Record, (&'h Name, u32), Access, bool);
 
 /// The accesses of a history.
@@ -157,8 +158,8 @@ fn accesses(history: &History) -> Vec<Tried<'_>> {
     accesses.collect()
 }
 
-/// Every write against every write before it: the first that is an older holder's, and
-/// whether there is one of which that cannot be told.
+/// Compares every write with every write before it: the first that is an older holder's, and
+/// whether there is one for which that is unknown.
 fn first_stale_write(history: &History) -> (Option<u64>, bool) {
     let timeline = Timeline::of(history);
     let is_write = |access: &Access| matches!(access, Access::Write { .. });
@@ -190,8 +191,8 @@ fn first_stale_write(history: &History) -> (Option<u64>, bool) {
     (None, unknown)
 }
 
-/// The first access that was refused a holder whom nobody had followed, or that is one of
-/// many of which none was accepted.
+/// The first refused access of a holder that no other client had followed, or the first access
+/// if none was accepted.
 fn first_without_progress(history: &History) -> Option<u64> {
     let grants = Timeline::of(history).grants;
     let all = accesses(history);
@@ -234,7 +235,8 @@ fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Op
     }
 }
 
-/// The laws would say little of histories in which nothing ever goes wrong, or right.
+/// The laws would prove little on histories in which no property is ever violated, or ever
+/// holds.
 #[test]
 fn among_the_histories_each_property_is_violated_and_holds() {
     let mut runner = TestRunner::deterministic();
@@ -334,7 +336,7 @@ proptest! {
         let (before, after) = (judge(&history, &BOUNDS), judge(&longer, &BOUNDS));
         for property in Property::ALL {
             let (before, after) = (violated_at(&before, property), violated_at(&after, property));
-            // But who is still waiting at the end, waits longer.
+            // But a client that is still waiting at the end waits longer.
             let waits = matches!(property, Property::Deadlock | Property::Availability);
             if !waits || before.is_some() {
                 prop_assert_eq!(before, after, "{}", property);

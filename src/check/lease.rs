@@ -1,16 +1,16 @@
 //! Bd: belief that ends at the deadline which the client's own clock gives it.
 //!
-//! A grant's deadline is a reading of one of its client's clocks. The true time at
-//! which the clock gets there is read off the host's records, between which its
-//! clocks run straight; see [`Timeline`]. A grant without deadline
-//! is believed in as under B∞: its user can only believe on.
+//! A grant's deadline is a reading of one of its client's clocks. The true time of that reading
+//! is interpolated between the host's records, between which its clocks are linear; see
+//! [`Timeline`]. A grant without deadline is believed in as under B∞: its user has no reason to
+//! stop.
 //!
-//! Where a clock is stepped back after it has shown the deadline, belief is not revived,
-//! though a holder that asks its clock only then is told that its lease is valid. A lease is
-//! a promise up to an instant, and when the clock had shown that instant, others were free to
-//! take the lock; what the holder does after the step is not covered by any lease. Whether it
-//! does harm, the resource tells. (A step back *before* the deadline prolongs belief: the
-//! clock had not shown it yet, and whoever holds to the rule goes on.)
+//! Where a clock is stepped back after it has passed the deadline, belief does not resume,
+//! though a holder that checks its clock only then considers its lease valid. A lease is a
+//! promise up to an instant, and once the clock had passed that instant, other clients were
+//! free to take the lock; what the holder does after the step is not covered by any lease.
+//! Whether it does harm is judged at the resource. (A step back *before* the deadline extends
+//! belief: the clock had not reached it yet, and a holder that follows the rule continues.)
 
 use super::{Ms, Verdict, overlap};
 use locklab_history::timeline::Timeline;

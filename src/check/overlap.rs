@@ -6,9 +6,9 @@ use locklab_plant::plant;
 
 /// Two clients' beliefs that overlap.
 pub(super) struct Overlap<'t, 'h> {
-    /// The one that believed first.
+    /// The belief that began first.
     pub(super) earlier: &'t Grant<'h>,
-    /// The one that joined it.
+    /// The belief that began second.
     pub(super) later: &'t Grant<'h>,
     /// True time at which the second belief begins.
     pub(super) at_ns: u64,
@@ -31,8 +31,8 @@ impl Overlap<'_, '_> {
 /// beginning of its grant up to, but not including, the time that `end_ns` gives.
 /// Readers may overlap one another.
 ///
-/// Grants come by their beginnings. Of several that a new one overlaps the one that lasts
-/// longest is named.
+/// Grants are ordered by their beginnings. If a new grant overlaps several others, the one that
+/// lasts longest is reported.
 pub(super) fn first<'t, 'h>(
     timeline: &'t Timeline<'h>,
     end_ns: impl Fn(&Grant) -> u64,

@@ -1,4 +1,4 @@
-//! Histories by chance, for tests of whatever reads a history.
+//! Random histories, for tests of code that reads a history.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ pub const BOUNDS: Bounds = Bounds {
 
 pub(crate) const CLIENTS: [&str; 3] = ["c1", "c2", "c3"];
 
-/// What a set may be found to have: the calls' numbers are whatever came before.
+/// The members that a read of the set may return, whatever calls came before.
 const MEMBERS: [(&str, u32); 13] = [
     ("c1", 1),
     ("c2", 1),
@@ -36,10 +36,10 @@ const MEMBERS: [(&str, u32); 13] = [
     ("c1", 5),
 ];
 
-/// One event of a random story: which, of which client, how long after the last.
+/// One event of a random story: its kind, its client, and the time since the last event.
 type Step = (u8, usize, u64);
 
-/// A story of clients that do anything at any time, and of faults that hit them.
+/// A story of clients that do anything at any time, and of faults that affect them.
 fn tell(steps: &[Step]) -> Story {
     let mut now_ms = 0;
     let mut story = Story::default();
@@ -78,7 +78,7 @@ fn tell(steps: &[Step]) -> Story {
     story
 }
 
-/// Any history that such a story tells.
+/// Any history of such a story.
 pub fn histories() -> impl Strategy<Value = History> {
     vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
 }

@@ -10,7 +10,7 @@ use locklab_history::{
     Outcome, PacketFault, Phase, Record,
 };
 
-/// Nanoseconds in a millisecond.
+/// Nanoseconds per millisecond.
 pub const MS: u64 = 1_000_000;
 
 /// Every wall clock shows 2026 when the run begins.
@@ -19,8 +19,8 @@ const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
 /// Two hosts with a link between them.
 pub type Sides = [&'static str; 2];
 
-/// A history in the making. Events are told in the order in which they happen, and
-/// unless told otherwise the run ends a nanosecond after the last.
+/// A history under construction. Events are added in the order in which they happen; by default
+/// the run ends a nanosecond after the last.
 #[derive(Clone)]
 pub struct Story {
     history: History,
@@ -32,7 +32,7 @@ pub struct Story {
 
 #[derive(Clone)]
 struct Host {
-    /// True time of the last change of course, and the clocks' readings then.
+    /// True time of the last change of clock rate or offset, and the clocks' readings then.
     at_ns: u64,
     wall_ns: u64,
     mono_ns: u64,
@@ -65,7 +65,7 @@ impl Host {
     }
 }
 
-/// Nothing has happened yet.
+/// A story without events.
 impl Default for Story {
     fn default() -> Story {
         Story {
@@ -85,19 +85,19 @@ impl Default for Story {
 }
 
 impl Story {
-    /// A free lock may be wanted in vain for so long.
+    /// Sets the bound on how long a client may wait for a free lock.
     pub fn deadlock_after(mut self, bound_ms: u64) -> Story {
         self.bounds.deadlock_ns = bound_ms * MS;
         self
     }
 
-    /// Clients lose up to so much on servers that do not answer.
+    /// Sets the most time that clients may lose on servers that do not answer.
     pub fn times_out_after(mut self, time_outs_ms: u64) -> Story {
         self.bounds.time_outs_ns = time_outs_ms * MS;
         self
     }
 
-    /// Answers may be so much later than usual before their clients give them up.
+    /// Sets how much later than usual replies may arrive before their clients give up on them.
     pub fn patient_for(mut self, slack_ms: u64) -> Story {
         self.bounds.reply_slack_ns = Some(slack_ms * MS);
         self
@@ -109,35 +109,35 @@ impl Story {
         self
     }
 
-    /// The lock is on so many nodes.
+    /// Sets the number of the lock's nodes.
     pub fn on_nodes(mut self, nodes: u32) -> Story {
         self.bounds.nodes = nodes;
         self
     }
 
-    /// Calls `acquire`.
+    /// The client calls `acquire`.
     pub fn tries(self, ms: u64, client: &'static str) -> Story {
         self.invokes(ms, client, Op::Acquire)
     }
 
-    /// Its `acquire` was refused.
+    /// The client's `acquire` is refused.
     pub fn fails(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
-    /// Is granted the lock after having tried.
+    /// The client is granted the lock after having tried.
     pub fn granted(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, None)
     }
 
-    /// Is granted it, having tried, to read beside others.
+    /// The client is granted the lock in shared mode after having tried.
     pub fn granted_to_read(self, ms: u64, client: &'static str) -> Story {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins_in(ms, client, None, None, true)
     }
 
-    /// Is out of patience.
+    /// The client gives up.
     pub fn gives_up(self, ms: u64, client: &'static str) -> Story {
         self.tell(ms, client, Event::reached(Failpoint::GivingUp))
     }
@@ -148,12 +148,12 @@ impl Story {
             .begins(ms, client, None, Some(token))
     }
 
-    /// Begins to believe; how it came to that is left out.
+    /// The client begins to believe that it holds the lock, without a call of `acquire`.
     pub fn holds(self, ms: u64, client: &'static str) -> Story {
         self.begins(ms, client, None, None)
     }
 
-    /// The same, for `lease_ms` by a clock of its own.
+    /// The same, for `lease_ms` by one of its clocks.
     pub fn holds_for(
         self,
         ms: u64,
@@ -164,7 +164,7 @@ impl Story {
         self.begins(ms, client, Some((clock, lease_ms)), None)
     }
 
-    /// Gives its last grant another `lease_ms` from now.
+    /// The client extends its last grant by `lease_ms` from now.
     pub fn prolongs(
         mut self,
         ms: u64,
@@ -181,24 +181,24 @@ impl Story {
         self.tell(ms, client, event)
     }
 
-    /// Calls `release` for its last grant.
+    /// The client calls `release` for its last grant.
     pub fn releases(mut self, ms: u64, client: &'static str) -> Story {
         let grant = self.last_grant(client);
         self.releases_grant(ms, client, grant)
     }
 
-    /// Calls `release` for the grant of this number.
+    /// The client calls `release` for the grant of this number.
     pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Story {
         self.invokes(ms, client, Op::Release)
             .tell(ms, client, Event::BeliefEnds { grant })
     }
 
-    /// It is about to send the command that deletes its lock.
+    /// The client is about to send the command that deletes its lock.
     pub fn deletes(self, ms: u64, client: &'static str) -> Story {
         self.tell(ms, client, Event::reached(Failpoint::Deleting))
     }
 
-    /// The release of its last grant returns.
+    /// The release of the client's last grant returns.
     pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
         let grant = self.last_grant(client);
         self.released_grant(ms, client, grant, removed)
@@ -213,19 +213,19 @@ impl Story {
         )
     }
 
-    /// Its read of this version, under its last grant, is served.
+    /// The client's read of this version, under its last grant, is served.
     pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Story {
         let grant = self.last_grant(client);
         self.accesses(ms, client, grant, Access::Read { version }, true)
     }
 
-    /// Its write, under its last grant, is accepted and makes the next version.
+    /// The client's write, under its last grant, is accepted and makes the next version.
     pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
         self.writes_under(ms, client, grant, based_on)
     }
 
-    /// Writes under the grant of this number.
+    /// The client writes under the grant of this number.
     pub fn writes_under(
         mut self,
         ms: u64,
@@ -238,13 +238,13 @@ impl Story {
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
-    /// Its write is refused.
+    /// The client's write is refused.
     pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
         let grant = self.last_grant(client);
         self.refused_writing_under(ms, client, grant, based_on)
     }
 
-    /// Its write under the grant of this number is refused.
+    /// The client's write under the grant of this number is refused.
     pub fn refused_writing_under(
         self,
         ms: u64,
@@ -262,13 +262,13 @@ impl Story {
         )
     }
 
-    /// Adds an element to the set, and hears at once what came of it.
+    /// The client adds an element to the set, and gets this outcome immediately.
     pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
         self.invokes(ms, client, Op::Add)
             .completes(ms, client, Op::Add, outcome)
     }
 
-    /// Reads the set: these elements, by client and call, in that order.
+    /// The client reads the set: these elements, by client and call, in that order.
     pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Story {
         let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
         for (client, call) in found {
@@ -277,7 +277,7 @@ impl Story {
         self.tell(ms, client, Event::Members { members })
     }
 
-    /// A fault of this kind, and of this name, takes effect.
+    /// A fault of this kind, and with the kind as its name, takes effect.
     pub fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
         self.fault(ms, host, fault_kind(kind), Phase::Begins)
     }
@@ -297,12 +297,12 @@ impl Story {
         self.fault(ms, host, fault_kind(kind), Phase::Missed)
     }
 
-    /// A fault of this name strikes the links between two hosts.
+    /// A fault of this name affects the links between two hosts.
     pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
         self.links_change(ms, name, on, packets, Phase::Begins)
     }
 
-    /// It is over.
+    /// The fault of the links ends.
     pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
         self.links_change(ms, name, on, packets, Phase::Ends)
     }
@@ -339,7 +339,7 @@ impl Story {
         self
     }
 
-    /// The wall clock jumps.
+    /// The host's wall clock is stepped.
     pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
         self.turns(
             ms,
@@ -352,7 +352,7 @@ impl Story {
         )
     }
 
-    /// Both clocks run wrong from now on, or right again at 0.
+    /// Both clocks of the host drift from now on, or stop drifting at 0.
     pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Story {
         let phase = if drift_ppm == 0 {
             Phase::Ends
@@ -368,14 +368,14 @@ impl Story {
         )
     }
 
-    /// The machine stands still, its monotonic clock too.
+    /// The host is suspended, its monotonic clock too.
     pub fn suspends(self, ms: u64, host: &'static str) -> Story {
         self.turns(ms, host, FaultKind::Suspend, Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
-    /// The suspended machine goes on.
+    /// The suspended host resumes.
     pub fn resumes(self, ms: u64, host: &'static str) -> Story {
         self.turns(ms, host, FaultKind::Suspend, Phase::Ends, |host| {
             host.suspended = false
@@ -388,7 +388,7 @@ impl Story {
         self
     }
 
-    /// The history told so far.
+    /// The history so far.
     pub fn history(self) -> History {
         self.history
     }
@@ -507,7 +507,7 @@ impl Story {
         self.tell(ms, host, event)
     }
 
-    /// A change of a clock's course, with a record directly before and after it.
+    /// A change of a clock's rate or offset, with a record directly before and after it.
     fn turns(
         self,
         ms: u64,
@@ -550,7 +550,7 @@ impl Story {
     }
 }
 
-/// The kind of fault that a scenario spells so.
+/// The fault kind of this name in a scenario.
 fn fault_kind(name: &str) -> FaultKind<Bare> {
     FaultKind::of_name(name).expect("a kind of fault")
 }

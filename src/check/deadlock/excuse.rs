@@ -1,4 +1,4 @@
-//! What stands in the way of those who want the lock: which faults, whose, and for how long.
+//! What hinders clients that request the lock: which faults, on which hosts, and for how long.
 //! The rule is that of [`deadlock`](super).
 
 use super::Watch;
@@ -6,50 +6,50 @@ use crate::ResourceRole;
 use locklab_history::{Bare, FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
 use locklab_plant::plant;
 
-/// Whose faults excuse that a client does not get a free lock.
+/// Which faults excuse that a client does not get a free lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excuse {
     /// Those of its own host, of the lock's servers, and of the links among them.
     Servers,
-    /// Those of its own host and its links alone.
+    /// Those of its own host and its links only.
     OwnHost,
-    /// None, but that whoever stands still wants nothing.
+    /// None, except that a paused client requests nothing.
     Nothing,
 }
 
-/// What may stand in the way of those who want the lock.
+/// A fault that may hinder clients that request the lock.
 pub(super) struct Hindrance<'h> {
     fault: &'h Name,
-    /// The host that it strikes; `None`: links.
+    /// The host that it affects; `None`: links.
     host: Option<usize>,
     since_ns: u64,
-    /// The hosts of the clients that it concerns.
+    /// The hosts of the affected clients.
     clients: Vec<usize>,
     effect: Effect,
 }
 
-/// What it does to them.
+/// The effect on these clients.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
-    /// They stand still.
+    /// They are stopped.
     Stops,
-    /// Nobody answers them, but what they send arrives.
+    /// They get no replies, but their requests arrive.
     Silences,
-    /// What they send is lost, and sent again.
+    /// Their packets are lost, and retransmitted.
     Cuts,
-    /// All that the bound counts takes so much longer.
+    /// Everything that the bound counts takes this much longer.
     Delays { by_ns: u64 },
 }
 
-/// What a fault of some kind strikes.
+/// What a fault of some kind affects.
 pub(super) enum Kind<'h> {
-    /// Nothing that is waited for.
+    /// Nothing that a client waits for.
     Harmless,
-    /// The process of its host: this is what those see who wait for its answer.
+    /// The process of its host: this is the effect on clients that wait for its reply.
     OfProcess(Effect),
     /// These links.
     OfLinks(&'h FaultyLinks),
-    /// Links of its host; the history, an old one, does not say which.
+    /// Links of its host; the history is an old one and does not record which.
     OfUnnamedLinks,
 }
 
@@ -64,7 +64,8 @@ pub(super) fn kind_of<'h>(kind: FaultKind<Bare>, links: Option<&'h FaultyLinks>)
 }
 
 impl<'h> Watch<'h> {
-    /// A fault takes effect: those in whose way it stands want nothing until it is over.
+    /// A fault takes effect: the clients that it hinders count as requesting nothing until it
+    /// is over.
     pub(super) fn begin(
         &mut self,
         fault: &'h Name,
@@ -113,8 +114,8 @@ impl<'h> Watch<'h> {
         });
     }
 
-    /// A fault is over. Those in whose way it stood and who are still in their calls want the
-    /// lock again, as soon as what it held up has come.
+    /// A fault is over. The clients that it hindered and that are still in their calls request
+    /// the lock again, as soon as the delayed packets have arrived.
     pub(super) fn end(&mut self, fault: &Name, host: usize, now_ns: u64) {
         let over = |hindrance: &Hindrance| {
             hindrance.fault == fault && hindrance.host.is_none_or(|struck| struck == host)
@@ -157,8 +158,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// The clients in whose way a fault may stand of which all that is known is that it is on
-    /// links of this host.
+    /// The clients that a fault may hinder if only one host of its links is known.
     fn possibly_beside(&self, host: usize) -> Vec<usize> {
         match self.excuse {
             Excuse::Nothing => Vec::new(),
@@ -167,7 +167,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// The clients in whose way a fault of these links stands.
+    /// The clients that a fault of these links hinders.
     fn beside(&self, links: &FaultyLinks) -> Vec<usize> {
         let between = |one: &dyn Fn(&Name) -> bool, other: &dyn Fn(&Name) -> bool| {
             let joins = |from: &[Name], to: &[Name]| from.iter().any(one) && to.iter().any(other);
@@ -190,7 +190,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// What a fault of links does to those who are beside them.
+    /// The effect of a fault of links on the clients beside them.
     fn effect(&self, links: &FaultyLinks) -> Effect {
         let round_trip_ns = match links.packets {
             PacketFault::Cut => return Effect::Cuts,
@@ -212,7 +212,7 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// Whether a client waits for an answer that is so late.
+    /// Whether a client still waits for a reply with this delay.
     fn is_patient(&self, late_ns: u64) -> bool {
         self.bounds
             .reply_slack_ns
@@ -235,11 +235,11 @@ impl<'h> Watch<'h> {
     }
 }
 
-/// What one transmission in a million is late, at the least, on a link that loses this share
-/// of them; without end where nothing gets through.
+/// The minimum delay of one transmission in a million on a link that loses this share of them;
+/// infinite where nothing gets through.
 ///
-/// So many are lost in a row, and before each repetition TCP waits twice as long, beginning
-/// with a second (RFC 6298; an established connection begins with less).
+/// This many are lost in a row, and before each retransmission TCP doubles its timeout,
+/// beginning with a second (RFC 6298; an established connection begins with less).
 pub fn retransmission_ns(probability: f64) -> u64 {
     const ONE_IN: f64 = 1e6;
     if probability <= 0.0 {
@@ -256,5 +256,5 @@ pub fn retransmission_ns(probability: f64) -> u64 {
 /// TCP's first retransmission timeout (RFC 6298).
 const FIRST_TIMEOUT_NS: u64 = 1_000_000_000;
 
-/// TCP's longest (Linux, `TCP_RTO_MAX`).
+/// TCP's longest retransmission timeout (Linux, `TCP_RTO_MAX`).
 const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;

@@ -1,4 +1,4 @@
-//! Who waits in vain, whom a fault excuses, and for how long.
+//! Which waits are violations, which clients a fault excuses, and for how long.
 
 use super::retransmission_ns;
 use crate::Property::{Availability, Deadlock};
@@ -11,13 +11,13 @@ fn story() -> Story {
     Story::default().deadlock_after(1000)
 }
 
-/// Two strangers meet now, so that nothing is in doubt.
+/// Two other clients contend now, so that the run is conclusive.
 fn contended(story: Story) -> Story {
     let asked = story.tries(60, "c8").tries(60, "c9");
     asked.fails(60, "c8").fails(60, "c9")
 }
 
-/// c2 tries every 200 ms from the first time to the last, each attempt 10 ms long.
+/// c2 tries every 200 ms from the first time to the last; each attempt takes 10 ms.
 fn tries_on(mut story: Story, from_ms: u64, to_ms: u64) -> Story {
     for at_ms in (from_ms..=to_ms).step_by(200) {
         story = story.tries(at_ms, "c2").fails(at_ms + 10, "c2");
@@ -127,7 +127,7 @@ fn a_dead_client_wants_nothing() {
         .releases(50, "c1")
         .ends(90_000)
         .expect_holds(Deadlock);
-    // Nor is it in its call when it comes back.
+    // After its return it is no longer in its call.
     story()
         .holds(10, "c1")
         .tries(20, "c2")
@@ -149,13 +149,12 @@ fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
     );
 }
 
-/// c2 asks at 20 ms and is not answered; c1 gives the lock back at 50 ms. Then comes the
-/// fault.
+/// c2 asks at 20 ms and gets no reply; c1 releases the lock at 50 ms. The fault follows.
 fn unanswered() -> Story {
     story().holds(10, "c1").tries(20, "c2").releases(50, "c1")
 }
 
-/// What is said of c2 if it waits in vain from 50 ms until the run ends.
+/// The doubt about c2 if it waits in vain from 50 ms until the run ends.
 fn cannot_be_told(end_ms: u64) -> String {
     format!(
         "c2 tried in vain to take the lock from 50.0 ms to {end_ms}.0 ms though nobody held \
@@ -187,7 +186,7 @@ fn a_silent_server_excuses_until_it_answers_but_the_lock_is_not_available() {
     };
     until(5_001).expect_violation_at(Deadlock, 5_000);
     until(5_000).expect_violation_at(Availability, 1_050);
-    // It has answered within the bound; or the run ended before it could.
+    // The node has replied within the bound; or the run ended before it could.
     let answered = unanswered().fault_begins(60, "n1", "pause");
     answered
         .fault_ends(4_000, "n1", "pause")
@@ -237,7 +236,7 @@ fn a_slow_link_adds_what_it_adds_where_it_is_in_the_way() {
         .clone()
         .ends(9_000)
         .expect_violation_at(Deadlock, 1_070);
-    // What c2 asks for after that is not late.
+    // A later request of c2 is not late.
     let asks_anew = lifted.fails(80, "c2").tries(1_080, "c2").ends(9_000);
     asks_anew.expect_violation_at(Deadlock, 2_080);
 }
@@ -280,7 +279,7 @@ fn a_cut_of_which_nobody_knows_where_it_is_may_be_anywhere() {
 
 #[test]
 fn what_was_lost_comes_as_much_later_again_and_a_second() {
-    // Lost from 100 to 600 ms, sent again by 2100 ms.
+    // Lost from 100 to 600 ms, retransmitted by 2100 ms.
     let lost = |end: fn(Story) -> Story| {
         let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
         end(story).ends(9_000)
@@ -295,7 +294,7 @@ fn what_was_lost_comes_as_much_later_again_and_a_second() {
         story.fault_ends(600, "n1", "crash")
     };
     lost(crash).expect_violation_at(Deadlock, 3_100);
-    // A process that was paused or killed has a kernel that answers.
+    // The kernel of a process that was paused or killed still replies.
     let pause = |story: Story| {
         let story = story.fault_begins(100, "n1", "pause");
         story.fault_ends(600, "n1", "pause")
