@@ -1,8 +1,8 @@
-//! The world that a lock lives in, as far as a lock can see: two clocks, sleep,
+//! The environment of a lock, as far as the lock can observe it: two clocks, sleep,
 //! connections, tasks and random numbers.
 //!
-//! Lock code touches the outside through [`Env`] alone, so the same code runs in a
-//! simulated world and on a real machine. Neither is known here.
+//! Lock code uses its environment through [`Env`] alone, so the same code runs in a simulated
+//! world and on a real machine. This crate depends on neither.
 
 use std::fmt;
 use std::future::Future;
@@ -19,15 +19,15 @@ pub mod observe;
 pub mod redis;
 pub mod still;
 
-/// A length of time; what it is measured by, the [`Env`] decides.
+/// A length of time; the [`Env`] determines the clock that measures it.
 pub use std::time::Duration;
 
-/// What a lock may use of the world around it. One value per process; clones share.
+/// The environment of a lock. One value per process; clones share.
 pub trait Env: Clone + 'static {
     /// A connection to another process.
     type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
 
-    /// What one of this host's clocks says, in nanoseconds of that clock.
+    /// The reading of one of this host's clocks, in nanoseconds of that clock.
     fn now_ns(&self, clock: ClockKind) -> u64;
 
     /// Sleeps by the monotonic clock.
@@ -36,8 +36,8 @@ pub trait Env: Clone + 'static {
     /// Connects to a host of the scenario: `n1`, `resource`.
     fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static;
 
-    /// What a client of `name` is to connect to: the node of that name, unless sentinels
-    /// are to be asked which node that is.
+    /// The target of a client for `name`: the node of that name, unless the client has to ask
+    /// sentinels which node it is.
     fn target(&self, name: &Name) -> Target {
         Target::Node(name.clone())
     }
@@ -48,21 +48,20 @@ pub trait Env: Clone + 'static {
     /// 64 bits of this process's own random stream.
     fn random(&self) -> u64;
 
-    /// The algorithm has come to a named point between two of its steps, one of
-    /// [`Failpoint`]. It is taken down, and a fault may strike
-    /// exactly here.
+    /// The algorithm has reached a [`Failpoint`], a named point between two of its steps. The
+    /// failpoint is recorded, and a fault may be injected exactly here.
     fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 }
 
-/// Who is told of the points that a process reaches.
+/// The callback for the failpoints that a process reaches.
 pub type Points = Rc<dyn Fn(Failpoint) -> Pin<Box<dyn Future<Output = ()>>>>;
 
-/// Nobody is told: for a process outside a laboratory.
+/// No observer: for a process outside the laboratory.
 pub fn unwatched() -> Points {
     Rc::new(|_| Box::pin(std::future::ready(())))
 }
 
-/// Something took longer than it was given.
+/// A timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 

@@ -1,5 +1,5 @@
-//! Whoever watches a process: takes down what it does, and lets faults strike at named
-//! points of its program.
+//! The observer of a process: records its events, and lets faults be injected at named points
+//! of its program.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -9,15 +9,15 @@ use locklab_history::{Event, Failpoint};
 
 /// An observer of one process.
 pub trait Observer: Clone + 'static {
-    /// Takes down an event, with true time and the clocks of the process's host.
+    /// Records an event, with true time and the clocks of the process's host.
     fn record(&self, event: Event);
 
-    /// The program has come to `point`, a point of its own.
-    /// A fault that is placed here takes effect before this returns.
+    /// The program has reached its own failpoint `point`. A fault that is placed here takes
+    /// effect before this returns.
     fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 
-    /// This observer as an [`Env`](crate::Env) knows it, for the points inside an
-    /// algorithm; these are taken down.
+    /// This observer as a callback for an [`Env`](crate::Env), for the failpoints inside an
+    /// algorithm; these are recorded.
     fn points(&self) -> Points {
         let observer = self.clone();
         Rc::new(move |point| {
@@ -29,14 +29,14 @@ pub trait Observer: Clone + 'static {
         })
     }
 
-    /// The next number for a call of this client; goes on after a restart.
+    /// The next number for a call of this client; continues after a restart.
     fn next_call(&self) -> u32;
 
-    /// The next number for a grant to this client; goes on after a restart.
+    /// The next number for a grant to this client; continues after a restart.
     fn next_grant(&self) -> u32;
 }
 
-/// Nobody watches: for a program outside a laboratory.
+/// No observer: for a program outside the laboratory.
 #[derive(Debug, Clone, Copy)]
 pub struct Unobserved;
 

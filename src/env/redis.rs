@@ -1,8 +1,8 @@
 //! The Redis client that the locks use: RESP2 over any byte stream.
 //!
-//! Deliberately small: one connection per node and one for each subscription, one command
-//! at a time, and errors that say whether the command may have been executed. Where
-//! sentinels watch over a master, the client finds out from them which node that is.
+//! Deliberately small: one connection per node and one for each subscription, one command at a
+//! time, and errors that say whether the command may have been executed. With sentinels, the
+//! client asks them which node is the master.
 
 mod client;
 mod connection;

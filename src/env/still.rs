@@ -1,4 +1,4 @@
-//! A world for unit tests, in which nothing happens but sleep, and that takes no time.
+//! An environment for unit tests, in which nothing happens except sleep, which takes no time.
 
 use std::cell::Cell;
 use std::future::{Future, pending, ready};
@@ -10,12 +10,12 @@ use tokio::io::DuplexStream;
 use super::{Duration, Env};
 use locklab_history::{ClockKind, Failpoint, Name};
 
-/// The world.
+/// The environment.
 #[derive(Clone, Default)]
 pub struct Still {
-    /// For how long everybody together has slept.
+    /// The total sleep of all tasks.
     pub slept: Rc<Cell<Duration>>,
-    /// Whatever number is drawn.
+    /// The value of every random draw.
     pub drawn: u64,
 }
 

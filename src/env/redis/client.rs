@@ -1,5 +1,5 @@
-//! A client of one node: connects when needed, gives up in time, and says what is
-//! known of a command that failed.
+//! A client of one node: connects when needed, times out, and reports what is known about a
+//! failed command.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::discovery::{Discovery, Target};
 use crate::{Env, timeout};
 use locklab_history::{Name, Outcome};
 
-/// Why a command gave no reply to use.
+/// Why a command gave no usable reply.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The node answered with an error; the command did nothing.
@@ -20,7 +20,7 @@ pub enum Error {
     Refused {
         /// The node.
         node: Name,
-        /// Its answer, with the error code.
+        /// Its reply, with the error code.
         text: String,
     },
     /// No connection: the command was never sent.
@@ -28,32 +28,32 @@ pub enum Error {
     NotSent {
         /// The node.
         node: Name,
-        /// What connecting failed with.
+        /// The error from connecting.
         why: String,
     },
-    /// It was sent, and no reply came: it may have been executed, or may still be.
+    /// The command was sent, and no reply came: it may have been executed, or may still be.
     #[error("no reply from {node}: {why}")]
     Unanswered {
         /// The node.
         node: Name,
-        /// What waiting failed with.
+        /// The error from waiting.
         why: String,
     },
-    /// It answered with something that is no answer to the command.
+    /// The node's reply is not valid for the command.
     #[error("{node} answered {command} with {came}")]
     Unexpected {
         /// The node.
         node: Name,
         /// The command's name.
         command: String,
-        /// What came.
+        /// The reply.
         came: String,
     },
 }
 
 impl Error {
-    /// Whether the command may have been executed all the same. An answer that nobody
-    /// understands says neither that it was nor that it was not.
+    /// Whether the command may still have been executed. An unexpected reply shows neither that
+    /// it was nor that it was not.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Error::Unanswered { .. } | Error::Unexpected { .. } => true,
@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// What a history says of a call that ended with this.
+    /// The outcome of the call in a history.
     pub fn outcome(&self) -> Outcome {
         match self.may_have_happened() {
             true => Outcome::Unknown,
@@ -70,8 +70,8 @@ impl Error {
     }
 }
 
-/// A client of one node, or of whichever node is the master. It has one connection;
-/// tasks that share the client take turns.
+/// A client of one node, or of the current master. It has one connection; tasks that share the
+/// client take turns.
 pub struct Client<E: Env> {
     env: E,
     node: Name,
@@ -79,16 +79,16 @@ pub struct Client<E: Env> {
     line: Mutex<Line<E>>,
 }
 
-/// The one connection, and how it is found.
+/// The one connection, and how the node is found.
 pub(super) struct Line<E: Env> {
     connection: Option<Connection<E::Stream>>,
     discovery: Option<Discovery<E>>,
 }
 
 impl<E: Env> Client<E> {
-    /// A client of `node`, not connected yet. `limit` is the time for connecting and
-    /// for the reply together; `None` waits for ever. Whether `node` is a node's name or
-    /// stands for a master that sentinels know, [`Env::target`] says.
+    /// A client of `node`, not connected yet. `limit` is the time for connecting and for the
+    /// reply together; `None` waits for ever. [`Env::target`] determines whether `node` is a
+    /// node's name or stands for a master that sentinels know.
     pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
         Self {
             line: Mutex::new(Line::new(&env, &node)),
@@ -98,7 +98,7 @@ impl<E: Env> Client<E> {
         }
     }
 
-    /// Which node.
+    /// The node's name.
     pub fn node(&self) -> &Name {
         &self.node
     }
@@ -126,13 +126,14 @@ impl<E: Env> Client<E> {
         })
     }
 
-    /// Sends a command and waits for its reply. A connection without its reply is
-    /// given up, since the reply may still come and be taken for another's.
+    /// Sends a command and waits for its reply. A connection whose reply did not come is
+    /// closed, since the reply may still arrive and be mistaken for the reply to a later
+    /// command.
     ///
     /// # Errors
     /// Those of [`enum@Error`].
     pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
-        // As a rule it is free, and there is nothing to wait for.
+        // Usually the connection is free, and there is nothing to wait for.
         let mut exclusive = match self.line.try_lock() {
             Ok(line) => Exclusive { client: self, line },
             Err(_) => match timeout(&self.env, self.limit, self.exclusively()).await {
@@ -148,10 +149,10 @@ impl<E: Env> Client<E> {
         exclusive.call(arguments).await
     }
 
-    /// Sends a command and takes its reply for what `read` makes of it.
+    /// Sends a command and converts its reply with `read`.
     ///
     /// # Errors
-    /// Those of [`enum@Error`]; [`Error::Unexpected`] if `read` makes nothing of it.
+    /// Those of [`enum@Error`]; [`Error::Unexpected`] if `read` returns `None`.
     pub async fn ask<T>(
         &self,
         arguments: &[&[u8]],
@@ -161,7 +162,7 @@ impl<E: Env> Client<E> {
         self.understand(arguments[0], &reply, read)
     }
 
-    /// What a reply to the command of this name stands for.
+    /// Converts a reply to the command of this name.
     pub(super) fn understand<T>(
         &self,
         command: &[u8],
@@ -175,8 +176,8 @@ impl<E: Env> Client<E> {
         })
     }
 
-    /// Waits for the connection and keeps it, for commands that belong together: those of
-    /// a transaction.
+    /// Waits for the connection and reserves it, for commands that belong together: those of a
+    /// transaction.
     pub async fn exclusively(&self) -> Exclusive<'_, E> {
         Exclusive {
             client: self,
@@ -185,7 +186,7 @@ impl<E: Env> Client<E> {
     }
 }
 
-/// A client's connection in the hands of one task.
+/// A client's connection, reserved by one task.
 pub struct Exclusive<'c, E: Env> {
     client: &'c Client<E>,
     line: MutexGuard<'c, Line<E>>,
@@ -202,7 +203,7 @@ impl<E: Env> Exclusive<'_, E> {
         } = self.client;
         let line = &mut *self.line;
         let mut sent = false;
-        // Put back only when the reply has come.
+        // Restored only when the reply has come.
         let kept = line.connection.take();
         let calling = async {
             let mut connection = match kept {
@@ -215,7 +216,7 @@ impl<E: Env> Exclusive<'_, E> {
         };
         let why = match timeout(env, *limit, calling).await {
             Ok(Ok((connection, reply))) => {
-                // A master that is none any more is not asked again.
+                // A demoted master is not asked again.
                 let is_demoted = line.discovery.is_some() && is_readonly(&reply);
                 line.connection = Some(connection).filter(|_| !is_demoted);
                 return match reply {
@@ -240,7 +241,7 @@ impl<E: Env> Exclusive<'_, E> {
     /// See [`Client::ask`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Client::ask`].
     pub async fn ask<T>(
         &mut self,
         arguments: &[&[u8]],
@@ -252,7 +253,8 @@ impl<E: Env> Exclusive<'_, E> {
 }
 
 impl<E: Env> Line<E> {
-    /// The way to `node`, or to the master that sentinels know, as [`Env::target`] says.
+    /// The connection to `node`, or to the master that sentinels know, as [`Env::target`]
+    /// determines.
     pub(super) fn new(env: &E, node: &Name) -> Self {
         let discovery = match env.target(node) {
             Target::Node(_) => None,
@@ -264,15 +266,16 @@ impl<E: Env> Line<E> {
         }
     }
 
-    /// Whether it still leads to where it led.
+    /// Whether it still leads to the current node.
     pub(super) fn is_current(&self) -> bool {
         self.discovery.as_ref().is_none_or(Discovery::is_current)
     }
 
-    /// Connects to the node, or to the one that is the master now.
+    /// Connects to the node, or to the current master.
     pub(super) async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
         match &mut self.discovery {
-            // Rare, and large: every command's future would have room for it.
+            // Rare and large: without the box every command's future would reserve space for
+            // it.
             Some(discovery) => Box::pin(discovery.connect()).await,
             None => Ok(Connection::new(env.connect(node).await?)),
         }

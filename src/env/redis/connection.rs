@@ -1,4 +1,4 @@
-//! One connection: commands out, replies in.
+//! One connection: sends commands, receives replies.
 
 use std::fmt::Write;
 use std::io;
@@ -8,8 +8,8 @@ use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::BytesFrame;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// What a server answers. What a reply to some command stands for, the conversions say: they
-/// are `None` where it is no answer to such a command.
+/// A reply of a server. The conversions give its meaning for a certain command; they return
+/// `None` if the reply is not valid for that command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// `+OK`, `+PONG`.
@@ -32,17 +32,17 @@ impl Reply {
         self.is_status("OK")
     }
 
-    /// Whether this is that status.
+    /// Whether this is the given status.
     pub fn is_status(&self, word: &str) -> bool {
         matches!(self, Reply::Status(status) if status.as_ref() == word.as_bytes())
     }
 
-    /// Whether this is that string.
+    /// Whether this is the given string.
     pub(super) fn is(&self, word: &str) -> bool {
         matches!(self, Reply::Bulk(bytes) if bytes.as_ref() == word.as_bytes())
     }
 
-    /// The number, if it is one.
+    /// The integer, if it is one.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Reply::Integer(number) => Some(*number),
@@ -50,17 +50,17 @@ impl Reply {
         }
     }
 
-    /// The number, if it is one and not negative.
+    /// The integer, if it is one and not negative.
     pub fn number(&self) -> Option<u64> {
         u64::try_from(self.integer()?).ok()
     }
 
-    /// How many keys or replicas, if it can be that.
+    /// The number of keys or replicas, if it is a valid one.
     pub fn count(&self) -> Option<u32> {
         u32::try_from(self.integer()?).ok()
     }
 
-    /// Whether it was done: 1 or 0.
+    /// A success flag: 1 or 0.
     pub fn flag(&self) -> Option<bool> {
         match self.integer()? {
             0 => Some(false),
@@ -69,7 +69,7 @@ impl Reply {
         }
     }
 
-    /// Whether a `SET` under a condition was done: `+OK` or no value.
+    /// Whether a conditional `SET` was executed: `+OK` or no value.
     pub fn set(&self) -> Option<bool> {
         match self {
             Reply::Nil => Some(false),
@@ -77,7 +77,8 @@ impl Reply {
         }
     }
 
-    /// What a key holds, or that it holds nothing. What is no UTF-8, nobody here has written.
+    /// The value of a key, or that the key is absent. `None` for invalid UTF-8, which no client
+    /// here writes.
     pub fn value(&self) -> Option<Option<String>> {
         match self {
             Reply::Nil => Some(None),
@@ -95,7 +96,7 @@ pub struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Speaks over `stream`.
+    /// A connection over `stream`.
     pub fn new(stream: S) -> Self {
         Self {
             stream,
@@ -172,7 +173,7 @@ impl From<BytesFrame> for Reply {
 mod tests {
     use super::*;
 
-    /// What a reply stands for, as a number, a count and a flag.
+    /// Checks a reply's interpretation as a number, a count and a flag.
     #[track_caller]
     fn check(number: i64, expected: (Option<u64>, Option<u32>, Option<bool>)) {
         let reply = Reply::Integer(number);

@@ -1,9 +1,9 @@
-//! Which node is the master, as the sentinels say: the procedure of Redis's "Guidelines
-//! for Sentinel clients".
+//! Discovery of the master through the sentinels: the procedure of Redis's "Guidelines for
+//! Sentinel clients".
 //!
-//! The sentinels are asked in turn; the first that answers decides, and goes first the
-//! next time. The node that it names is asked for its role, since a sentinel may not know
-//! yet. A subscription to `+switch-master` tells when to ask again.
+//! The client asks the sentinels in turn; the first reply decides, and that sentinel is asked
+//! first the next time. The client then asks the named node for its role, since a sentinel's
+//! information may be outdated. A subscription to `+switch-master` triggers the next search.
 
 use std::cell::Cell;
 use std::io;
@@ -19,17 +19,17 @@ pub const MASTER: &str = "mymaster";
 /// The guidelines ask for a short time, "in the order of a few hundred milliseconds".
 pub const SENTINEL_LIMIT: Duration = Duration::from_millis(300);
 
-/// How long a subscriber waits before it tries the next sentinel.
+/// How long the subscriber waits before it tries the next sentinel.
 const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);
 
 /// What a client connects to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// This node, whatever it is.
+    /// This node, whatever its role.
     Node(Name),
     /// The node that these sentinels know as [`MASTER`].
     Master {
-        /// The hosts to ask.
+        /// The sentinels.
         sentinels: Rc<[Name]>,
     },
 }
@@ -40,9 +40,9 @@ pub(super) struct Discovery<E: Env> {
     sentinels: Rc<[Name]>,
     /// The sentinel that answered last.
     first: usize,
-    /// Counts the switches that the sentinels told of.
+    /// The number of switches that the sentinels have published.
     switches: Rc<Cell<u64>>,
-    /// That number when the master was asked for last.
+    /// That number at the last search for the master.
     known: u64,
     listens: bool,
 }
@@ -59,7 +59,7 @@ impl<E: Env> Discovery<E> {
         }
     }
 
-    /// Whether no sentinel has told of another master since the last search.
+    /// Whether no sentinel has published a switch since the last search.
     pub(super) fn is_current(&self) -> bool {
         self.known == self.switches.get()
     }
@@ -67,7 +67,7 @@ impl<E: Env> Discovery<E> {
     /// Connects to the master.
     ///
     /// # Errors
-    /// If no sentinel knows one, it cannot be reached, or it is none.
+    /// If no sentinel knows the master, it cannot be reached, or it is not a master.
     pub(super) async fn connect(&mut self) -> io::Result<Connection<E::Stream>> {
         if !self.listens {
             self.listens = true;
@@ -119,10 +119,10 @@ async fn ask<E: Env>(env: &E, sentinel: &Name) -> io::Result<Option<Name>> {
     }
 }
 
-/// Counts the switches that the sentinels tell of, for as long as the process lives.
+/// Counts the switches that the sentinels publish, for as long as the process lives.
 async fn listen<E: Env>(env: E, sentinels: Rc<[Name]>, switches: Rc<Cell<u64>>) {
     for sentinel in sentinels.iter().cycle() {
-        // However it ended: the next one may be there.
+        // Whatever the error, the next sentinel may be reachable.
         let _ = follow(&env, sentinel, &switches).await;
         env.sleep(RESUBSCRIBE_AFTER).await;
     }
@@ -134,7 +134,7 @@ async fn follow<E: Env>(env: &E, sentinel: &Name, switches: &Cell<u64>) -> io::R
         connection.subscribe("+switch-master").await?;
         io::Result::Ok(connection)
     };
-    // Else a sentinel that is cut off would keep it from all the others.
+    // Without a timeout a sentinel that is cut off would block the subscription to all others.
     let subscribed = timeout(env, Some(SENTINEL_LIMIT), subscribing).await;
     let mut connection = subscribed.map_err(|late| io::Error::other(late.to_string()))??;
     loop {

@@ -1,4 +1,4 @@
-//! Lua scripts: by their hash, and by their text where a node does not know them.
+//! Lua scripts: called by their hash, and by their text if a node does not know them.
 
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ impl Script {
         }
     }
 
-    /// Runs it: `EVALSHA`, and after `NOSCRIPT` once more with `EVAL`.
+    /// Runs the script: `EVALSHA`, and after `NOSCRIPT` once more with `EVAL`.
     pub async fn call<E: Env>(
         &self,
         client: &Client<E>,
@@ -48,7 +48,7 @@ impl Script {
         }
     }
 
-    /// Runs it and takes its reply for what `read` makes of it.
+    /// Runs the script and converts its reply with `read`.
     ///
     /// # Errors
     /// As [`Client::ask`].

@@ -1,9 +1,9 @@
-//! A subscription: a connection of its own on which messages arrive, made anew when it
-//! is lost.
+//! A subscription: a separate connection on which messages arrive, opened again when it is
+//! lost.
 //!
-//! Redis keeps no message for a subscriber that is not there. What is published between
-//! the loss of a connection and the new subscription never arrives, and the subscriber
-//! is not told that there was anything.
+//! Redis keeps no message for a subscriber that is not connected. A message that is published
+//! between the loss of a connection and the new subscription never arrives, and the subscriber
+//! is not notified of the gap.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,18 +19,18 @@ use super::connection::{Connection, Reply};
 use crate::{Env, timeout};
 use locklab_history::Name;
 
-/// A connection on which nothing arrives is tried this often, and given up if nothing has
-/// arrived by the next time: Redisson's `pingConnectionInterval`.
+/// An idle connection is pinged at this interval, and closed if nothing has arrived by the next
+/// ping: Redisson's `pingConnectionInterval`.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// The first wait before a lost connection is made anew, and the longest; each is twice
-/// the one before. After Redisson's `ConnectionWatchdog`.
+/// The first and the longest wait before a lost connection is opened again; each wait is twice
+/// the previous one. After Redisson's `ConnectionWatchdog`.
 const RECONNECT_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(8192)];
 
 /// The messages of one channel. Dropping it closes the connection.
 pub struct Subscription {
     inbox: Rc<Inbox>,
-    /// Its end tells the task that nobody wants messages any more.
+    /// Dropping it ends the task that receives messages.
     _open: oneshot::Sender<()>,
 }
 
@@ -74,8 +74,8 @@ impl Subscription {
         })
     }
 
-    /// Waits for a message that nobody has taken. Of several tasks that wait each message
-    /// reaches one, in the order of their coming.
+    /// Waits for a message that no task has received. If several tasks wait, each message goes
+    /// to one of them, in the order of their arrival.
     pub async fn next(&self) -> Bytes {
         loop {
             if let Some(message) = self.inbox.messages.borrow_mut().pop_front() {
@@ -93,7 +93,7 @@ impl Inbox {
     }
 }
 
-/// Where messages come from.
+/// The source of the messages.
 struct Source<E: Env> {
     env: E,
     node: Name,
@@ -109,7 +109,7 @@ impl<E: Env> Source<E> {
         Ok(connection)
     }
 
-    /// Takes in messages until nobody wants them.
+    /// Receives messages until the subscription is dropped.
     async fn keep(
         mut self,
         connection: Connection<E::Stream>,
@@ -125,15 +125,15 @@ impl<E: Env> Source<E> {
 
     async fn follow(&mut self, mut connection: Connection<E::Stream>, inbox: &Inbox) {
         loop {
-            // However it ended: there is another.
+            // Whatever the error, the task connects again.
             let _ = self.receive(&mut connection, inbox).await;
             drop(connection);
             connection = self.subscribe_anew().await;
         }
     }
 
-    /// Takes in messages until the connection is lost, or leads to a node that is not
-    /// the master any more.
+    /// Receives messages until the connection is lost, or leads to a node that is no longer the
+    /// master.
     async fn receive(
         &self,
         connection: &mut Connection<E::Stream>,
@@ -170,7 +170,7 @@ impl<E: Env> Source<E> {
     }
 }
 
-/// What a push of `message`, channel, text says; anything else is an answer to a ping.
+/// The text of a push of `message`, channel, text; anything else is a reply to a ping.
 fn message(reply: Reply) -> Option<Bytes> {
     let Reply::Array(items) = reply else {
         return None;
