@@ -1,8 +1,8 @@
-//! A client without a lock: adds elements to a set on the master that it knows, and
-//! takes down which of them were acknowledged. In the end the first client reads the set.
+//! A client without a lock: adds elements to a set on the master that it knows, and records
+//! which adds were acknowledged. At the end the first client reads the set.
 //!
-//! Each add is tried once. The element is named for its client and call, `c1:17`, so a
-//! history need not say it.
+//! Each add is tried once. The element is named after its client and call, `c1:17`, so a
+//! history need not record it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,31 +20,31 @@ use locklab_world::dist::Dist;
 /// The key of the set.
 const SET: &[u8] = b"adds";
 
-/// Between two attempts to read it.
+/// The pause between two attempts to read the set.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// One client's program and what it works with.
+/// One client's program, with its environment.
 pub struct Adder<E: Env, O: Observer> {
     /// The client's name.
     pub name: Name,
-    /// Its world.
+    /// Its environment.
     pub env: E,
-    /// Who watches it.
+    /// Its observer.
     pub observer: O,
     /// The node that the set is on, or a master that sentinels know.
     pub master: Name,
-    /// What to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where the workload's own durations come from.
+    /// The source of the workload's random durations.
     pub random: Stream,
 }
 
-/// Whether a client reads the set in the end.
+/// Whether a client reads the set at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTheEnd {
-    /// It reads it.
+    /// It reads the set.
     Reads,
-    /// It leaves that to another.
+    /// Another client reads it.
     Leaves,
 }
 
@@ -52,7 +52,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
     /// Makes all its adds.
     pub async fn run(mut self, in_the_end: InTheEnd) {
         let mut master = self.client();
-        // If this fails, so will the first add, and say why.
+        // If this fails, so does the first add, which reports the reason.
         let _ = master.connect().await;
         self.pass(self.workload.start_ms).await;
         for round in 0..self.workload.rounds {
@@ -76,7 +76,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
         }
     }
 
-    /// Waits for the time to read the set, and reads it as often as that takes.
+    /// Waits for the time to read the set, and retries the read until it succeeds.
     async fn read(&self) {
         let read_ns = self.workload.read_ms.unwrap_or(0) * 1_000_000;
         let now_ns = self.env.now_ns(ClockKind::Monotonic);
@@ -84,7 +84,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
         self.env.sleep(Duration::from_nanos(left_ns)).await;
         loop {
             let call = Call::begin(&self.observer, Op::Members);
-            // Whoever was the master for the last add may not be it any more.
+            // The master of the last add may have been demoted.
             let read = self.client().ask(&[b"SMEMBERS", SET], members).await;
             match read {
                 Ok(members) => {
@@ -103,14 +103,14 @@ impl<E: Env, O: Observer> Adder<E, O> {
         Client::new(self.env.clone(), self.master.clone(), limit)
     }
 
-    /// Lets a drawn time pass.
+    /// Sleeps for a drawn time.
     async fn pass(&mut self, time: Dist) {
         let time_ns = time.sample_ns(&mut self.random);
         self.env.sleep(Duration::from_nanos(time_ns)).await;
     }
 }
 
-/// Whose calls the elements of the set are.
+/// The calls that the elements of the set come from, by client.
 fn members(reply: &Reply) -> Option<BTreeMap<Name, Vec<u32>>> {
     let Reply::Array(elements) = reply else {
         return None;

@@ -1,4 +1,4 @@
-//! A client: takes the lock, reads the resource, works, writes, gives the lock back.
+//! A client: takes the lock, reads the resource, works, writes, releases the lock.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::observe::Observer;
 use crate::redis::Client;
 use locklab_world::dist::Dist;
 
-/// One client's program and what it works with.
+/// One client's program, with its environment.
 pub struct LabClient<E: Env, O: Observer> {
     /// The client's name.
     pub name: Name,
-    /// Its world.
+    /// Its environment.
     pub env: E,
-    /// Who watches it.
+    /// Its observer.
     pub observer: O,
     /// The lock.
     pub locker: Locker<E, O>,
-    /// What to do.
+    /// The workload.
     pub workload: Workload,
-    /// Where the workload's own durations come from.
+    /// The source of the workload's random durations.
     pub random: Stream,
 }
 
@@ -42,7 +42,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         });
         let resource = Client::new(self.env.clone(), RESOURCE.into(), None);
         self.locker.connect().await;
-        // If this fails, so will the first access, and say why.
+        // If this fails, so does the first access, which reports the reason.
         let _ = resource.connect().await;
         self.pass(self.workload.start_ms).await;
         for round in 0..self.workload.rounds {
@@ -55,17 +55,17 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         }
     }
 
-    /// Holds a connection to the first node with a command that waits for what never comes.
+    /// Occupies a connection to the first node with a blocking command that never gets a value.
     async fn block(&mut self, time: Dist) {
         let seconds = Duration::from_nanos(time.sample_ns(&mut self.random)).as_secs_f64();
         let node = Client::new(self.env.clone(), "n1".into(), None);
-        // However it ends, the connection was held until then.
+        // Whatever the result, the connection was occupied until then.
         let _ = node
             .call(&[b"BLPOP", b"nothing", seconds.to_string().as_bytes()])
             .await;
     }
 
-    /// Tries until the lock is granted, or patience is over.
+    /// Tries until the lock is granted, or the client gives up.
     async fn acquire(&self) -> Option<Guard<E, O>> {
         match self.workload.give_up_ms {
             None => Some(self.locker.acquire(Owner::ONLY).await),
@@ -76,7 +76,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         }
     }
 
-    /// Does with the lock what it was taken for, and gives it back.
+    /// Does the work under the lock, and releases it.
     async fn hold(&mut self, resource: &Client<E>, mut guard: Guard<E, O>) {
         match self.workload.inner_ms {
             None => {
@@ -84,11 +84,11 @@ impl<E: Env, O: Observer> LabClient<E, O> {
                 self.read_modify_write(resource, &mut guard, work_ms).await;
             }
             Some(work_ms) => {
-                // As a function under the lock that calls another which takes it too.
+                // Like a function under the lock that calls another one which also takes it.
                 self.pass(self.workload.hold_ms).await;
                 if let Some(mut inner) = self.acquire().await {
                     self.read_modify_write(resource, &mut inner, work_ms).await;
-                    // What came of it, the history knows.
+                    // The history records the result.
                     let _ = inner.release().await;
                 }
             }
@@ -135,8 +135,8 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         self.observer.reach(Failpoint::Wrote).await;
     }
 
-    /// Lets the time of the work pass, and extends the lease meanwhile if the workload
-    /// says so. Whoever hears that the lock is lost leaves off.
+    /// Sleeps for the time of the work, and extends the lease meanwhile if the workload says
+    /// so. A client that learns that the lock is lost stops.
     async fn work(&mut self, guard: &mut Guard<E, O>, time: Dist) -> Result<(), LockError> {
         let Some(every_ms) = self.workload.extend_every_ms else {
             self.pass(time).await;
@@ -155,7 +155,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         Ok(())
     }
 
-    /// Lets a drawn time pass; none at all takes no step of the world.
+    /// Sleeps for a drawn time; a time of zero makes no step in the world.
     async fn pass(&mut self, time: Dist) {
         let time_ns = time.sample_ns(&mut self.random);
         if time_ns > 0 {

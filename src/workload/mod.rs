@@ -1,9 +1,8 @@
-//! What the lab's clients do with a lock, and the resource that it protects; or, without a
-//! lock, with a set.
+//! What the clients do with a lock, and the resource that it protects; or, without a lock, with
+//! a set.
 //!
-//! All of it is written against [`Env`](crate::env::Env) and an
-//! [`Observer`](crate::observe::Observer), so the same programs run in the world and as
-//! processes on a real machine.
+//! All of it uses an [`Env`](crate::env::Env) and an [`Observer`](crate::observe::Observer), so
+//! the same programs run in the simulated world and as processes on a real machine.
 
 pub mod adds;
 pub mod client;

@@ -1,10 +1,9 @@
-//! The protected resource: a register that remembers which version it holds and, if it
-//! is fenced, the highest fencing token it has seen.
+//! The protected resource: a register that stores its version and, if it is fenced, the highest
+//! fencing token it has seen.
 //!
-//! [`Register`] is the thing itself, without input or output. It is spoken to in RESP:
-//! `READ client grant token` and `WRITE client grant token version`, where `-` stands for
-//! no token, answer with a version, or `FENCED`; `TOKEN` answers with a fencing token
-//! higher than all that were asked for before.
+//! [`Register`] is the resource itself, without input or output. Its protocol is RESP: `READ
+//! client grant token` and `WRITE client grant token version`, where `-` stands for no token,
+//! return a version, or `FENCED`; `TOKEN` returns a fencing token higher than all earlier ones.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,17 +30,17 @@ pub struct Register {
     issued_token: u64,
 }
 
-/// What a request shows of its sender.
+/// The sender's identity in a request.
 pub struct Showing {
-    /// Who asks.
+    /// The client.
     pub client: Name,
-    /// Under which of its grants.
+    /// The number of the client's grant.
     pub grant: u32,
     /// Its fencing token, if its lock gives one.
     pub token: Option<u64>,
 }
 
-/// Why an access was not done.
+/// Why an access failed.
 #[derive(Debug)]
 pub enum Refusal {
     /// The resource has seen a higher token.
@@ -61,14 +60,14 @@ impl Register {
         }
     }
 
-    /// Reads: the version, unless the token is too low.
+    /// Reads: returns the version, unless the token is too low.
     pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
         let fenced = self.fencing == Fencing::ReadsAndWrites;
         self.admit(token, fenced && !plant("resource-compares-no-reads"))
             .then_some(self.version)
     }
 
-    /// Writes a new version, whatever the writer had read; returns it, unless the token
+    /// Writes a new version, whatever version the writer had read; returns it, unless the token
     /// is too low.
     pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
         let fenced = self.fencing != Fencing::None;
@@ -79,7 +78,7 @@ impl Register {
         Some(self.version)
     }
 
-    /// Hands out a token, each higher than the one before.
+    /// Issues a token, each higher than the previous one.
     pub fn issue(&mut self) -> u64 {
         self.issued_token += u64::from(!plant("resource-issues-one-token"));
         self.issued_token
@@ -128,12 +127,12 @@ where
     }
 }
 
-/// Reads the resource: its version.
+/// Reads the resource; returns its version.
 pub async fn read<E: Env>(resource: &Client<E>, who: &Showing) -> Result<u64, Refusal> {
     ask(resource, b"READ", who, None).await
 }
 
-/// Writes the resource, computed from `based_on`: the new version.
+/// Writes the resource, computed from `based_on`; returns the new version.
 pub async fn write<E: Env>(
     resource: &Client<E>,
     who: &Showing,
@@ -270,7 +269,7 @@ mod tests {
         Write,
     }
 
-    /// Which of these accesses, each with its token, a register admits.
+    /// Checks which of these accesses, each with its token, a register admits.
     #[track_caller]
     fn check(fencing: Fencing, accesses: &[(Kind, u64)], expected: &[bool]) {
         let mut register = Register::new(fencing);
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(admitted.collect::<Vec<_>>(), expected);
     }
 
-    /// Safety alone is cheap: a register that refuses a holder's second access is safe, too.
+    /// Safety alone is easy: a register that refuses a holder's second access is safe, too.
     #[test]
     fn a_holder_is_admitted_as_often_as_it_comes() {
         for fencing in [Fencing::None, Fencing::Writes, Fencing::ReadsAndWrites] {

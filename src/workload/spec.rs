@@ -1,8 +1,8 @@
-//! What the lab's clients do with a lock, as a scenario describes it.
+//! What the clients do with a lock, as a scenario describes it.
 //!
-//! Every client does the same, `rounds` times: take the lock, read the resource, work
-//! for a while, write the resource, give the lock back. Or, with `kind = "adds"`, without
-//! any lock: add one more element to a set on the master.
+//! Every client does the same, `rounds` times: take the lock, read the resource, work for a
+//! while, write the resource, release the lock. With `kind = "adds"`, it instead adds one more
+//! element to a set on the master, without any lock.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use locklab_world::dist::Dist;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
-    /// What a round is.
+    /// The content of a round.
     #[serde(skip_serializing_if = "WorkloadKind::is_default")]
     pub kind: WorkloadKind,
     /// How often each client takes the lock, or adds to the set.
@@ -26,41 +26,41 @@ pub struct Workload {
     /// The work between reading and writing the resource, in milliseconds.
     pub hold_ms: Dist,
     /// If given, a client that holds the lock works for `hold_ms` without touching the
-    /// resource, then takes the lock a second time, as a function does that is called by
-    /// another which already has it; reads, works for so many milliseconds, and writes;
-    /// and gives back first the one and then the other.
+    /// resource, then takes the lock a second time, like a function called by another one which
+    /// already has it; reads, works for this many milliseconds, and writes; and releases the
+    /// inner hold, then the outer one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inner_ms: Option<Dist>,
-    /// A holder asks for a new lease this often while it works between reading and
-    /// writing, in milliseconds, and leaves off when it hears that the lock is lost;
-    /// absent: it does not.
+    /// A holder extends its lease this often while it works between reading and writing, in
+    /// milliseconds, and stops when it learns that the lock is lost; absent: it does not
+    /// extend.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_every_ms: Option<u64>,
-    /// What a client takes the lock for; single clients may differ.
+    /// Whether a client takes the lock to write or only to read; single clients may differ.
     #[serde(skip_serializing_if = "Mode::is_write")]
     pub mode: Mode,
     /// How a client ends its hold.
     #[serde(skip_serializing_if = "Ending::is_release")]
     pub ending: Ending,
-    /// What a single client may do instead of all this; see [`ClientOverride::blocks_ms`].
+    /// An alternative program for a single client; see [`ClientOverride::blocks_ms`].
     #[serde(skip)]
     pub blocks_ms: Option<Dist>,
-    /// A client stops trying this long after it began to try, in milliseconds, and
-    /// goes on to its next round; 0: it tries once; absent: it never stops. For `adds`: it
-    /// adds to the set only once, and waits so long for the answer.
+    /// A client stops trying this long after its first attempt, in milliseconds, and goes on to
+    /// its next round; 0: it tries once; absent: it never stops. For `adds`: the client adds
+    /// each element only once, and waits this long for the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub give_up_ms: Option<u64>,
-    /// For `adds`: when the first client reads the set, in milliseconds of its own
-    /// monotonic clock; with it the run ends.
+    /// For `adds`: when the first client reads the set, in milliseconds of its own monotonic
+    /// clock; the run ends with this read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ms: Option<u64>,
-    /// What a client looks at before it writes.
+    /// What a client checks before it writes.
     pub check: CheckBeforeWrite,
-    /// What it still has to do between that look and the write, in milliseconds; goes with
+    /// The work that remains between that check and the write, in milliseconds; goes with
     /// `check = "deadline"`.
     #[serde(skip_serializing_if = "is_nothing")]
     pub after_check_ms: Dist,
-    /// What single clients do differently: `[workload.client.c2]`.
+    /// Overrides for single clients: `[workload.client.c2]`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub client: BTreeMap<String, ClientOverride>,
 }
@@ -88,7 +88,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// What this one client does: the workload with its own table put in.
+    /// The workload of one client, with its overrides applied.
     pub fn of(&self, client: &str) -> Workload {
         let own = self.client.get(client).cloned().unwrap_or_default();
         Workload {
@@ -119,7 +119,7 @@ fn is_nothing(time: &Dist) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadKind {
-    /// Take the lock, read the resource, work, write it, give the lock back.
+    /// Take the lock, read the resource, work, write it, release the lock.
     #[default]
     Lock,
     /// Add an element to a set on the master, without any lock (claim J2).
@@ -132,25 +132,25 @@ impl WorkloadKind {
     }
 }
 
-/// What a client looks at before it writes.
+/// What a client checks before it writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckBeforeWrite {
     /// Nothing.
     #[default]
     None,
-    /// Its own clock: it leaves the write out when its lease is over (claim K2).
+    /// Its own clock: it does not write when its lease is over (claim K2).
     Deadline,
 }
 
-/// What a client takes the lock for.
+/// What a client uses the lock for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// To read the resource and write it.
     #[default]
     Write,
-    /// To read it only. A lock that knows readers lets them in together.
+    /// To read it only. A read-write lock admits several readers together.
     Read,
 }
 
@@ -164,10 +164,10 @@ impl Mode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// It gives the lock back.
+    /// It releases the lock.
     #[default]
     Release,
-    /// It forgets it: the guard is dropped, and the process lives on.
+    /// It forgets the lock: the guard is dropped, and the process lives on.
     Forget,
 }
 
@@ -177,7 +177,7 @@ impl Ending {
     }
 }
 
-/// What one client does differently; absent: as all do.
+/// The overrides of one client; an absent one leaves the common value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientOverride {
@@ -205,17 +205,17 @@ pub struct ClientOverride {
     /// See [`Workload::give_up_ms`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub give_up_ms: Option<u64>,
-    /// This client does not take the lock at all: it holds a connection to the first
-    /// node in a command that waits for so long (`BLPOP`), in milliseconds.
+    /// This client does not take the lock at all: it occupies a connection to the first node
+    /// with a command that blocks for this long (`BLPOP`), in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_ms: Option<Dist>,
 }
 
-/// The thing that the lock protects: a register on a host of its own.
+/// The resource that the lock protects: a register on a host of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resource {
-    /// Which accesses it refuses for their fencing token.
+    /// Which accesses it refuses because of their fencing token.
     pub fencing: Fencing,
 }
 
@@ -223,7 +223,7 @@ pub struct Resource {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fencing {
-    /// None: it does not look at tokens.
+    /// None: it ignores tokens.
     #[default]
     None,
     /// Writes.
