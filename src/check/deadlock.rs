@@ -17,7 +17,7 @@
 //!   server of the lock only if the lock's tokens come from it.
 //! - A link on which nothing gets through, in either direction, matters if it is between the
 //!   client and a server of the lock, or between two servers.
-//! - On such a link each packet may also be late: a slow link adds its extra delay to every
+//! - Such a link may also only delay packets: a slow link adds its extra delay to every
 //!   round trip in the bound, once for each slow direction. A lossy one adds the delay of one
 //!   transmission in a million, [`retransmission_ns`]. The bound is extended by that for every
 //!   stretch that such a fault touches. If the delay exceeds the client's timeout for a reply,

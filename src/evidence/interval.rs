@@ -1,4 +1,4 @@
-//! Intervals: between which values the true one lies, at 95 % confidence.
+//! Confidence intervals at 95 %.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ const Z: f64 = 1.959_963_984_540_054;
 /// The 99.95 % quantile: 99.9 % lie within ± this.
 const Z_STRICT: f64 = 3.290_526_731_491_896;
 
-/// Between which values the true one lies.
+/// The bounds of the true value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower bound.
@@ -18,18 +18,18 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What is known of a share without any trial: it lies between 0 and 1.
+    /// The interval of a share without any trial: 0 to 1.
     const OF_A_SHARE: Interval = Interval {
         low: 0.0,
         high: 1.0,
     };
 
-    /// From its lower bound to its upper one.
+    /// The distance between the bounds.
     pub fn width(&self) -> f64 {
         self.high - self.low
     }
 
-    /// Whether some value lies in both.
+    /// Whether the interval and the range overlap.
     pub fn meets(&self, range: &RangeInclusive<f64>) -> bool {
         self.low <= *range.end() && *range.start() <= self.high
     }
@@ -37,16 +37,15 @@ impl Interval {
 
 /// The 95 % Wilson score interval of `successes` among `trials`: E. B. Wilson, "Probable
 /// inference, the law of succession, and statistical inference", JASA 22 (1927).
-///
-/// Unlike the textbook interval it is sound for rates near 0 and 1, of which this
-/// laboratory is full. Without trials nothing is known: 0 to 1. More successes than
-/// trials count as all of them.
+/// Unlike the textbook interval it is sound for rates near 0 and 1, which are common in this
+/// laboratory. Without trials the interval is 0 to 1. More successes than trials count as all
+/// trials.
 pub fn wilson(successes: u64, trials: u64) -> Interval {
     score(successes, trials, Z)
 }
 
-/// The same at 99.9 % confidence: what lies outside is refuted, though hundreds of rates
-/// are looked at together.
+/// The same at 99.9 % confidence: a value outside is refuted, even though hundreds of rates are
+/// judged together.
 pub(super) fn strict(successes: u64, trials: u64) -> Interval {
     score(successes, trials, Z_STRICT)
 }
@@ -77,16 +76,16 @@ fn score(successes: u64, trials: u64, z: f64) -> Interval {
     }
 }
 
-/// Where the mean of a quantity between 0 and 1 lies, from so many measurements of which
-/// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is
-/// good for some tens of measurements. With fewer than two nothing is known: 0 to 1.
+/// The interval for the mean of a quantity between 0 and 1, from `count` measurements of which
+/// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is accurate
+/// from some tens of measurements on. With fewer than two measurements it is 0 to 1.
 pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
     if count < 2 {
         return Interval::OF_A_SHARE;
     }
     let n = count as f64;
     let mean = sum / n;
-    // Rounding may put it below 0.
+    // Rounding may make it negative.
     let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
     let margin = Z * (variance / n).sqrt();
     Interval {
@@ -98,11 +97,11 @@ pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
 /// How often [`bootstrap`] draws: its bounds are then the sixth value from either end.
 const RESAMPLES: usize = 200;
 
-/// Where a quantity that is measured over `runs` runs together lies: the percentile
-/// bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife", 1979). It draws
-/// as many runs with replacement, again and again, and measures each collection; a run
-/// stays whole, for what happened in it hangs together. `below(n)` draws a number below n.
-/// `None` for fewer than two runs, or where a collection has nothing to measure.
+/// The interval for a quantity that is measured over `runs` runs together: the percentile
+/// bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife", 1979). It
+/// repeatedly draws as many runs with replacement, and measures each sample; a run stays whole,
+/// because its events are correlated. `below(n)` draws a number below n. `None` for fewer than
+/// two runs, or where a sample has nothing to measure.
 pub fn bootstrap(
     runs: usize,
     mut below: impl FnMut(u64) -> u64,
@@ -133,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// To as many decimals as were published.
+    /// Compares to as many decimals as were published.
     #[track_caller]
     fn check(successes: u64, trials: u64, low: f64, high: f64, decimals: i32) {
         let interval = wilson(successes, trials);
@@ -180,8 +179,8 @@ mod tests {
         }
     }
 
-    /// Of the mean of n values between 0 and 1 the standard error is known, and the
-    /// bootstrap comes near it.
+    /// For the mean of n values between 0 and 1 the standard error is known, and the bootstrap
+    /// approximates it.
     #[test]
     fn the_bootstrap_of_a_mean_is_as_wide_as_its_standard_error_says() {
         let mut random = SplitMix64::seed_from_u64(1);

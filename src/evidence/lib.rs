@@ -1,16 +1,16 @@
-//! What a number means: the one place where runs become rates, rates get intervals, and
-//! predictions are judged by them.
+//! The meaning of numbers: the only place that turns runs into rates, gives rates intervals,
+//! and judges predictions by them.
 //!
-//! - A *rate* is violated runs over **all** runs. A run whose fault never struck, or in
-//!   which nobody contended, is a run without a violation; how many there were stands
-//!   beside the rate. See [`Tally`] and [`Rate`].
-//! - A *conditional rate* names its condition, and the condition is a property of the run
-//!   that does not depend on its outcome. There is one: every fault of the run took effect.
+//! - A *rate* is violated runs over **all** runs. A run whose fault never took effect, or in
+//!   which no clients contended, is a run without a violation; the number of such runs is
+//!   reported beside the rate. See [`Tally`] and [`Rate`].
+//! - A *conditional rate* names its condition, and the condition is a property of the run that
+//!   does not depend on its outcome. There is one: every fault of the run took effect.
 //! - A *prediction* is a verdict and how far it has to be shown; see [`Prediction`].
-//! - What too few runs say is *inconclusive*, with the number of runs that would decide.
+//! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
-//! Nothing here knows properties, scenarios or histories; nobody else turns counts of runs
-//! into rates.
+//! This crate does not depend on properties, scenarios or histories; no other crate turns
+//! counts of runs into rates.
 
 mod interval;
 mod prediction;

@@ -1,4 +1,4 @@
-//! Predictions, and whether runs bear them out.
+//! Predictions, and whether runs confirm them.
 
 use std::fmt;
 
@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use super::interval::strict;
 use super::{Tally, wilson};
 
-/// A prediction that a property holds is shown by a rate of at most this, unless it asks
-/// for less.
+/// The default bound: a prediction that a property holds is confirmed by a rate of at most
+/// this.
 pub const DEFAULT_AT_MOST: f64 = 0.05;
 
-/// A prediction of a violation without a rate is refuted by a rate that is shown to be
-/// lower than this: whoever predicts something as rare has to say so.
+/// A predicted violation without a rate is refuted by a rate that is shown to be lower than
+/// this: a prediction of a rare violation has to give its rate.
 const RAREST: f64 = 0.01;
 
-/// No number of runs beyond this is worth naming.
+/// Numbers of runs beyond this are not reported.
 const MOST_RUNS: u64 = 100_000_000;
 
-/// What is expected of a property over many runs, and how far it has to be shown.
+/// The expectation for a property over many runs, and how far it has to be shown.
 ///
 /// In a scenario `"holds"`, `"violated"`, `{ verdict = "holds", at_most = 0.01 }` or
 /// `{ verdict = "violated", rate = [0.32, 0.35] }`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Prediction {
-    /// No run violates it, and the runs show that its rate is at most this.
+    /// No run violates it, and the runs show that its rate is at most `at_most`.
     Holds {
         /// A share of all runs, above 0 and below 1.
         at_most: f64,
     },
     /// Runs violate it.
     Violated {
-        /// The lowest and the highest rate that fits, as shares of all runs; without them
-        /// any rate does.
+        /// The lowest and the highest rate that fits, as shares of all runs; if absent, any
+        /// rate fits.
         rate: Option<[f64; 2]>,
     },
 }
@@ -50,30 +50,30 @@ pub enum Expected {
     Violated,
 }
 
-/// Whether runs bear a prediction out.
+/// Whether runs confirm a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// Nothing was predicted, and nothing needs to be said.
+    /// Nothing was predicted, and nothing needs to be reported.
     Unpredicted,
-    /// Observed as predicted, as far as the prediction asks for.
+    /// The runs confirm the prediction, to its bound.
     AsPredicted,
-    /// The runs allow it, and are too few to show it.
+    /// The runs are consistent with it, but too few to confirm it.
     Inconclusive,
-    /// The runs exclude it, or nobody predicted a violation that they show.
+    /// The runs refute it, or show a violation that was not predicted.
     Differs,
 }
 
 impl Prediction {
-    /// That a property holds, as far as predictions usually ask for.
+    /// The prediction that a property holds, to the default bound.
     pub const HOLDS: Prediction = Prediction::Holds {
         at_most: DEFAULT_AT_MOST,
     };
 
-    /// That some run violates a property.
+    /// The prediction that some run violates a property.
     pub const VIOLATED: Prediction = Prediction::Violated { rate: None };
 
-    /// The verdict that it names.
+    /// The predicted verdict.
     pub fn expected(self) -> Expected {
         match self {
             Prediction::Holds { .. } => Expected::Holds,
@@ -81,7 +81,7 @@ impl Prediction {
         }
     }
 
-    /// Judges by runs.
+    /// Judges the prediction by runs.
     ///
     /// - *Holds up to b*: differs with the first violation; as predicted when, of the runs
     ///   that could have shown one, the 95 % interval ends at b or below.
@@ -92,7 +92,7 @@ impl Prediction {
     /// - *Violated* without a rate: as predicted with the first violation; differs when the
     ///   99.9 % interval of the rate ends below 1 %.
     ///
-    /// Whatever is neither is inconclusive.
+    /// Any other result is inconclusive.
     pub fn judge(self, tally: &Tally) -> Judgement {
         let rate = tally.rate();
         let excluding = strict(rate.violated, rate.runs);
@@ -113,8 +113,8 @@ impl Prediction {
         }
     }
 
-    /// How many more runs would decide it, if they came out like these; `None` if these do,
-    /// or if no number would.
+    /// How many more runs would decide it, if their results were like these; `None` if these
+    /// runs decide it, or if no number would.
     pub fn more_runs(self, tally: &Tally) -> Option<u64> {
         if self.judge(tally) != Judgement::Inconclusive || tally.runs() == 0 {
             return None;
@@ -124,8 +124,8 @@ impl Prediction {
         Some(enough - tally.runs())
     }
 
-    /// So many runs show it if it is right and each of them can: for a rate, whichever of
-    /// its range needs most.
+    /// How many runs show it if it is right and every run can show it: for a rate, the number
+    /// for that value of its range which needs most.
     pub fn runs_needed(self) -> u64 {
         let needed = match self {
             Prediction::Holds { at_most } => first(1, |runs| wilson(0, runs).high <= at_most),
@@ -140,7 +140,7 @@ impl Prediction {
         needed.unwrap_or(MOST_RUNS)
     }
 
-    /// Why its numbers are impossible, if so.
+    /// Why its numbers are invalid, if they are.
     pub fn problem(self) -> Option<String> {
         match self {
             Prediction::Holds { at_most } if !(at_most > 0.0 && at_most < 1.0) => Some(format!(
@@ -157,7 +157,8 @@ impl Prediction {
     }
 }
 
-/// The smallest number from `start` on that `is_enough`, of which larger ones are too.
+/// The smallest number from `start` on for which `is_enough` is true; it is true for larger
+/// ones too.
 fn first(start: u64, is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     let mut high = start.max(1);
     while !is_enough(high) {
@@ -174,7 +175,7 @@ fn first(start: u64, is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     Some(high)
 }
 
-/// As many runs that came out in the same proportions.
+/// This many runs with verdicts in the same proportions.
 fn scaled(tally: &Tally, runs: u64) -> Tally {
     let part =
         |count: u64| (u128::from(count) * u128::from(runs) / u128::from(tally.runs())) as u64;
@@ -188,7 +189,7 @@ fn scaled(tally: &Tally, runs: u64) -> Tally {
 }
 
 impl Judgement {
-    /// As files and tables spell it.
+    /// Its spelling in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Judgement::Unpredicted => "unpredicted",
@@ -200,7 +201,7 @@ impl Judgement {
 }
 
 impl Expected {
-    /// As scenarios and tables spell it.
+    /// Its spelling in scenarios and tables.
     pub fn name(self) -> &'static str {
         match self {
             Expected::Holds => "holds",
@@ -222,7 +223,7 @@ impl From<Expected> for Prediction {
 impl fmt::Display for Prediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.expected().name();
-        // Three digits of a percentage, without zeros that say nothing.
+        // Three digits of a percentage, without trailing zeros.
         let percent = |share: f64| (share * 100_000.0).round() / 1_000.0;
         match *self {
             Prediction::HOLDS | Prediction::Violated { rate: None } => f.pad(name),
@@ -345,7 +346,7 @@ mod tests {
         check(third, [66, 34, 0], Inconclusive);
         check(third, [5_950, 4_050, 0], Differs);
         check(third, [0, 0, 20], Inconclusive);
-        // Nine tenths of its length: what a pause of 0.9 of the mean gives.
+        // Nine tenths of its length: the result of a pause of 0.9 of the mean.
         check(third, [7_020, 2_980, 0], Differs);
     }
 
@@ -358,7 +359,7 @@ mod tests {
         check(always, [0, 1, 0], Inconclusive);
     }
 
-    /// A rate that includes 0 is no licence to see nothing.
+    /// A range that includes 0 still requires a violation.
     #[test]
     fn a_violation_has_to_be_seen() {
         check(at_rate(0.0, 0.02), [10_000, 0, 0], Inconclusive);

@@ -3,10 +3,10 @@
 use super::words::{decimals, percent, thousands};
 use super::{Interval, wilson};
 
-/// So many violated runs among so many runs.
+/// A number of violated runs among a number of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Runs that violate.
+    /// Runs that violate the property.
     pub violated: u64,
     /// All runs that are counted.
     pub runs: u64,
@@ -18,7 +18,7 @@ impl Rate {
         (self.runs > 0).then(|| self.violated.min(self.runs) as f64 / self.runs as f64)
     }
 
-    /// Where the true rate lies, at 95 % confidence.
+    /// The interval of the true rate, at 95 % confidence.
     pub fn interval(&self) -> Interval {
         wilson(self.violated, self.runs)
     }
@@ -27,8 +27,8 @@ impl Rate {
     /// or at the ends `0 of 1,000 runs (at most 0.38 %)` and
     /// `1,000 of 1,000 runs (at least 99.62 %)`.
     ///
-    /// Rates within a percent of 0 or 100 % have as many decimals as they need to differ
-    /// from it.
+    /// Rates within one percent of 0 or 100 % are printed with enough decimals to differ from
+    /// it.
     pub fn describe(&self, of_what: &str) -> String {
         let Some(share) = self.share() else {
             return format!("no {of_what}");

@@ -1,4 +1,4 @@
-//! How many runs came out how, and what they say together.
+//! How many runs had which verdict, and what they show together.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use super::{DEFAULT_AT_MOST, Prediction, Rate, wilson};
 /// How often a property held, was violated, or could not be judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Runs in which it held, and that could have shown a violation.
+    /// Runs in which it held, and which could have shown a violation.
     pub holds: u64,
     /// Runs in which it was violated.
     pub violated: u64,
     /// Runs without a violation that could not have shown one.
     pub inconclusive: u64,
-    /// Runs in which every fault took effect, however they came out.
+    /// Runs in which every fault took effect, whatever the verdict.
     pub struck: u64,
     /// Those of them in which it was violated.
     pub violated_struck: u64,
@@ -35,7 +35,7 @@ impl Tally {
     }
 
     /// The rate given that every fault took effect: violated runs among those, over all of
-    /// those. Whether a fault strikes is settled before its harm can be.
+    /// those. Whether a fault takes effect is settled before it can do harm.
     pub fn rate_struck(&self) -> Rate {
         Rate {
             violated: self.violated_struck,
@@ -51,14 +51,14 @@ impl Tally {
         }
     }
 
-    /// The highest rate that no violation in the runs that could have shown one still
-    /// allows, at 95 % confidence. (Of the others nothing is known.)
+    /// The highest rate, at 95 % confidence, that is consistent with no violation in the runs
+    /// that could have shown one. (The others carry no information.)
     pub fn at_most(&self) -> f64 {
         wilson(0, self.holds).high
     }
 
-    /// What the runs say together: that it holds only if they show it as far as the
-    /// prediction asks for, or, if that is no bound, as far as any does.
+    /// What the runs show together. It is `Holds` only if they show it to the bound that the
+    /// prediction gives, or, if the prediction gives none, to the default bound.
     pub fn finding_for(&self, prediction: Prediction) -> Finding {
         let wanted = match prediction {
             Prediction::Holds { at_most } => at_most,
@@ -71,7 +71,7 @@ impl Tally {
         }
     }
 
-    /// Adds what other runs showed.
+    /// Adds the counts of other runs.
     pub fn merge(&mut self, other: Tally) {
         self.holds += other.holds;
         self.violated += other.violated;
@@ -80,8 +80,8 @@ impl Tally {
         self.violated_struck += other.violated_struck;
     }
 
-    /// The rate for a person, with what cannot be told beside it:
-    /// `3.0 % (1.4–6.4 %), 6 of 200 runs; 12 inconclusive`.
+    /// The rate for a person, together with the inconclusive runs: `3.0 % (1.4–6.4 %), 6 of 200
+    /// runs; 12 inconclusive`.
     pub fn describe(&self) -> String {
         let rate = self.rate().describe("runs");
         let inconclusive = thousands(self.inconclusive);
@@ -101,8 +101,8 @@ impl Tally {
         }
     }
 
-    /// The conditional rate for a person, where it says something else: not every run's
-    /// faults all took effect.
+    /// The conditional rate for a person, if it differs from the rate: some run had a fault
+    /// that did not take effect.
     pub fn describe_struck(&self) -> Option<String> {
         let rate = self.rate_struck();
         let differs = (1..self.runs()).contains(&self.struck);
@@ -110,20 +110,20 @@ impl Tally {
     }
 }
 
-/// What many runs of one scenario say of a property together.
+/// What many runs of one scenario show about a property together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// No run violated it, and enough could have.
+    /// No run violated it, and enough runs could have.
     Holds,
-    /// Some run did.
+    /// Some run violated it.
     Violated,
-    /// No run did, and too few could have.
+    /// No run violated it, and too few runs could have.
     Inconclusive,
 }
 
 impl Finding {
-    /// As files and tables spell it.
+    /// Its spelling in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Finding::Holds => "holds",
@@ -137,7 +137,7 @@ impl Finding {
 pub(super) mod tests {
     use super::*;
 
-    /// Of so many runs that hold, violate, and are inconclusive.
+    /// The tally of this many runs that hold, violate, and are inconclusive.
     pub(crate) fn tally([holds, violated, inconclusive]: [u64; 3]) -> Tally {
         Tally {
             holds,

@@ -22,7 +22,7 @@ pub(super) fn percent(share: f64, decimals: usize) -> String {
 /// 0 or to 100 %.
 pub(super) fn decimals(share: f64) -> usize {
     let distance = share.min(1.0 - share);
-    // Nineteen digits are all that a count has.
+    // A count has nineteen digits at most.
     (1..19)
         .find(|&decimals| distance * 10_f64.powi(decimals + 1) >= 1.0)
         .unwrap_or(19) as usize
