@@ -1,12 +1,13 @@
-//! Executes a fault schedule, in the world or on real processes alike.
+//! Executes a fault schedule, both in the simulated world and on real processes.
 //!
-//! The [`Executor`] says when which fault strikes whom, and when that is recorded; an
-//! [`Injector`] does it. Nothing here is drawn: see [`expand`](super::expand()).
+//! The [`Executor`] determines when each fault takes effect, on which hosts, and when that is
+//! recorded; an [`Injector`] injects it. Nothing is drawn here: see
+//! [`expand`](super::expand()).
 
 use super::trigger::{Due, Triggers};
 use crate::history::{Aim, Event, Failpoint, Fault, Name, Phase, Schedule, Start};
 
-/// What faults are injected into.
+/// The target of fault injection.
 pub trait Injector {
     /// Why a fault cannot be injected or lifted.
     type Error;
@@ -14,19 +15,19 @@ pub trait Injector {
     /// True time, in nanoseconds since the run began.
     fn now_ns(&self) -> u64;
 
-    /// Has [`Executor::perform`] called with `step` at this true time.
+    /// Schedules a call of [`Executor::perform`] with `step` at this true time.
     fn schedule(&mut self, at_ns: u64, step: Step);
 
-    /// Whether a process runs on the host that a fault can strike.
+    /// Whether a process runs on the host that a fault can affect.
     fn is_running(&self, host: &Name) -> bool;
 
-    /// Takes down that `event` happened on `host` now.
+    /// Records that `event` happened on `host` now.
     fn record(&mut self, host: &Name, event: Event);
 
     /// Makes a fault take effect on these of its hosts.
     ///
     /// # Errors
-    /// What is injected into has failed.
+    /// If the injection fails.
     fn inject(&mut self, strike: &Strike) -> Result<Completion, Self::Error>;
 
     /// Ends a fault that took effect on these hosts.
@@ -38,35 +39,35 @@ pub trait Injector {
 
 /// A fault, and the hosts on which it takes effect.
 pub struct Strike<'s> {
-    /// The place of the fault in the schedule.
+    /// The index of the fault in the schedule.
     pub index: usize,
     /// The fault.
     pub fault: &'s Fault,
-    /// The hosts; for a fault of links those of both sides.
+    /// The hosts; for a fault of links, those of both sides.
     pub hosts: &'s [Name],
 }
 
-/// Whether what was asked of an [`Injector`] has been done when it returns.
+/// Whether a request to an [`Injector`] is complete when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// It is done.
+    /// It is complete.
     Done,
-    /// The injector says later when it is, with [`Executor::begun`] or [`Executor::ended`];
-    /// or never, if it fails.
+    /// The injector reports the completion later, with [`Executor::begun`] or
+    /// [`Executor::ended`]; or never, if it fails.
     Pending,
 }
 
-/// What is to be done at some time.
+/// A scheduled step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// A fault takes effect.
     Begin {
-        /// Its place in the schedule.
+        /// Its index in the schedule.
         fault: usize,
     },
     /// A fault ends.
     End {
-        /// Its place in the schedule.
+        /// Its index in the schedule.
         fault: usize,
         /// The hosts on which it took effect.
         hosts: Vec<Name>,
@@ -81,7 +82,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Executes `schedule`, of which nothing has begun.
+    /// An executor for `schedule`, of which nothing has begun.
     pub fn new(schedule: Schedule) -> Self {
         Self {
             triggers: Triggers::new(&schedule),
@@ -90,7 +91,7 @@ impl Executor {
         }
     }
 
-    /// The run begins: schedules the faults that are placed by time.
+    /// Starts the run: schedules the faults that are placed by time.
     pub fn start(&self, injector: &mut impl Injector) {
         for (fault, Fault { start, .. }) in self.schedule.faults.iter().enumerate() {
             if let Start::At { at_ns } = start {
@@ -99,16 +100,16 @@ impl Executor {
         }
     }
 
-    /// A client has reached a failpoint once more: the faults that are due, for
-    /// [`Executor::strike`].
+    /// Records that a client has reached a failpoint once more; returns the faults that are
+    /// due, for [`Executor::strike`].
     pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
         self.triggers.reached(client, point)
     }
 
-    /// Has those that are due strike: at once, or when their delays are over.
+    /// Makes the due faults take effect: immediately, or when their delays are over.
     ///
     /// # Errors
-    /// That of the injector; so for [`Executor::perform`].
+    /// The injector's error, also for [`Executor::perform`].
     pub fn strike<I: Injector>(&mut self, due: &[Due], injector: &mut I) -> Result<(), I::Error> {
         for &Due { fault, delay_ns } in due {
             if delay_ns == 0 {
@@ -121,7 +122,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Does what was scheduled for now.
+    /// Performs a step that was scheduled for now.
     ///
     /// # Errors
     /// See [`Executor::strike`].
@@ -132,19 +133,19 @@ impl Executor {
         }
     }
 
-    /// A fault whose injection was pending has taken effect on a host: what is to be recorded
-    /// there.
+    /// A fault whose injection was pending has taken effect on a host; returns the event to
+    /// record there.
     pub fn begun(&mut self, index: usize) -> Event {
         self.began[index] = true;
         self.event(index, Phase::Begins)
     }
 
-    /// A fault whose end was pending is over on a host: what is to be recorded there.
+    /// A fault whose end was pending is over on a host; returns the event to record there.
     pub fn ended(&self, index: usize) -> Event {
         self.event(index, Phase::Ends)
     }
 
-    /// The run is over: records the faults that never took effect.
+    /// Ends the run: records the faults that never took effect.
     pub fn finish(&self, injector: &mut impl Injector) {
         for (index, fault) in self.schedule.faults.iter().enumerate() {
             if !self.began[index] {
@@ -155,8 +156,8 @@ impl Executor {
         }
     }
 
-    /// A process that does not run cannot be struck. A fault that finds none running, such
-    /// as one on a client that has finished, has missed.
+    /// A fault cannot affect a process that does not run. A fault that finds no running
+    /// process, such as one on a client that has finished, is recorded as missed.
     fn begin<I: Injector>(&mut self, index: usize, injector: &mut I) -> Result<(), I::Error> {
         let fault = &self.schedule.faults[index];
         let is_struck = |host: &&Name| match fault.kind.aim() {
@@ -189,8 +190,9 @@ impl Executor {
         Ok(())
     }
 
-    /// What a process does after the end bears no earlier time than the record of it; so that
-    /// comes first, unless there is no process yet, or a clock is to show its new course.
+    /// A process's actions after the end must not have an earlier time than the record of the
+    /// end; so the record comes first, unless there is no process yet, or a clock is to show
+    /// its new rate or offset.
     fn end<I: Injector>(
         &self,
         index: usize,

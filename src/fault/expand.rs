@@ -10,15 +10,15 @@ use super::spec::{Described, FaultSpec, Placement};
 use crate::history::{Convert, Fault, Name, Schedule, Settled, Start};
 use crate::plant;
 
-/// No two starts of a repeated fault are closer than a millisecond, so that a
-/// schedule stays finite whatever was drawn.
+/// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
+/// finite whatever was drawn.
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
 
-/// Settles every number of a scenario's faults for the run of this seed.
+/// Draws every number of a scenario's faults for the run of this seed.
 ///
-/// Each fault draws from a stream of its own, `faults/NAME`, so that one more fault
-/// in a scenario, or one drawn less often, never changes another. A fault that is
-/// placed by `every_ms` becomes many, `NAME#1`, `NAME#2`, and so on.
+/// Each fault draws from a stream of its own, `faults/NAME`, so that adding a fault to a
+/// scenario, or drawing less often for one, never changes another. A fault that is placed by
+/// `every_ms` becomes several, `NAME#1`, `NAME#2`, and so on.
 pub fn expand(specs: &BTreeMap<String, FaultSpec>, seed: u64) -> Schedule {
     let expand_one = |(name, spec): (&String, &FaultSpec)| {
         let mut stream = Stream::new(seed, &format!("faults/{name}"));
@@ -82,7 +82,8 @@ fn repeat(
     faults
 }
 
-/// The start is settled; now the duration, then what else the kind has.
+/// Draws the rest of a fault whose start is settled: the duration first, then the kind's
+/// amounts.
 fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
     let duration_ns = (spec.duration_ms).map(|duration| match duration.sample_ns(stream) {
         whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
@@ -98,7 +99,7 @@ fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fa
     }
 }
 
-/// Draws the amounts, in the unit in which the world has them.
+/// Draws the amounts, in the units of the fault injector.
 struct Draw<'s>(&'s mut Stream);
 
 impl Convert<Described, Settled> for Draw<'_> {

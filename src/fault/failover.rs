@@ -1,16 +1,16 @@
-//! A manual failover: what an operator types, and where.
+//! A manual failover: the command of an operator, and where it is typed.
 
 use crate::history::Role;
 use crate::redis::MASTER;
 
-/// What an operator who is logged in on a server's machine types there to have a failover.
+/// The command that an operator who is logged in on a server's machine types for a failover.
 ///
-/// A sentinel is asked for `SENTINEL FAILOVER`: it promotes a replica though the master is
-/// well, without a vote and without waiting for the replica to have everything. A replica
-/// is told `REPLICAOF NO ONE`, as where no sentinels are; those that are hear of it from
-/// the replica's INFO, and turn it back. A master is asked for `FAILOVER`: it holds writes
-/// back until a replica has everything, and hands its role over; sentinels that are there
-/// are not told.
+/// On a sentinel it is `SENTINEL FAILOVER`: the sentinel promotes a replica though the master
+/// is healthy, without a vote and without waiting for the replica to have all data. On a
+/// replica it is `REPLICAOF NO ONE`, as in setups without sentinels; sentinels, if there are
+/// any, learn of it from the replica's INFO, and turn it back. On a master it is `FAILOVER`:
+/// the master holds writes back until a replica has all data, and hands its role over;
+/// sentinels are not notified.
 pub fn order(role: &Role) -> &'static [&'static str] {
     match role {
         Role::Sentinel => &["SENTINEL", "FAILOVER", MASTER],

@@ -1,4 +1,4 @@
-//! Fault schedules: what a scenario writes of them, and what becomes of it.
+//! Fault schedules: their description in a scenario, their expansion and their execution.
 //!
 //! A scenario *describes* faults, some of their numbers as distributions; before a
 //! run, every number is drawn from the run's own `faults` stream and the result is

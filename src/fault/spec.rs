@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::table::FaultTable;
 use crate::history::{Amounts, FaultKind, Moment, Target};
 
-/// Amounts as a scenario has them.
+/// Amounts as written in a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Described;
 
@@ -15,7 +15,7 @@ impl Amounts for Described {
     type Delay = Dist;
     /// 0 to 1.
     type Share = f64;
-    /// Milliseconds, back if negative.
+    /// Milliseconds; negative: backwards.
     type Step = f64;
     /// Parts per million; 100 000 is 10 % fast.
     type Rate = i64;
@@ -25,13 +25,13 @@ impl Amounts for Described {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultTable", into = "FaultTable")]
 pub struct FaultSpec {
-    /// What it does.
+    /// Its kind.
     pub kind: FaultKind<Described>,
-    /// To whom.
+    /// The hosts or links that it affects.
     pub target: Target,
     /// When it takes effect.
     pub placement: Placement,
-    /// For how long, in milliseconds; `None`: to the end of the run.
+    /// How long it lasts, in milliseconds; `None`: to the end of the run.
     pub duration_ms: Option<Dist>,
 }
 
@@ -40,27 +40,26 @@ pub struct FaultSpec {
 pub enum Placement {
     /// `at_ms`: this long after the run began.
     At(Dist),
-    /// `after`: when a client reached a point, and `delay_ms` later. Without delay
-    /// the client does nothing in between.
+    /// `after`: when a client has reached a point, and `delay_ms` later. Without a delay the
+    /// client makes no step in between.
     After {
         /// The moment.
         moment: Moment,
         /// Milliseconds of true time.
         delay_ms: Dist,
     },
-    /// `between`: when the first moment has come, before the client's next step, and
-    /// so before the second, which is a later point of the same round.
+    /// `between`: after the first moment and before the client's next step, and therefore
+    /// before the second, which is a later point of the same round.
     Between {
         /// The moment at which the fault takes effect.
         first: Moment,
-        /// The moment that it comes before.
+        /// The moment before which it takes effect.
         second: Moment,
     },
-    /// `every_ms`: again and again. It takes effect first at `at_ms`, or one interval
-    /// after the run began, then one interval after each start, and no more at
-    /// `until_ms` or later.
+    /// `every_ms`: repeatedly. It first takes effect at `at_ms`, or one interval after the run
+    /// began, then one interval after each start, and no more at `until_ms` or later.
     Every {
-        /// Milliseconds; drawn anew for each interval, and taken as 1 ms if below.
+        /// Milliseconds; drawn for each interval, with a minimum of 1 ms.
         every_ms: Dist,
         /// Milliseconds since the run began.
         at_ms: Option<Dist>,

@@ -1,7 +1,7 @@
-//! The flat form of a fault in TOML, and its way to and from [`FaultSpec`].
+//! The flat form of a fault in TOML, and its conversion to and from [`FaultSpec`].
 //!
-//! The table admits every key that some fault has; here each kind takes the keys
-//! that it needs, and what is left over is an error.
+//! The table accepts every key that any fault has; each kind takes the keys that it needs, and
+//! a key that remains is an error.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use locklab_world::dist::Dist;
 use super::spec::{Described, FaultSpec, Placement};
 use crate::history::{Aim, Bare, Convert, FaultKind, Links, Moment, Name, Span, Target};
 
-/// `[fault.NAME]` as it stands in a scenario.
+/// `[fault.NAME]` as written in a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FaultTable {
@@ -34,14 +34,14 @@ pub(super) struct FaultTable {
     drift_ppm: Option<i64>,
 }
 
-/// Which way of a link a fault concerns.
+/// Which direction of a link a fault affects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Direction {
-    /// There and back.
+    /// Both directions.
     #[default]
     Both,
-    /// Only `from` one side `to` the other.
+    /// Only the direction `from` one side `to` the other.
     OneWay,
 }
 
@@ -146,7 +146,7 @@ impl FaultTable {
         }
     }
 
-    /// The first key that nobody has taken.
+    /// The first key that the fault's kind does not use.
     fn left_over(&self) -> Option<&'static str> {
         let keys = [
             ("on", self.on.is_some()),
@@ -223,7 +223,7 @@ impl From<FaultSpec> for FaultTable {
     }
 }
 
-/// Puts each amount at its key.
+/// Stores each amount under its key.
 struct Put<'t>(&'t mut FaultTable);
 
 impl Convert<Described, Bare> for Put<'_> {
@@ -250,7 +250,7 @@ impl Convert<Described, Bare> for Put<'_> {
     }
 }
 
-/// The keys of its own that a fault of this kind has in a scenario, for a person.
+/// The keys specific to a fault of this kind in a scenario, for a person.
 pub fn keys(kind: FaultKind<Bare>) -> String {
     let mut keys = vec![match kind.aim() {
         Aim::Processes | Aim::Machines | Aim::Servers => "on",

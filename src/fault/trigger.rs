@@ -1,13 +1,13 @@
-//! Which faults strike when a client reaches a point of its program.
+//! Which faults take effect when a client reaches a point of its program.
 
 use std::collections::BTreeMap;
 
 use crate::history::{Failpoint, Name, Schedule, Start};
 
-/// Counts the points that clients reach, and says which faults wait for them.
+/// Counts the points that clients reach, and finds the faults that are placed there.
 #[derive(Debug, Default)]
 pub struct Triggers {
-    /// Per client and point: how often it was reached, and the faults placed there.
+    /// Per client and point: how often it was reached, and its faults.
     watched: BTreeMap<(Name, Failpoint), Watched>,
 }
 
@@ -21,9 +21,9 @@ struct Watched {
 /// A fault that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Its place in the schedule.
+    /// Its index in the schedule.
     pub fault: usize,
-    /// How much later it takes effect, in nanoseconds; 0: right here.
+    /// How much later it takes effect, in nanoseconds; 0: immediately.
     pub delay_ns: u64,
 }
 
@@ -46,7 +46,8 @@ impl Triggers {
         Self { watched }
     }
 
-    /// `client` has reached `point` once more: the faults that are due now.
+    /// Records that `client` has reached `point` once more; returns the faults that are due
+    /// now.
     pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
         if self.watched.is_empty() {
             return Vec::new();
