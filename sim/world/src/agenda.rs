@@ -1,7 +1,7 @@
-//! What is due when: a heap of events ordered by (time, sequence number).
+//! The agenda: a heap of pending events ordered by (time, sequence number).
 //!
-//! Equal times keep the order in which they were scheduled, so the order of events
-//! is a function of the run and of nothing else.
+//! Events with equal times keep the order in which they were scheduled, so the order of events
+//! depends on the run only.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,7 +39,7 @@ impl<T> Agenda<T> {
         self.heap.peek().map(|Reverse(entry)| entry.at_ns)
     }
 
-    /// The next event, if it is due at `now_ns` or before.
+    /// Removes the next event, if it is due at `now_ns` or earlier.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         if self.next_ns()? > now_ns {
             return None;

@@ -1,21 +1,19 @@
-//! A host's two clocks, each a straight line over virtual time until a fault bends it.
+//! A host's two clocks. Each is linear over virtual time until a fault changes its course.
 //!
-//! The *wall* clock says the time of day: it may be off, run wrong, and be stepped;
-//! Redis expires keys by it. The *monotonic* clock runs wrong by the same rate,
-//! since one oscillator drives both, but is never stepped; it stands still while
-//! its machine is suspended.
+//! The *wall* clock shows the time of day: it may have an offset and a rate error, and may be
+//! stepped; Redis expires keys by it. The *monotonic* clock has the same rate error, since one
+//! oscillator drives both, but is never stepped; it stops while its machine is suspended.
 
 use locklab_plant::plant;
 
-/// Where wall clocks stand when a run begins, unless it is told otherwise: 2016-02-08 00:00
-/// UTC, the day of Kleppmann's article. Any date would do; a real one makes `TIME`
-/// plausible.
+/// The default reading of a right wall clock when a run begins: 2016-02-08 00:00 UTC, the day
+/// of Kleppmann's article. Any date would do; a real one makes `TIME` plausible.
 pub const EPOCH_NS: u64 = 1_454_889_600 * 1_000_000_000;
 
 /// The clocks of one host.
 #[derive(Debug, Clone)]
 pub struct Clocks {
-    /// Virtual time up to which the readings below are settled.
+    /// Virtual time at which the readings below were taken.
     settled_ns: u64,
     wall_ns: u64,
     mono_ns: u64,
@@ -24,7 +22,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Clocks of a run that begins at `epoch_ns`, right but for a constant offset of the
+    /// The clocks of a run that begins at `epoch_ns`, exact except for a constant offset of the
     /// wall clock and a rate error of both, in parts per million (100 000 runs 10 % fast).
     pub fn new(epoch_ns: u64, offset_ns: i64, drift_ppm: i64) -> Self {
         let drift_ppm = drift_ppm.max(SLOWEST_PPM);
@@ -52,8 +50,8 @@ impl Clocks {
             .saturating_add(self.stretch(now_ns - self.settled_ns))
     }
 
-    /// The virtual time at which the monotonic clock will first read `mono_ns`, if it
-    /// goes on as it does now; while suspended, as if it resumed at once.
+    /// The virtual time at which the monotonic clock will first read `mono_ns` on its current
+    /// course; if it is suspended, as if it resumed immediately.
     pub fn when_mono(&self, mono_ns: u64, now_ns: u64) -> u64 {
         let remaining = mono_ns.saturating_sub(self.mono_ns(now_ns));
         if self.drift_ppm == 0 {
@@ -63,7 +61,7 @@ impl Clocks {
         now_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
     }
 
-    /// Moves the wall clock, back if negative.
+    /// Steps the wall clock, backwards if negative.
     pub fn step_wall(&mut self, step_ns: i64, now_ns: u64) {
         self.settle(now_ns);
         let step_ns = match plant("clock-step-with-the-wrong-sign") {
@@ -73,13 +71,13 @@ impl Clocks {
         self.wall_ns = self.wall_ns.saturating_add_signed(step_ns);
     }
 
-    /// The rate error from now on; returns the one before.
+    /// Sets the rate error from now on; returns the previous one.
     pub fn set_drift_ppm(&mut self, drift_ppm: i64, now_ns: u64) -> i64 {
         self.settle(now_ns);
         std::mem::replace(&mut self.drift_ppm, drift_ppm.max(SLOWEST_PPM))
     }
 
-    /// The monotonic clock stands still from now on, or goes on.
+    /// Stops the monotonic clock, or lets it continue.
     pub fn set_suspended(&mut self, suspended: bool, now_ns: u64) {
         self.settle(now_ns);
         self.suspended = suspended;
@@ -91,7 +89,7 @@ impl Clocks {
         self.settled_ns = now_ns;
     }
 
-    /// How far the oscillator gets in `elapsed_ns` of virtual time.
+    /// How far the oscillator advances in `elapsed_ns` of virtual time.
     fn stretch(&self, elapsed_ns: u64) -> u64 {
         if self.drift_ppm == 0 || plant("clock-rate-is-ignored") {
             return elapsed_ns;
@@ -100,7 +98,7 @@ impl Clocks {
         u64::try_from(stretched_ns).unwrap_or(u64::MAX)
     }
 
-    /// How far the oscillator gets in a million steps of true time.
+    /// How far the oscillator advances in a million steps of true time.
     fn rate(&self) -> u128 {
         (i128::from(MILLION) + i128::from(self.drift_ppm)) as u128
     }
@@ -108,7 +106,7 @@ impl Clocks {
 
 const MILLION: i64 = 1_000_000;
 
-/// A clock always moves: one millionth of the right rate is the slowest there is.
+/// A clock never stops completely: its lowest rate is one millionth of the right one.
 const SLOWEST_PPM: i64 = 1 - MILLION;
 
 #[cfg(test)]

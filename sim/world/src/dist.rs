@@ -1,6 +1,6 @@
-//! Distributions of durations, as scenarios write them and the world draws them.
+//! Distributions of durations, as written in scenarios and drawn by the world.
 //!
-//! In TOML a distribution is a number, which is constant, or a table of one key:
+//! In TOML a distribution is a number, for a constant, or a table with one key:
 //! `{ uniform = [1, 5] }`, `{ exponential = 5 }`,
 //! `{ log_normal = { median = 3, sigma = 0.5 } }`.
 
@@ -14,10 +14,10 @@ use super::random::{Rng, unit_f64};
 
 /// A distribution of durations in milliseconds, never negative.
 ///
-/// The same stream gives the same durations on every machine and in every build: the
-/// logarithms come from the crate `libm`, not from the machine's own library. That is
-/// why the formulas are here and not taken from `rand_distr`, which changes over to the
-/// machine's library as soon as any crate of the build asks `num-traits` for it.
+/// The same stream gives the same durations on every machine and in every build: the logarithms
+/// come from the crate `libm`, not from the machine's math library. That is why the formulas
+/// are here and not taken from `rand_distr`, which switches to the machine's library as soon as
+/// any crate of the build enables that in `num-traits`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dist {
@@ -25,8 +25,8 @@ pub enum Dist {
     Uniform(f64, f64),
     /// Exponential, by its mean: the pauses between independent events.
     Exponential(f64),
-    /// Log-normal: mostly near the median, now and then far above it, as latencies
-    /// in a data centre are.
+    /// Log-normal: mostly near the median, occasionally far above it, like latencies in a data
+    /// centre.
     LogNormal {
         /// Half of all values are below it, in milliseconds.
         median: f64,
@@ -41,9 +41,9 @@ pub enum Dist {
 impl Dist {
     /// Draws a duration, in nanoseconds, rounded to the nearest.
     ///
-    /// Takes always as many numbers from `rng`: none when constant, two when
-    /// log-normal, else one.
-    /// A value that no scenario could have given (negative, not finite) counts as 0.
+    /// Always takes the same number of draws from `rng`: none if constant, two if log-normal,
+    /// otherwise one. A value that no scenario could have given (negative, not finite) counts
+    /// as 0.
     pub fn sample_ns(&self, rng: &mut impl Rng) -> u64 {
         let ms = match *self {
             Dist::Constant(value) => value,
@@ -51,11 +51,11 @@ impl Dist {
             Dist::Exponential(mean) => mean * exponential(rng),
             Dist::LogNormal { median, sigma } => median * libm::exp(sigma * normal(rng)),
         };
-        // The cast saturates: negative and not-a-number become 0.
+        // The cast saturates: negative values and NaN become 0.
         (ms * 1e6).round() as u64
     }
 
-    /// What makes this an impossible distribution of durations, if anything does.
+    /// Why this is not a valid distribution of durations, if it is not.
     pub fn problem(&self) -> Option<String> {
         let (what, values) = match *self {
             Dist::Constant(value) => ("duration", vec![value]),
@@ -80,18 +80,18 @@ impl Dist {
 
 /// Exponential with mean 1, by inversion.
 fn exponential(rng: &mut impl Rng) -> f64 {
-    // One minus a number that is never one: the logarithm is finite.
+    // One minus a number below one is positive, so the logarithm is finite.
     -libm::log(1.0 - unit_f64(rng))
 }
 
-/// Normal with mean 0 and deviation 1, by Box and Muller; their second number is left.
+/// Normal with mean 0 and deviation 1, by Box and Muller; their second number is discarded.
 fn normal(rng: &mut impl Rng) -> f64 {
     let radius = libm::sqrt(2.0 * exponential(rng));
     radius * libm::cos(std::f64::consts::TAU * unit_f64(rng))
 }
 
 impl Default for Dist {
-    /// No time at all.
+    /// Zero.
     fn default() -> Self {
         Dist::Constant(0.0)
     }
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for DistVisitor {
     }
 }
 
-/// The distributions that are spelt as a table of one key.
+/// The distributions written as a table with one key.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Table {

@@ -1,4 +1,4 @@
-//! What a program sees of the host that it runs on.
+//! A program's view of the host on which it runs.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,7 +15,7 @@ use super::random::Stream;
 use super::task::{Key, Timer};
 use super::{Core, HostId, World};
 
-/// A host, as a program that runs on it sees it: its clocks, its sockets, its tasks.
+/// A host as seen by a program on it: its clocks, its sockets, its tasks.
 #[derive(Clone)]
 pub struct Host {
     pub(super) core: Rc<Core>,
@@ -23,7 +23,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Which host this is.
+    /// The identifier of this host.
     pub fn id(&self) -> HostId {
         self.id
     }
@@ -33,13 +33,13 @@ impl Host {
         self.core.seed
     }
 
-    /// True time: nanoseconds of virtual time since the run began. For whoever
-    /// records what happens; a program has only its clocks.
+    /// True time: nanoseconds of virtual time since the run began. For recording events only; a
+    /// program may use only its host's clocks.
     pub fn now_ns(&self) -> u64 {
         self.core.now_ns.get()
     }
 
-    /// What a right wall clock read when the run began, nanoseconds since the Unix epoch.
+    /// The reading of a right wall clock when the run began, nanoseconds since the Unix epoch.
     pub fn epoch_ns(&self) -> u64 {
         self.core.epoch_ns
     }
@@ -60,13 +60,13 @@ impl Host {
             .mono_ns(now_ns)
     }
 
-    /// The virtual time at which this host last lost power, if it ever did: for whoever
-    /// keeps what a disk loses then.
+    /// The virtual time at which this host last lost power, if it ever did. The code that keeps
+    /// the host's disk needs it to drop unsynced data.
     pub fn crashed_ns(&self) -> Option<u64> {
         self.core.hosts.borrow()[self.id.index()].crashed_ns
     }
 
-    /// The random stream of this name, from its beginning.
+    /// The random stream with this name, from its beginning.
     pub fn stream(&self, name: &str) -> Stream {
         Stream::new(self.core.seed, name)
     }
@@ -90,11 +90,12 @@ impl Host {
     /// Connects to `port` of `to`.
     ///
     /// # Errors
-    /// Refused where nobody listens; refused too, where Linux says that it timed out,
-    /// after 127 s without an answer, and where Linux connects, if the other end has
-    /// accepted and closed before a paused process could look. What is later done with the stream fails as in TCP:
-    /// it is reset when the other end is gone, or when data has been repeated in vain for
-    /// 924.6 s.
+    /// The connection is refused if no socket listens there. Two cases differ from Linux: an
+    /// attempt without an answer for 127 s is refused, where Linux reports a timeout; and the
+    /// attempt is refused, where Linux connects, if the other end has accepted and closed
+    /// before a paused process could look. Later operations on the stream fail as in TCP: it is
+    /// reset when the other end is gone, or when data has been retransmitted without success
+    /// for 924.6 s.
     pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {
         TcpStream::connect(SocketAddr::new(address_of(to), port)).await
     }
@@ -102,14 +103,14 @@ impl Host {
     /// Listens on `port`.
     ///
     /// # Errors
-    /// If a socket of this host has that port.
+    /// If a socket of this host already uses that port.
     pub async fn listen(&self, port: u16) -> io::Result<TcpListener> {
         TcpListener::bind(SocketAddr::new(address_of(self.id), port)).await
     }
 
-    /// Calls `act` on the world as soon as the task that runs now gives way, before
-    /// anything else happens; resolves when it has. What `act` does to this host
-    /// (pause it, kill it) therefore takes effect exactly here in the program.
+    /// Calls `act` on the world as soon as the running task yields, before anything else
+    /// happens; resolves when `act` has run. The effect of `act` on this host (a pause, a kill)
+    /// therefore comes exactly at this point in the program.
     pub async fn interrupt(&self, act: impl FnOnce(&mut World) + 'static) {
         self.core.deferred.borrow_mut().push(Box::new(act));
         let mut given_way = false;
@@ -123,13 +124,13 @@ impl Host {
         .await;
     }
 
-    /// Ends the run as soon as the tasks that are ready now have run.
+    /// Ends the run after the tasks that are ready now have run.
     pub fn stop_world(&self) {
         self.core.stopped.set(true);
     }
 }
 
-/// A sleep by the monotonic clock of a host.
+/// A sleep, measured by the monotonic clock of a host.
 #[must_use = "a sleep does nothing unless awaited"]
 pub struct Sleep {
     host: Host,

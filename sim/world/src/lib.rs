@@ -1,10 +1,9 @@
 //! The deterministic world: hosts, clocks, a network, and time that jumps.
 //!
-//! [`turmoil_net`] gives each host a kernel with real TCP; the [`World`] is the
-//! harness around it: it polls the hosts' tasks on one thread, takes outbound
-//! packets, holds them for as long as the network would, and moves virtual time
-//! straight to the next event. Nothing here reads the machine's clock, so a run is a
-//! function of its seed and of the programs in it.
+//! [`turmoil_net`] gives each host a kernel with real TCP. The [`World`] is the harness around
+//! it: it polls the hosts' tasks on one thread, takes outbound packets, delays them as the
+//! network would, and advances virtual time directly to the next event. Nothing here reads the
+//! machine's clock, so a run is a function of its seed and of its programs.
 //!
 //! One world exists per thread at a time, because turmoil-net keeps its kernels in a
 //! thread-local.
@@ -66,18 +65,18 @@ use self::random::Stream;
 use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
 use self::window::Windows;
 
-/// Names a host of a world.
+/// Identifies a host of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(u16);
 
 impl HostId {
-    /// Its place in the order in which the hosts were given to [`World::new`].
+    /// Its index among the hosts given to [`World::new`].
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// What a world is made of.
+/// The configuration of a world.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The seed of every random stream of the run.
@@ -86,20 +85,20 @@ pub struct Config {
     pub latency: Dist,
     /// Probability that one transmission is lost.
     pub loss: f64,
-    /// What a right wall clock reads when the run begins, in nanoseconds since the Unix
+    /// The reading of a right wall clock when the run begins, in nanoseconds since the Unix
     /// epoch.
     pub epoch_ns: u64,
-    /// In which order tasks run that are ready at the same instant.
+    /// The order in which tasks run that are ready at the same instant.
     pub order: TaskOrder,
     /// Whether to keep every message, for [`World::take_messages`].
     pub keep_messages: bool,
-    /// Whether the trace keeps every event, to say where two runs part.
+    /// Whether the trace keeps every event, to find where two runs diverge.
     pub keep_trace: bool,
 }
 
 impl Default for Config {
-    /// Seed 0; a network in one data centre, 1 to 5 ms one way, without loss; clocks that
-    /// begin at a whole second.
+    /// Seed 0; a network in one data centre, 1 to 5 ms one way, without loss; clocks that start
+    /// at a whole second.
     fn default() -> Self {
         Self {
             seed: 0,
@@ -113,20 +112,20 @@ impl Default for Config {
     }
 }
 
-/// In which order tasks run that are ready at the same instant.
+/// The order in which tasks run that are ready at the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskOrder {
-    /// As they became ready.
+    /// In the order in which they became ready.
     FirstInFirstOut,
-    /// Drawn from the random stream `order`. Nothing says which of two processes is first,
-    /// so every seed has its own answer.
+    /// Drawn from the random stream `order`. The order of two processes is not determined by
+    /// anything, so every seed gives its own.
     Shuffled,
 }
 
-/// A host's clocks at the start.
+/// The initial error of a host's clocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostConfig {
-    /// How far its wall clock is ahead of true time.
+    /// How far its wall clock is ahead of true time, in nanoseconds.
     pub offset_ns: i64,
     /// The rate error of both its clocks in parts per million.
     pub drift_ppm: i64,
@@ -142,22 +141,22 @@ pub struct World {
     shuffle: Option<Stream>,
     /// Whether a kernel may have packets to send.
     stirred: bool,
-    /// Whether a handshake came to its last packet in this instant.
+    /// Whether a handshake reached its last packet at this instant.
     opening: bool,
     windows: Windows,
     outbound: Vec<Packet>,
-    /// How many events and polls there were at this instant.
+    /// The number of events and polls at this instant.
     steps: u32,
 }
 
-/// How many events and polls one instant may have. The busiest runs that ship have a few
-/// hundred; a run with so many more goes round in circles, for no time passes in it.
+/// The maximum number of events and polls at one instant. The busiest runs that ship have a few
+/// hundred; a run that reaches this bound is in an endless loop, since no time passes in it.
 pub const MOST_STEPS: u32 = 1_000_000;
 
-/// How many messages may be kept: some hundred megabytes.
+/// The maximum number of messages kept: some hundred megabytes.
 pub const MOST_MESSAGES: usize = 1_000_000;
 
-/// What the programs of a world share with it.
+/// The state that the programs of a world share with it.
 struct Core {
     seed: u64,
     epoch_ns: u64,
@@ -172,13 +171,13 @@ struct Core {
     ready: Arc<ReadyQueue>,
 }
 
-/// Something to do to the world.
+/// A deferred operation on the world.
 type Act = Box<dyn FnOnce(&mut World)>;
 
-/// What starts a host's process, at first and after a kill or crash.
+/// Starts a host's process, at first and after a kill or crash.
 type Program = Rc<dyn Fn(Host) -> BoxFuture>;
 
-/// What happens when its time comes.
+/// An event on the agenda.
 enum Event {
     Timer(Key),
     Arrival(Box<Transit>),
@@ -190,27 +189,27 @@ enum Event {
 struct HostState {
     clocks: Clocks,
     program: Option<Program>,
-    /// How many kills and crashes it has not recovered from.
+    /// The number of kills and crashes from which it has not recovered.
     outages: u32,
     /// When the host last lost power.
     crashed_ns: Option<u64>,
-    /// How many faults hold its process still.
+    /// The number of faults that pause its process.
     pauses: u32,
-    /// How many of these hold the machine still.
+    /// The number of these that suspend the machine.
     suspensions: u32,
-    /// Tasks that became ready while its process stood still, in order.
+    /// Tasks that became ready while its process was paused, in order.
     parked: Vec<Key>,
-    /// Packets that reached a suspended machine, in order.
+    /// Packets that arrived at a suspended machine, in order.
     inbox: Vec<Transit>,
 }
 
 impl World {
-    /// A world of these hosts at virtual time 0, none of them running anything yet.
+    /// A world with these hosts at virtual time 0; no programs are running yet.
     ///
     /// # Panics
     /// If this thread already has a world, or for more than 65 535 hosts.
     pub fn new(config: Config, hosts: &[HostConfig]) -> Self {
-        // Retransmission is ours: see `network`.
+        // The network model does retransmission: see `network`.
         let kernels = KernelConfig::default()
             .retx_threshold(u32::MAX)
             .recv_buf_cap(window::BUFFER);
@@ -262,7 +261,7 @@ impl World {
         }
     }
 
-    /// The hosts in the order in which they were given.
+    /// The hosts in the order in which they were given to [`World::new`].
     pub fn hosts(&self) -> Vec<HostId> {
         (0..self.net_hosts.len()).map(HostId::of).collect()
     }
@@ -272,7 +271,7 @@ impl World {
         self.core.now_ns.get()
     }
 
-    /// The host as a program on it sees it.
+    /// The view of the host that a program on it has.
     pub fn host(&self, id: HostId) -> Host {
         Host {
             core: self.core.clone(),
@@ -280,13 +279,13 @@ impl World {
         }
     }
 
-    /// Calls `act` at virtual time `at_ns`, or now if that is past.
+    /// Calls `act` at virtual time `at_ns`, or now if that time has passed.
     pub fn at(&mut self, at_ns: u64, act: impl FnOnce(&mut World) + 'static) {
         self.core.schedule(at_ns, Event::Act(Box::new(act)));
     }
 
-    /// Runs until a program calls [`Host::stop_world`], nothing is left to happen, or
-    /// virtual time reaches `horizon_ns`; or until it can be told that it would never end.
+    /// Runs until a program calls [`Host::stop_world`], no event is left, or virtual time
+    /// reaches `horizon_ns`; or until a limit shows that the run would never end.
     pub fn run(&mut self, horizon_ns: u64) -> Ending {
         loop {
             self.run_ready_tasks();
@@ -299,7 +298,7 @@ impl World {
             if self.handle_due() {
                 continue;
             }
-            // The instant is over: what the kernels have to say leaves now, once.
+            // The instant is over: the packets in the kernels leave now, once.
             if self.flush_kernels() {
                 continue;
             }
@@ -321,7 +320,7 @@ impl World {
         }
     }
 
-    /// The hash of all that happened so far, and how many events that were.
+    /// The hash of all events so far, and their number.
     pub fn fingerprint(&self) -> (u64, u64) {
         let trace = self.core.trace.borrow();
         (trace.hash(), trace.events())
@@ -337,7 +336,7 @@ impl World {
         self.network.take_messages()
     }
 
-    /// Mixes an event of the world's user into the fingerprint.
+    /// Mixes an event recorded by the user of the world into the fingerprint.
     pub fn note(&mut self, what: &'static str, which: (u64, u64)) {
         self.core
             .trace
@@ -381,7 +380,7 @@ impl World {
         }
     }
 
-    /// The future of a ready task, unless its process stands still or is gone.
+    /// The future of a ready task, unless its process is paused or gone.
     fn take_for_poll(&mut self, key: Key) -> Option<(HostId, BoxFuture, Waker)> {
         let mut tasks = self.core.tasks.borrow_mut();
         let task = tasks.get_mut(key)?;
@@ -395,8 +394,8 @@ impl World {
         Some((task.host, task.future.take()?, task.waker.clone()))
     }
 
-    /// Handles all that is due at this instant; says whether there was anything. Whoever
-    /// that makes ready runs afterwards: what happens at the same time has no order.
+    /// Handles all events due at this instant; returns whether there were any. Tasks that
+    /// become ready run afterwards, because simultaneous events have no order.
     fn handle_due(&mut self) -> bool {
         let mut any = false;
         loop {
@@ -446,18 +445,18 @@ impl World {
 pub enum Ending {
     /// A program stopped it.
     Stopped,
-    /// Nothing was left to happen.
+    /// No event was left.
     Idle,
     /// The horizon was reached.
     Horizon,
     /// No time passed in [`MOST_STEPS`] events and polls.
     StoodStill,
-    /// [`MOST_MESSAGES`] were kept.
+    /// [`MOST_MESSAGES`] messages were kept.
     MessagesFull,
 }
 
 impl Drop for World {
-    /// Sockets close into the kernels, so tasks go first.
+    /// Tasks are dropped first, because their sockets close into the kernels.
     fn drop(&mut self) {
         for host in self.hosts() {
             self.drop_tasks(host);
@@ -531,7 +530,7 @@ impl HostId {
     }
 }
 
-/// Starts `program` on a host: kept, so that the host can be started again.
+/// Wraps the program of a host, so that the host can be started again.
 fn program<F, Fut>(program: F) -> Program
 where
     F: Fn(Host) -> Fut + 'static,

@@ -1,18 +1,17 @@
-//! Links between hosts: latency, loss, partitions, and TCP's patience with them.
+//! Links between hosts: latency, loss, partitions, and TCP's retransmission over them.
 //!
-//! turmoil-net's kernels speak TCP and leave time to us. It repeats a segment by
-//! counting calls, not by time, so its own retransmission is switched off and this
-//! module models what a retransmitting sender looks like from outside: a segment
-//! that does not get through is tried again one retransmission timeout later, then
-//! after twice that, and so on; whatever its connection sends meanwhile waits
-//! behind it, since TCP delivers in order; when patience is over the sender's
-//! connection is reset.
+//! turmoil-net's kernels implement TCP and leave time to us. They retransmit a segment by
+//! counting calls, not by time, so their own retransmission is switched off. This module models
+//! what a retransmitting sender looks like from outside: a segment that does not get through is
+//! sent again one retransmission timeout later, then after twice that, and so on; all later
+//! data of its connection waits behind it, since TCP delivers in order; when the retransmission
+//! limit is reached, the sender's connection is reset.
 //!
-//! A packet meets the faults of the instant at which it leaves. Acknowledgements
-//! without data arrive at once, whatever the link: with retransmission off nothing waits
-//! for them but the sender's buffer. What a program can see of this is that a connection
-//! may be accepted one way earlier than on a real network, and that a partition of the
-//! reverse direction alone never makes a sender lose patience.
+//! The faults that apply to a packet are those at the instant at which it leaves.
+//! Acknowledgements without data arrive immediately, whatever the link: with retransmission
+//! off, only the sender's buffer waits for them. A program can see two effects of this: a
+//! connection may be accepted one way earlier than on a real network, and a partition of the
+//! reverse direction alone never makes a sender reset its connection.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,28 +28,28 @@ use super::packet::{
 use super::random::Stream;
 use locklab_plant::plant;
 
-/// Linux's smallest retransmission timeout (`TCP_RTO_MIN`): what a connection with
-/// a round trip of milliseconds uses.
+/// Linux's minimum retransmission timeout (`TCP_RTO_MIN`), which a connection with a round trip
+/// of milliseconds uses.
 const DATA_TIMEOUT_NS: u64 = 200_000_000;
 
 /// The initial timeout, for a connection without a measured round trip (RFC 6298).
 const SYN_TIMEOUT_NS: u64 = 1_000_000_000;
 
-/// Linux's longest retransmission timeout (`TCP_RTO_MAX`).
+/// Linux's maximum retransmission timeout (`TCP_RTO_MAX`).
 const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;
 
 /// How long Linux tries to connect: `tcp_syn_retries` = 6, 127 s.
 const SYN_PATIENCE_NS: u64 = 127_000_000_000;
 
-/// How long Linux repeats data: `tcp_retries2` = 15, about 924.6 s.
+/// How long Linux retransmits data: `tcp_retries2` = 15, about 924.6 s.
 const DATA_PATIENCE_NS: u64 = 924_600_000_000;
 
-/// What a rule does to the packets that it catches.
+/// The effect of a rule on the packets that match it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LinkEffect {
     /// Nothing gets through.
     Cut,
-    /// Everything takes longer by this much.
+    /// Every packet takes longer.
     Slow {
         /// Nanoseconds, one way.
         extra_ns: u64,
@@ -69,48 +68,48 @@ pub struct LinkRule {
     pub from: Vec<HostId>,
     /// Receivers.
     pub to: Vec<HostId>,
-    /// Whether the reverse direction is concerned too.
+    /// Whether the reverse direction is affected too.
     pub both_ways: bool,
-    /// What happens there.
+    /// The effect on packets.
     pub effect: LinkEffect,
 }
 
-/// Names an installed rule.
+/// Identifies an installed rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleId(u64);
 
-/// A message that a run kept for a person to look at.
+/// A message that a run kept for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMessage {
     /// Virtual time at which it first left, in nanoseconds.
     pub sent_ns: u64,
-    /// Virtual time at which it arrived, if it did.
+    /// Virtual time at which it arrived; `None` if it never did.
     pub arrived_ns: Option<u64>,
     /// The sender.
     pub from: HostId,
     /// The receiver.
     pub to: HostId,
-    /// What it carried.
+    /// Its contents.
     pub payload: Bytes,
 }
 
-/// A packet under way.
+/// A packet in transit.
 pub(super) struct Transit {
     pub(super) packet: Packet,
     pub(super) route: Route,
-    /// Where the message log keeps it.
+    /// Its index in the message log.
     message: Option<usize>,
     _load: Load,
 }
 
 impl Transit {
-    /// The packet, at the end of its way.
+    /// The packet, after its transit.
     pub(super) fn into_packet(self) -> Packet {
         self.packet
     }
 }
 
-/// A share of the bytes that are under way; it is taken off wherever the packet ends.
+/// The packet's share of the bytes in transit; dropping it subtracts that share.
 struct Load {
     total: Rc<Cell<usize>>,
     bytes: usize,
@@ -132,24 +131,24 @@ impl Drop for Load {
     }
 }
 
-/// What becomes of a packet, for the world to put on its agenda.
+/// The next event for a packet, which the world puts on its agenda.
 pub(super) enum Departure {
-    /// It arrives then.
+    /// The packet arrives at this time.
     Arrives { at_ns: u64, transit: Transit },
-    /// It, and what follows it, is tried again then.
+    /// The packet, and those behind it, are sent again at this time.
     RetryAt { at_ns: u64, route: Route },
 }
 
-/// What one direction of a connection remembers.
+/// The state of one direction of a connection.
 #[derive(Default)]
 struct Flow {
-    /// When its last packet arrives: none may overtake it.
+    /// When its last packet arrives: later packets must not overtake it.
     last_due_ns: u64,
-    /// What did not get through yet, in order.
+    /// Packets that did not get through yet, in order.
     held: VecDeque<Transit>,
-    /// How often the first of these was tried in vain.
+    /// The number of failed attempts to send the first of these.
     tries: u32,
-    /// When it was first tried.
+    /// When it was first sent.
     since_ns: u64,
     /// The sequence number of its SYN-ACK, until that is acknowledged.
     half_open: Option<u32>,
@@ -164,11 +163,11 @@ pub(super) struct Network {
     flows: BTreeMap<Route, Flow>,
     /// Hosts without power: they neither send nor receive.
     silent: Vec<bool>,
-    /// Ways to connections that a killed process left behind and its kernel was made to
+    /// Routes to connections that a killed process left behind and that its kernel was made to
     /// forget.
     orphans: BTreeSet<Route>,
     messages: Option<Vec<SentMessage>>,
-    /// Bytes of data that have not arrived.
+    /// Bytes of data in transit.
     under_way: Rc<Cell<usize>>,
 }
 
@@ -188,12 +187,12 @@ impl Network {
         }
     }
 
-    /// How many bytes of data have been sent and have not arrived.
+    /// The number of bytes of data in transit.
     pub(super) fn under_way(&self) -> usize {
         self.under_way.get()
     }
 
-    /// Sends `packet` off at `now_ns`.
+    /// Sends `packet` at `now_ns`.
     pub(super) fn send(&mut self, packet: Packet, now_ns: u64) -> Option<Departure> {
         let route = Route::of(&packet)?;
         if self.is_silent(route.from) {
@@ -215,8 +214,8 @@ impl Network {
             flow.half_open = segment(&transit.packet).map(|segment| segment.seq);
         }
         if flags.rst {
-            // The connection is gone, and with it what it still had to send. Nobody
-            // repeats a reset.
+            // The connection is gone, and with it the data still to be sent. A reset is not
+            // retransmitted.
             flow.held.clear();
             return self
                 .gets_through(route)
@@ -232,8 +231,8 @@ impl Network {
         self.hold(transit, now_ns)
     }
 
-    /// Keeps back a packet that did not get through; says when to try again, unless
-    /// others already wait.
+    /// Holds back a packet that did not get through; returns when to try again, unless other
+    /// packets are already held.
     pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) -> Option<Departure> {
         if flags(&transit.packet).rst {
             return None;
@@ -254,8 +253,8 @@ impl Network {
         })
     }
 
-    /// Tries again what `route` holds back. `Err` carries the reset for its sender
-    /// when patience is over.
+    /// Sends the held packets of `route` again. `Err` carries the reset for their sender when
+    /// the retransmission limit is reached.
     pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Result<Vec<Departure>, Packet> {
         let mut departures = Vec::new();
         let mut delivered = false;
@@ -297,7 +296,7 @@ impl Network {
         Ok(departures)
     }
 
-    /// The message log learns of an arrival.
+    /// Notes an arrival in the message log.
     pub(super) fn arrived(&mut self, transit: &Transit, now_ns: u64) {
         if let (Some(messages), Some(index)) = (&mut self.messages, transit.message) {
             messages[index].arrived_ns = Some(now_ns);
@@ -323,21 +322,21 @@ impl Network {
         self.silent[host.index()] = silent;
     }
 
-    /// Forgets what a host still had to send: it has lost power.
+    /// Drops the packets that a host still had to send: it has lost power.
     pub(super) fn forget(&mut self, host: HostId) {
         self.flows.retain(|route, _| route.from != host);
         self.orphans.retain(|route| route.to != host);
     }
 
-    /// Whether an acknowledgement along `route` would find the end of a connection gone
-    /// that on a real machine outlives its process, and wait for nothing else.
+    /// Whether an acknowledgement along `route` is for a connection that was forgotten here,
+    /// but that on a real machine would outlive its process and wait only for this
+    /// acknowledgement.
     pub(super) fn ends_at_orphan(&self, route: Route) -> bool {
         self.orphans.contains(&route)
     }
 
-    /// The resets that, delivered into the kernel of `host`, make it forget all its
-    /// connections; what its peers still send finds none there, and is answered with a
-    /// reset.
+    /// Resets which, delivered to the kernel of `host`, make it forget all its connections.
+    /// Packets that its peers send later match no connection and are answered with a reset.
     pub(super) fn resets_for(&mut self, host: HostId) -> Vec<Packet> {
         let own: Vec<Route> = turmoil_net::netstat(address_of(host))
             .entries
@@ -348,22 +347,22 @@ impl Network {
         own.into_iter().map(reset_for_sender).collect()
     }
 
-    /// The acknowledgement that the other end of `route` has waited for since it sent
-    /// its SYN-ACK, if it still does. It will not wait any longer.
+    /// The acknowledgement that the other end of `route` has been waiting for since it sent its
+    /// SYN-ACK, if it still is. Clears that state.
     pub(super) fn last_of_handshake(&mut self, route: Route) -> Option<Packet> {
         let seq = self.flows.get_mut(&route.reverse())?.half_open.take()?;
         let ack = seq.wrapping_add(1);
         Some(acknowledgement(route, ack, u16::MAX))
     }
 
-    /// An acknowledgement goes along `route`.
+    /// An acknowledgement was sent along `route`.
     pub(super) fn handshake_ended(&mut self, route: Route) {
         if let Some(flow) = self.flows.get_mut(&route.reverse()) {
             flow.half_open = None;
         }
     }
 
-    /// How many messages were kept.
+    /// The number of messages kept.
     pub(super) fn messages(&self) -> usize {
         self.messages.as_ref().map_or(0, Vec::len)
     }
@@ -372,7 +371,7 @@ impl Network {
         self.messages.take().unwrap_or_default()
     }
 
-    /// Whether one transmission along `route`, started now, arrives.
+    /// Whether a transmission sent now along `route` arrives.
     fn gets_through(&mut self, route: Route) -> bool {
         if self.is_silent(route.to) {
             return false;
@@ -455,8 +454,8 @@ fn patience_ns(packet: &Packet) -> u64 {
     }
 }
 
-/// Whether the socket whose handshake `route` belongs to still waits for its end: a
-/// program that gave up connecting repeats nothing.
+/// Whether the socket of the handshake on `route` is still connecting: a program that gave up
+/// connecting retransmits nothing.
 fn is_still_connecting(route: Route) -> bool {
     socket(route).is_some_and(|entry| {
         matches!(

@@ -1,4 +1,4 @@
-//! Packets as turmoil-net's kernels speak them: what one says, and making one.
+//! Packets of turmoil-net's kernels: reading and building them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -34,7 +34,7 @@ impl Route {
         })
     }
 
-    /// The two ends of the connection, the sender's first.
+    /// The two ends of the connection, the sender's end first.
     pub(super) fn ends(self) -> (SocketAddr, SocketAddr) {
         (
             SocketAddr::new(address_of(self.from), self.from_port),
@@ -68,7 +68,7 @@ fn host_of(address: IpAddr) -> Option<HostId> {
     }
 }
 
-/// Whether a packet is an acknowledgement and nothing else.
+/// Whether a packet is an acknowledgement without data or flags.
 pub(super) fn is_bare_ack(packet: &Packet) -> bool {
     segment(packet).is_some_and(|segment| {
         let flags = segment.flags;
@@ -95,8 +95,8 @@ pub(super) fn acknowledged(packet: &Packet) -> u32 {
     segment(packet).map_or(0, |segment| segment.ack)
 }
 
-/// Whether `next` carries data of the connection that `ack` acknowledges on, and with
-/// it the same acknowledgement.
+/// Whether `next` carries data on the same connection as `ack`, and with it the same
+/// acknowledgement.
 pub(super) fn carries_ack_of(next: &Packet, ack: &Packet) -> bool {
     let (Some(data), Some(bare)) = (segment(next), segment(ack)) else {
         return false;

@@ -1,4 +1,4 @@
-//! What can be done to a host or a link while a world runs: the faults.
+//! Faults: operations on a host or a link while a world runs.
 
 use std::future::Future;
 
@@ -7,8 +7,8 @@ use super::{Host, HostId, World, program};
 use locklab_plant::plant;
 
 impl World {
-    /// Starts `main` as the process of `host`, in the place of any that ran there, and
-    /// remembers it for [`World::restart`].
+    /// Starts `main` as the process of `host`, replacing any that ran there, and remembers it
+    /// for [`World::restart`].
     pub fn start<F, Fut>(&mut self, host: HostId, main: F)
     where
         F: Fn(Host) -> Fut + 'static,
@@ -24,9 +24,9 @@ impl World {
         self.boot(host);
     }
 
-    /// Ends a [`World::kill`] or [`World::crash`]: the process of `host` starts again,
-    /// with power back. Several of them overlap as one long outage does. A process that
-    /// starts on a host that is paused stands still until the pause ends.
+    /// Ends a [`World::kill`] or [`World::crash`]: the process of `host` starts again, with
+    /// power restored. Overlapping outages act as one long outage. A process that starts on a
+    /// paused host waits until the pause ends.
     pub fn restart(&mut self, host: HostId) {
         let recovered = {
             let outages = &mut self.core.hosts.borrow_mut()[host.index()].outages;
@@ -51,19 +51,19 @@ impl World {
         }
     }
 
-    /// Whether `host` has power, and its process has not been killed.
+    /// Whether `host` has power and its process has not been killed.
     pub fn is_up(&self, host: HostId) -> bool {
         self.core.hosts.borrow()[host.index()].outages == 0
     }
 
-    /// The process of `host` stands still, as under SIGSTOP or a stop-the-world
-    /// garbage collection: its kernel still acknowledges and accepts, its clocks run.
+    /// Pauses the process of `host`, as SIGSTOP or a stop-the-world garbage collection does:
+    /// its kernel still acknowledges and accepts, and its clocks run.
     pub fn pause(&mut self, host: HostId) {
         self.note("pause", (host.0.into(), 0));
         self.core.hosts.borrow_mut()[host.index()].pauses += 1;
     }
 
-    /// Ends a [`World::pause`]. Several of them overlap as one long pause does.
+    /// Ends a [`World::pause`]. Overlapping pauses act as one long pause.
     pub fn resume(&mut self, host: HostId) {
         self.note("resume", (host.0.into(), 0));
         let parked = {
@@ -81,8 +81,8 @@ impl World {
         }
     }
 
-    /// The machine of `host` stands still, its monotonic clock too, as a virtual
-    /// machine that is suspended. What arrives waits in its network card.
+    /// Suspends the machine of `host`, its monotonic clock too, like a suspended virtual
+    /// machine. Arriving packets wait in its network card.
     pub fn suspend(&mut self, host: HostId) {
         self.pause(host);
         let now_ns = self.now_ns();
@@ -114,8 +114,8 @@ impl World {
         self.resume(host);
     }
 
-    /// The process of `host` ends; its kernel closes its sockets: each peer sees the end
-    /// of the stream, or a reset if something that it sent had not been read.
+    /// Ends the process of `host`; its kernel closes its sockets. Each peer sees the end of the
+    /// stream, or a reset if the process had not read all that the peer sent.
     pub fn kill(&mut self, host: HostId) {
         self.note("kill", (host.0.into(), 0));
         self.core.hosts.borrow_mut()[host.index()].outages += 1;
@@ -125,10 +125,10 @@ impl World {
         self.drop_tasks(host);
     }
 
-    /// `host` loses power: it falls silent, then its memory is gone. After
+    /// Cuts the power of `host`: it becomes silent, then its memory is lost. After
     /// [`World::restart`] its peers' old connections are answered with resets.
     pub fn crash(&mut self, host: HostId) {
-        // What the process said before the crash is on the wire.
+        // Packets that the process sent before the crash are already on the wire.
         self.flush_kernels();
         self.note("crash", (host.0.into(), 0));
         let now_ns = self.now_ns();
@@ -144,11 +144,11 @@ impl World {
         self.core.hosts.borrow_mut()[host.index()].inbox.clear();
     }
 
-    /// Makes the kernel of `host`, none of whose processes lives, forget the connections
-    /// that they left behind. Else these would keep its ports: turmoil-net knows no
-    /// `SO_REUSEADDR`, with which every server listens.
+    /// Makes the kernel of `host`, which has no live process, forget the connections that its
+    /// processes left behind. Otherwise they would keep its ports: turmoil-net has no
+    /// `SO_REUSEADDR`, which every server sets to listen.
     fn drop_connections(&mut self, host: HostId) {
-        // What they still had to say leaves first.
+        // The packets that are still to be sent leave first.
         self.flush_kernels();
         for reset in self.network.resets_for(host) {
             self.net.deliver(reset);
@@ -157,19 +157,19 @@ impl World {
         self.flush_kernels();
     }
 
-    /// Installs a fault of links.
+    /// Installs a fault on links.
     pub fn install(&mut self, rule: LinkRule) -> RuleId {
         self.note("link fault", (rule.from.len() as u64, rule.to.len() as u64));
         self.network.install(rule)
     }
 
-    /// Ends a fault of links.
+    /// Ends a fault on links.
     pub fn lift(&mut self, rule: RuleId) {
         self.note("link healed", (0, 0));
         self.network.lift(rule);
     }
 
-    /// Moves the wall clock of `host`, back if negative.
+    /// Steps the wall clock of `host`, backwards if negative.
     pub fn step_wall(&mut self, host: HostId, step_ns: i64) {
         self.note("clock step", (host.0.into(), step_ns as u64));
         let now_ns = self.now_ns();
@@ -178,15 +178,15 @@ impl World {
             .step_wall(step_ns, now_ns);
     }
 
-    /// Sets the rate error of both clocks of `host`, in parts per million; returns
-    /// the one before.
+    /// Sets the rate error of both clocks of `host`, in parts per million; returns the previous
+    /// one.
     pub fn set_drift_ppm(&mut self, host: HostId, drift_ppm: i64) -> i64 {
         self.note("clock rate", (host.0.into(), drift_ppm as u64));
         let now_ns = self.now_ns();
         let before = self.core.hosts.borrow_mut()[host.index()]
             .clocks
             .set_drift_ppm(drift_ppm, now_ns);
-        // Whoever sleeps by this clock looks again when it will ring.
+        // Timers on this clock recompute their virtual time.
         for (_, timer) in self
             .core
             .timers
@@ -210,7 +210,7 @@ impl World {
         };
         turmoil_net::set_current(self.net_hosts[host.index()]);
         for key in keys {
-            // Taken out first: what a future drops may look at the tasks.
+            // Removed first: the destructor of a future may access the tasks.
             let task = self.core.tasks.borrow_mut().remove(key);
             drop(task);
         }

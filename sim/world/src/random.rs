@@ -1,8 +1,8 @@
-//! Named random streams: a seed and a name give a generator.
+//! Named random streams: a seed and a name determine a generator.
 //!
-//! Whoever draws has a stream of its own (`network`, `workload/c1`, `faults/gc`), so
-//! that one more draw in one stream never shifts another, and a run stays a pure
-//! function of its scenario and seed.
+//! Each consumer has a stream of its own (`network`, `workload/c1`, `faults/gc`), so that one
+//! more draw in one stream never shifts another, and a run stays a pure function of its
+//! scenario and seed.
 
 use std::convert::Infallible;
 
@@ -10,18 +10,17 @@ pub use rand_xoshiro::rand_core::Rng;
 use rand_xoshiro::rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// A generator of random numbers, named. It implements [`Rng`], so whatever draws
-/// from the generators of `rand` draws from it.
+/// A named generator of random numbers. It implements [`Rng`], so it can be used wherever a
+/// generator of `rand` can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
     /// The stream of this name in the run of this seed.
     ///
-    /// Xoshiro256++ whose state is filled by SplitMix64, as its authors advise, from
-    /// the first number that SplitMix64 gives for `seed`, exclusive-or the 64-bit
-    /// FNV-1a hash of `name`. This rule is part of what a seed means: to change it
-    /// changes every run that was ever recorded.
+    /// Xoshiro256++, with its state filled by SplitMix64 as its authors advise. SplitMix64
+    /// starts from its first number for `seed`, XORed with the 64-bit FNV-1a hash of `name`.
+    /// This rule is part of the meaning of a seed: changing it changes every run ever recorded.
     pub fn new(seed: u64, name: &str) -> Self {
         let mixed = SplitMix64::seed_from_u64(seed).next_u64();
         Self(Xoshiro256PlusPlus::seed_from_u64(
@@ -29,15 +28,15 @@ impl Stream {
         ))
     }
 
-    /// A number in 0..1, one excluded, with 53 random bits.
+    /// A number in the half-open interval 0..1, with 53 random bits.
     pub fn uniform_f64(&mut self) -> f64 {
         unit_f64(self)
     }
 
     /// A number in 0..`n`, `n` excluded; 0 when `n` is 0.
     ///
-    /// By multiplication and shift, without rejection: the bias is below `n` / 2⁶⁴,
-    /// and every call takes exactly one number from the stream.
+    /// By multiplication and shift, without rejection: the bias is below `n` / 2⁶⁴, and every
+    /// call takes exactly one number from the stream.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
@@ -65,7 +64,7 @@ impl TryRng for Stream {
     }
 }
 
-/// A number in 0..1 from the upper 53 bits of the generator's next one.
+/// A number in the half-open interval 0..1 from the upper 53 bits of the next number.
 pub(super) fn unit_f64(rng: &mut impl Rng) -> f64 {
     const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
     (rng.next_u64() >> 11) as f64 * STEP
@@ -84,8 +83,8 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Computed by a second implementation of the rule. If these change, every seed
-    /// means another run.
+    /// Computed by a second implementation of the rule. If these values change, every seed
+    /// means a different run.
     #[test]
     fn a_seed_and_a_name_mean_the_same_numbers_for_ever() {
         let draw = |seed, name| Stream::new(seed, name).next_u64();
@@ -109,7 +108,7 @@ mod tests {
         for _ in 0..1000 {
             seen[stream.below(5) as usize] += 1;
         }
-        // 200 expected of each; 12.6 is one standard deviation.
+        // Each value is expected 200 times; one standard deviation is 12.6.
         assert!(
             seen.iter().all(|&count| (140..260).contains(&count)),
             "{seen:?}"

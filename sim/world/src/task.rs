@@ -1,4 +1,4 @@
-//! Tasks, the queue of those that are ready, and timers.
+//! Tasks, the queue of ready tasks, and timers.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -13,14 +13,14 @@ use super::random::Stream;
 /// A future that the world polls; it stays on the world's thread.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = ()>>>;
 
-/// A place in a [`Slots`], with the generation that it was given in.
+/// The index of a place in a [`Slots`], with the generation of the value in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     index: u32,
     generation: u32,
 }
 
-/// Values under keys that are never valid twice.
+/// Values with keys that are never reused.
 pub(super) struct Slots<T> {
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -34,7 +34,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Stores what `make` builds when told its key.
+    /// Stores the value that `make` builds from its key.
     pub(super) fn insert_with(&mut self, make: impl FnOnce(Key) -> T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push((0, None));
@@ -89,7 +89,7 @@ pub(super) struct Task {
     pub(super) alarm: Arc<Alarm>,
 }
 
-/// What a waker does: puts its task into the ready queue, once until it is polled.
+/// The waker of a task: puts the task into the ready queue, once until it is polled.
 pub(super) struct Alarm {
     task: Key,
     queued: AtomicBool,
@@ -105,7 +105,7 @@ impl Alarm {
         })
     }
 
-    /// The task is about to be polled: what wakes it from now on counts anew.
+    /// The task is about to be polled: later wakes queue it again.
     pub(super) fn reset(&self) {
         self.queued.store(false, Ordering::Relaxed);
     }
@@ -123,8 +123,8 @@ impl Wake for Alarm {
     }
 }
 
-/// Tasks that can go on. Behind a mutex only because a [`Waker`] must be `Sync`: one
-/// thread uses it, so nobody ever waits.
+/// Tasks that can continue. Behind a mutex only because a [`Waker`] must be `Sync`; one thread
+/// uses it, so there is never contention.
 #[derive(Default)]
 pub(super) struct ReadyQueue(Mutex<VecDeque<Key>>);
 
@@ -133,7 +133,7 @@ impl ReadyQueue {
         self.lock().push_back(task);
     }
 
-    /// The next task: the one that waits longest, or one drawn from `shuffle`.
+    /// The next task: the one that has waited longest, or one drawn from `shuffle`.
     pub(super) fn pop(&self, shuffle: Option<&mut Stream>) -> Option<Key> {
         let mut queue = self.lock();
         match shuffle {
@@ -150,7 +150,7 @@ impl ReadyQueue {
     }
 }
 
-/// Somebody who sleeps.
+/// A sleeping task.
 pub(super) struct Timer {
     pub(super) host: HostId,
     pub(super) waker: Waker,

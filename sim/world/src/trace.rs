@@ -1,8 +1,7 @@
 //! The running fingerprint of a run.
 //!
-//! Every event that the world processes is mixed into one hash, in order. Two runs
-//! of one seed have equal hashes; if they do not, the optional log says at which
-//! event they part.
+//! Every event that the world processes is mixed into one hash, in order. Two runs of one seed
+//! have equal hashes; if they do not, the optional log shows at which event they diverge.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,15 +10,15 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct TraceEvent {
     /// Virtual time in nanoseconds.
     pub at_ns: u64,
-    /// What kind of event.
+    /// The kind of event.
     pub what: &'static str,
-    /// Two numbers that say which: hosts, ports, a fault's number.
+    /// Two numbers that identify it: hosts, ports, a fault's number.
     pub which: (u64, u64),
-    /// The running hash after it, contents included.
+    /// The running hash after it, with its contents mixed in.
     pub hash: u64,
 }
 
-/// The fingerprint so far.
+/// The running fingerprint.
 pub struct Trace {
     hasher: Xxh3,
     events: u64,
@@ -27,7 +26,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace of nothing; with `keep_log` it remembers every event.
+    /// An empty trace; with `keep_log` it remembers every event.
     pub fn new(keep_log: bool) -> Self {
         Self {
             hasher: Xxh3::new(),
@@ -62,7 +61,7 @@ impl Trace {
         self.hasher.digest()
     }
 
-    /// How many events there were.
+    /// The number of events.
     pub fn events(&self) -> u64 {
         self.events
     }

@@ -1,13 +1,12 @@
 //! TCP's windows, where turmoil-net leaves them to chance.
 //!
-//! Its receivers announce room only with what they send anyway, or after one read of
-//! half the buffer, and its senders believe the announcement that came last, even if it
-//! left first: with acknowledgements that overtake data, a sender may wait for ever or
-//! send more than there is room for. So as soon as any window has come near its end,
-//! this module looks at the receivers' buffers itself: every announcement says what is
-//! true when it arrives, and a sender that was told to wait hears of room when a reader
-//! has made some, as from Linux. Until then, which is for ever in the life of a lock, it
-//! costs nothing.
+//! Its receivers announce their window only with packets that they send anyway, or after one
+//! read of half the buffer, and its senders use the announcement that arrived last, even if it
+//! was sent first. With acknowledgements that overtake data, a sender may wait for ever or send
+//! more than the receiver can buffer. So as soon as any window has been nearly full, this
+//! module looks at the receivers' buffers itself: every announcement is corrected when it
+//! arrives, and a blocked sender gets a window update when a reader has made room, as on Linux.
+//! Until then, which for a lock means always, it costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -18,38 +17,38 @@ use super::packet::{self, Route};
 /// The largest window without scaling.
 const LARGEST: usize = 65_535;
 
-/// How much of a window may be in use before anybody looks.
+/// How much of a window may be in use before the buffers are watched.
 const UNWATCHED: usize = 32_768;
 
-/// The receive buffer of every connection. It has room for a full window as long as
-/// nobody looks.
+/// The receive buffer of every connection. It holds a full window beyond the part that is not
+/// watched.
 pub(super) const BUFFER: usize = LARGEST + UNWATCHED;
 
 /// Less room than two full segments is not worth an announcement (RFC 9293, 3.8.6.2).
 const WORTH_TELLING: u16 = 2 * 1_460;
 
-/// What the world knows of its connections' windows.
+/// The state of all windows of the world's connections.
 #[derive(Default)]
 pub(super) struct Windows {
     ever_filled: bool,
-    /// Ways of acknowledgements on which the last one said: wait. And what it
-    /// acknowledged.
+    /// Routes of acknowledgements on which the last one announced no room, and the sequence
+    /// number that it acknowledged.
     closed: BTreeMap<Route, u32>,
 }
 
 impl Windows {
-    /// Whether any window has ever come near its end.
+    /// Whether any window has ever been nearly full.
     pub(super) fn ever_filled(&self) -> bool {
         self.ever_filled
     }
 
-    /// A kernel has sent `packet`, and `under_way` bytes of data have not arrived yet.
+    /// A kernel has sent `packet`, and `under_way` bytes of data are in transit.
     pub(super) fn sent(&mut self, packet: &Packet, under_way: usize) {
         let receiver_is_behind = packet::window(packet).is_some_and(|w| usize::from(w) < LARGEST);
         self.ever_filled |= receiver_is_behind || under_way > UNWATCHED;
     }
 
-    /// Makes `packet`, which is about to arrive by `route`, say the truth.
+    /// Corrects the window of `packet`, which is about to arrive by `route`.
     pub(super) fn correct(&mut self, route: Route, packet: &mut Packet) {
         if !self.ever_filled {
             return;
@@ -65,7 +64,7 @@ impl Windows {
         }
     }
 
-    /// What those have to say whose readers have made room.
+    /// Window updates from the receivers whose readers have made room.
     pub(super) fn updates(&mut self) -> Vec<Packet> {
         let mut updates = Vec::new();
         self.closed.retain(|route, ack| match room(*route) {
@@ -80,8 +79,8 @@ impl Windows {
     }
 }
 
-/// The room that the receiver has whose acknowledgements go by `route`; `None` if it
-/// has no such connection any more.
+/// The room of the receiver whose acknowledgements take `route`; `None` if that connection no
+/// longer exists.
 fn room(route: Route) -> Option<u16> {
     let unread = packet::socket(route)?.recv_q;
     Some(BUFFER.saturating_sub(unread).min(LARGEST) as u16)

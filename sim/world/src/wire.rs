@@ -1,5 +1,5 @@
-//! Between the kernels and the network: what arrives goes into a kernel, and what the
-//! kernels have to say goes out, once in an instant.
+//! The interface between kernels and network: arriving packets go into a kernel, and outbound
+//! packets leave the kernels once per instant.
 
 use turmoil_net::Packet;
 
@@ -8,7 +8,7 @@ use super::network::Transit;
 use super::packet::{self, Route};
 
 impl World {
-    /// A packet has come to the end of its way.
+    /// A packet arrives at its destination.
     pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.route.to;
         if self.network.is_silent(to) {
@@ -28,7 +28,7 @@ impl World {
         self.deliver(transit);
     }
 
-    /// Hands a packet to the kernel that it is for.
+    /// Delivers a packet to the kernel of its destination.
     pub(super) fn deliver(&mut self, transit: Transit) {
         let route = transit.route;
         let which = (
@@ -49,12 +49,12 @@ impl World {
         self.net.deliver(packet);
     }
 
-    /// Hands a reset to the kernel that it is for.
+    /// Delivers a reset to the kernel of its destination.
     ///
-    /// A connection that is reset while its handshake lacks the last packet would stay
-    /// in turmoil-net's tables for ever, and its port with it: there is no socket yet
-    /// whose owner could close it. So the handshake is completed first, and whoever
-    /// accepts the connection finds it reset.
+    /// A connection that is reset while its handshake lacks the last packet would stay in
+    /// turmoil-net's tables for ever, and keep its port: there is no socket yet whose owner
+    /// could close it. So the handshake is completed first, and the program that accepts the
+    /// connection finds it reset.
     pub(super) fn deliver_reset(&mut self, reset: Packet) {
         if let Some(last) =
             Route::of(&reset).and_then(|route| self.network.last_of_handshake(route))
@@ -65,8 +65,8 @@ impl World {
         self.net.deliver(reset);
     }
 
-    /// Takes what the kernels have to send; says whether that made anybody ready or
-    /// put something on the agenda.
+    /// Takes the outbound packets from the kernels; returns whether that made a task ready or
+    /// put an event on the agenda.
     pub(super) fn flush_kernels(&mut self) -> bool {
         if !std::mem::take(&mut self.stirred) {
             return false;
@@ -84,8 +84,9 @@ impl World {
                 }
                 continue;
             }
-            // What follows says the same. Not so when the receiver still waits for its
-            // handshake to end: it would take nothing but that from the other packet.
+            // The next packet carries the same acknowledgement. It is not enough if the
+            // receiver still waits for the end of its handshake: it would ignore the rest of
+            // that packet.
             let repeated = packets
                 .peek()
                 .is_some_and(|next| packet::carries_ack_of(next, &packet));
@@ -104,7 +105,7 @@ impl World {
         any
     }
 
-    /// An acknowledgement without data arrives at once.
+    /// An acknowledgement without data arrives immediately.
     fn deliver_ack(&mut self, mut packet: Packet, opening: bool) {
         let Some(route) = Route::of(&packet) else {
             return;
@@ -112,8 +113,8 @@ impl World {
         if opening {
             self.network.handshake_ended(route);
         }
-        // It makes room in the sender's buffer, and gives the sender something to say
-        // only if it had filled its window.
+        // It frees room in the sender's buffer, but lets the sender send more only if the
+        // sender had filled its window.
         if self.windows.ever_filled() {
             self.stirred = true;
             self.windows.correct(route, &mut packet);
