@@ -24,8 +24,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The process called `name` in the run of `seed`, which finds the others at
-    /// these addresses.
+    /// The process called `name` in the run of `seed`, with the addresses of the other
+    /// processes.
     pub fn new(directory: BTreeMap<Name, SocketAddr>, seed: u64, name: &str) -> Self {
         let random = Stream::new(seed, &format!("clients/{name}"));
         Self {
@@ -35,7 +35,7 @@ impl Machine {
         }
     }
 
-    /// The same process, with somebody who is told of the points that it reaches.
+    /// The same process, with an observer that is notified of the points it reaches.
     pub fn watched(self, points: Points) -> Self {
         Self { points, ..self }
     }
@@ -81,7 +81,7 @@ impl Env for Machine {
     }
 }
 
-/// The machine's own clocks. All processes of one machine share both, so the
+/// Reads a clock of the machine. All processes of one machine share both clocks, so the
 /// monotonic one also serves as true time.
 pub fn read_clock(clock: ClockKind) -> u64 {
     let id = match clock {

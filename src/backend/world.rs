@@ -14,7 +14,8 @@ use crate::env::{Env, Points, unwatched};
 use crate::history::{ClockKind, Failpoint, Name};
 use crate::redis::{MASTER, Target};
 
-/// Where every server of a simulated scenario listens: hosts do not share addresses.
+/// The port on which every server of a simulated scenario listens: hosts do not share
+/// addresses.
 pub const PORT: u16 = 6379;
 
 /// The hosts of a simulated scenario by name.
@@ -31,8 +32,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// The process called `name` on `host`; its random numbers come from a stream of
-    /// its own.
+    /// The process called `name` on `host`; it has its own stream of random numbers.
     pub fn new(host: Host, directory: Directory, name: &str) -> Self {
         let random = Rc::new(RefCell::new(host.stream(&format!("clients/{name}"))));
         Self {
@@ -44,12 +44,12 @@ impl Simulated {
         }
     }
 
-    /// The same process, with somebody who is told of the points that it reaches.
+    /// The same process, with an observer that is notified of the points it reaches.
     pub fn watched(self, points: Points) -> Self {
         Self { points, ..self }
     }
 
-    /// The same process, where these sentinels know which node is [`MASTER`].
+    /// The same process, in a scenario where these sentinels know which node is [`MASTER`].
     pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
         Self { sentinels, ..self }
     }

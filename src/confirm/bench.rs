@@ -1,4 +1,4 @@
-//! The processes of one real run: started, restarted, told to begin, struck by signals.
+//! The processes of one real run: starts and restarts them, sends commands and signals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
@@ -15,17 +15,18 @@ use crate::history::Schedule;
 use crate::history::{ClockKind, Event, Name, Record};
 use crate::scenario::Scenario;
 
-/// How long a process has to become ready, in seconds. They need milliseconds; this is
-/// for a machine under heavy load.
+/// The time limit for a process to become ready, in seconds. A process needs milliseconds; the
+/// limit allows for a machine under heavy load.
 const READY_S: u64 = 10;
 
-/// From the call to begin to the beginning: time for every process to hear it.
+/// The delay from the command to begin to the beginning, so that every process receives it in
+/// time.
 const LEAD: Duration = Duration::from_millis(20);
 
-/// How often the start is tried, for a port may be lost to another program.
+/// How often the start is tried, since another program may take a port in between.
 const ATTEMPTS: u32 = 3;
 
-/// The processes of one run. Dropped, they are killed.
+/// The processes of one run. Dropping it kills them.
 pub(super) struct Bench<'a> {
     plan: Plan<'a>,
     hosts: BTreeMap<Name, Host>,
@@ -39,7 +40,7 @@ pub(super) struct Bench<'a> {
 struct Host {
     child: Option<Child>,
     starts: u32,
-    /// Several pauses overlap as one long pause does.
+    /// The number of pauses in force; overlapping pauses act as one long pause.
     pauses: u32,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// Lets the clients begin, all at the same time, which is time 0 of the history.
+    /// Makes all clients begin at the same time, which is time 0 of the history.
     pub(super) fn begin(&mut self) {
         let at_ns = read_clock(ClockKind::Monotonic) + LEAD.as_nanos() as u64;
         self.origin_ns = at_ns;
@@ -105,8 +106,8 @@ impl<'a> Bench<'a> {
         &self.plan.clients
     }
 
-    /// The next event, if there are any before the time is over. The death of a process
-    /// that the bench did not bring about is an error.
+    /// The next event, or `None` when the time is over. The death of a process that the bench
+    /// did not cause is an error.
     pub(super) fn receive(
         &mut self,
         within: Duration,
@@ -129,19 +130,19 @@ impl<'a> Bench<'a> {
         Ok(Some((who, event)))
     }
 
-    /// Takes down that `event` happened on `host` now.
+    /// Records that `event` happened on `host` now.
     pub(super) fn record(&self, host: &Name, event: Event) {
         self.collector.records().push(stamp::record(host, event));
     }
 
-    /// Tells this process, unless it is dead.
+    /// Sends a command to this process, unless it is dead.
     pub(super) fn tell(&mut self, who: &Who, command: &Command) {
         if let Some(child) = self.child(who) {
             child.tell(command);
         }
     }
 
-    /// Whether this very process is alive, as far as the bench has heard.
+    /// Whether this start of the process is alive, as far as the bench knows.
     pub(super) fn runs(&mut self, who: &Who) -> bool {
         self.child(who).is_some()
     }
@@ -153,7 +154,7 @@ impl<'a> Bench<'a> {
             .is_some_and(|host| host.child.is_some())
     }
 
-    /// Stops these hosts' processes; on return they stand still.
+    /// Stops the processes of these hosts; on return they have stopped.
     pub(super) fn pause(&mut self, names: &[Name]) {
         for name in names {
             if let Some(host) = self.hosts.get_mut(name) {
@@ -189,7 +190,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Starts the process of a host, again if it ran before; see [`Plan::role`].
+    /// Starts or restarts the process of a host; see [`Plan::role`].
     pub(super) fn start_process(&mut self, name: &Name) -> Result<Who, ConfirmError> {
         let host = self.hosts.entry(name.clone()).or_default();
         let job = Job {
@@ -214,7 +215,7 @@ impl<'a> Bench<'a> {
         Ok(who)
     }
 
-    /// Ends everything; what had happened by `end_ns`, in the order of true time.
+    /// Ends all processes; returns the records up to `end_ns`, in the order of true time.
     pub(super) fn finish(mut self, end_ns: u64) -> Vec<Record> {
         self.hosts.clear();
         let mut records = std::mem::take(&mut *self.collector.records());
@@ -243,7 +244,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The process that spoke, if it is still the one that runs.
+    /// The child that sent the event, if it is still the running one.
     fn child(&mut self, who: &Who) -> Option<&mut Child> {
         let host = self.hosts.get_mut(&who.host)?;
         if host.starts == who.start {

@@ -1,4 +1,4 @@
-//! One process of a real run, in the hands of the bench: command, heard, stopped, killed.
+//! One process of a real run, as controlled by the bench: commands, output, signals.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -18,7 +18,7 @@ use super::redis_server;
 use super::wire::{ChildMessage, Command, Job, Role};
 use crate::history::{Failpoint, Name, Record};
 
-/// A running process. Dropped, it is killed.
+/// A running process. Dropping it kills the process.
 pub(super) struct Child {
     process: process::Child,
     stdin: ChildStdin,
@@ -26,8 +26,8 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts `locklab process` with this job. What it says goes to `collector`, under this
-    /// name and number.
+    /// Starts `locklab process` with this job. Its output goes to `collector`, under this name
+    /// and start number.
     pub(super) fn start(
         locklab: &Path,
         job: &Job,
@@ -38,7 +38,7 @@ impl Child {
             .arg("process")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A group of its own: what is typed at the terminal is for the bench alone.
+            // A process group of its own: terminal signals such as Ctrl-C reach only the bench.
             .process_group(0)
             .spawn()?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
@@ -58,7 +58,7 @@ impl Child {
         Ok(child)
     }
 
-    /// Tells it something. If it is dead, its listener says so.
+    /// Sends it a command. If it is dead, the listener on its output reports that.
     pub(super) fn tell(&mut self, command: &Command) {
         self.write(command);
     }
@@ -74,31 +74,32 @@ impl Child {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Waits until it really stands still, or is dead.
+    /// Waits until the process has stopped or is dead.
     pub(super) fn await_stop(&self) {
-        // Any other error means that there is nothing to wait for: it is dead.
+        // Any other error means that the process is dead, so there is nothing to wait for.
         while waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Continues it (SIGCONT).
     pub(super) fn go_on(&self) {
         self.signal(Signal::SIGCONT);
     }
 
-    /// Ends it (SIGKILL, which a stopped process obeys too). On return it is gone, and
-    /// all that it had said has been heard.
+    /// Kills it (SIGKILL, which also ends a stopped process). On return the process is gone,
+    /// and all its output has been read.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
-        // An error means that it is dead already.
+        // An error means that the process is already dead.
         let _ = self.process.kill();
         let status = self.process.wait();
         if let Some(listener) = self.listener.take() {
-            // A listener that panicked has said so.
+            // A listener that panicked has already printed its message.
             let _ = listener.join();
         }
         status
     }
 
-    /// The process is not reaped before [`Child::kill`], so its id is still its own.
+    /// Sends a signal. The process is not reaped before [`Child::kill`], so its id is not
+    /// reused.
     fn signal(&self, signal: Signal) {
         let _ = kill(self.pid(), signal);
     }
@@ -114,16 +115,16 @@ impl Drop for Child {
     }
 }
 
-/// Which start of which host's process this is.
+/// Identifies one start of a host's process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Who {
     /// The host.
     pub(super) host: Name,
-    /// The number of the start; the first is 1.
+    /// The number of the start, counted from 1.
     pub(super) start: u32,
 }
 
-/// What a process writes on its standard output.
+/// The format of a process's standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputFormat {
     /// A [`ChildMessage`] per line.
@@ -132,28 +133,28 @@ enum OutputFormat {
     RedisLog,
 }
 
-/// Where all listeners of a run bring what they hear.
+/// Collects the output of all processes of a run.
 #[derive(Clone)]
 pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
     event: Sender<(Who, ChildEvent)>,
 }
 
-/// What the bench must act on.
+/// An event that the bench must handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChildEvent {
-    /// The process can be used.
+    /// The process is ready.
     Ready,
-    /// It waits at a watched point.
+    /// The process is blocked at a watched failpoint.
     Reached(Failpoint),
-    /// A client's rounds are over.
+    /// A client has finished its rounds.
     Finished,
     /// The process is dead, for whatever reason; the end of its output.
     Ended(String),
 }
 
 impl Collector {
-    /// An collector that sends what must be acted on to `event`.
+    /// A collector that sends the events for the bench to `event`.
     pub(super) fn new(event: Sender<(Who, ChildEvent)>) -> Self {
         Self {
             records: Arc::default(),
@@ -161,19 +162,19 @@ impl Collector {
         }
     }
 
-    /// What has happened so far, in the order in which it was heard.
+    /// The records so far, in the order in which they were received.
     pub(super) fn records(&self) -> MutexGuard<'_, Vec<Record>> {
-        // Nobody leaves it half changed.
+        // No code panics while the records are in an inconsistent state.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How many of the last lines of a dead process are told.
+/// The number of last output lines of a dead process that are reported.
 const LAST_LINES: usize = 5;
 
 fn listen(stdout: ChildStdout, who: &Who, format: OutputFormat, collector: &Collector) {
     let mut last_words: Vec<String> = Vec::new();
-    // If the bench is over, nobody needs the event.
+    // If the bench is gone, the event is not needed.
     let report = |event| {
         let _ = collector.event.send((who.clone(), event));
     };
@@ -197,7 +198,7 @@ impl OutputFormat {
     fn understand(self, line: &str) -> Option<ChildMessage> {
         match self {
             OutputFormat::Json => serde_json::from_str(line).ok(),
-            // A guard that could not become the server speaks JSON.
+            // A guard that could not execute the server writes JSON.
             OutputFormat::RedisLog => match serde_json::from_str(line) {
                 Ok(said @ ChildMessage::Failed(_)) => Some(said),
                 _ => redis_server::is_ready(line).then_some(ChildMessage::Ready),

@@ -1,4 +1,4 @@
-//! Conducts a real run: injects its faults into processes, and takes down when each really
+//! Conducts a real run: injects its faults into processes, and records when each fault really
 //! took effect.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,13 +38,13 @@ struct Conductor<'a> {
     processes: Processes<'a>,
 }
 
-/// The processes of a run, as faults strike them.
+/// The processes of a run, as targets of faults.
 struct Processes<'a> {
     bench: Bench<'a>,
     agenda: Agenda,
-    /// Clients that have not finished their rounds, and may still.
+    /// Clients that have not finished their rounds and are not dead for good.
     working: BTreeSet<Name>,
-    /// Processes that were started again and are not ready yet; after which fault.
+    /// Restarted processes that are not ready yet, each with the fault after which it restarts.
     starting: BTreeMap<Who, usize>,
 }
 
@@ -79,20 +79,20 @@ impl Conductor<'_> {
         }
     }
 
-    /// A process said something.
+    /// Handles an event of a process.
     fn handle(&mut self, who: &Who, event: &ChildEvent) -> Result<(), ConfirmError> {
         let processes = &mut self.processes;
         match event {
             ChildEvent::Reached(point) => {
                 let due = self.executor.reached(&who.host, *point);
                 self.executor.strike(&due, processes)?;
-                // Only now: what strikes here has struck before the client's next step.
+                // Only now, so that the faults have struck before the client's next step.
                 processes.bench.tell(who, &Command::GoOn);
             }
             ChildEvent::Ready => {
                 if let Some(fault) = processes.starting.remove(who) {
                     processes.record(&who.host, self.executor.ended(fault));
-                    // A client begins at once; servers do not read this.
+                    // A restarted client begins immediately; servers ignore the command.
                     processes.bench.tell(who, &Command::Begin { at_ns: 0 });
                 }
             }
@@ -135,7 +135,7 @@ impl Injector for Processes<'_> {
                     self.kill(host, strike.fault.duration_ns);
                 }
             }
-            // `limits` refuses them before anything is started.
+            // `limits` refuses these kinds before anything is started.
             FaultKind::Suspend
             | FaultKind::Crash
             | FaultKind::Partition
@@ -163,7 +163,7 @@ impl Injector for Processes<'_> {
                 }
                 Ok(Completion::Pending)
             }
-            // None of them has begun.
+            // No fault of these kinds can have begun.
             FaultKind::Suspend
             | FaultKind::Crash
             | FaultKind::Partition
@@ -186,10 +186,10 @@ impl Processes<'_> {
     }
 }
 
-/// What is to be done at which time.
+/// The pending steps, by time.
 #[derive(Default)]
 struct Agenda {
-    /// By true time in nanoseconds; at equal times in the order of their entry.
+    /// By true time in nanoseconds; steps with equal times in the order of insertion.
     steps: BTreeMap<(u64, u64), Step>,
     entries: u64,
 }

@@ -1,4 +1,4 @@
-//! Why a run on real Redis did not come about.
+//! The errors of a run on real Redis.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,11 @@ use thiserror::Error;
 
 use crate::history::Name;
 
-/// Why a run on real Redis did not come about, and what to do.
+/// Why a run on real Redis is impossible or failed, and what to do about it.
 #[derive(Debug, Error)]
 pub enum ConfirmError {
-    /// The system lacks the request that ends the processes of a run with it.
+    /// The system lacks `PR_SET_PDEATHSIG`, the request to end a run's processes with the
+    /// bench.
     #[error(
         "a run on real Redis needs Linux, which ends the processes of a run together with it; \
          use `--on world` here"
@@ -35,7 +36,7 @@ pub enum ConfirmError {
         /// The host.
         host: Name,
     },
-    /// Nodes with replicas, or with parameters of their own.
+    /// Nodes with replicas or with parameters.
     #[error(
         "`topology.replicas` and `[node]` say how the nodes are to be run, but on real Redis \
          every node is one server without replicas, persistence and delay; `--on world` has all \
@@ -48,7 +49,7 @@ pub enum ConfirmError {
          that real Redis is not given here; `--on world` has them"
     )]
     Workload,
-    /// Clocks that are wrong from the beginning.
+    /// Clocks with an initial error.
     #[error(
         "`clocks.host.{host}` sets a clock of its own, but on real Redis all processes share \
          the machine's clocks: leave `clocks` out, or use `--on world`"
@@ -57,36 +58,36 @@ pub enum ConfirmError {
         /// The host.
         host: String,
     },
-    /// There is no such Redis server.
+    /// The Redis server cannot be executed.
     #[error(
         "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \
          redis`), or name the program in LOCKLAB_REDIS_SERVER",
         program.display()
     )]
     NoRedis {
-        /// What was tried.
+        /// The program that was tried.
         program: PathBuf,
-        /// What came of it.
+        /// The cause.
         source: io::Error,
     },
-    /// The Redis server is there, but does not tell its version.
+    /// The Redis server can be executed, but does not print its version.
     #[error("`{} --version` does not look like a Redis server: it answered {answer:?}", program.display())]
     NotRedis {
-        /// What was tried.
+        /// The program that was tried.
         program: PathBuf,
         /// The first line of its output.
         answer: String,
     },
-    /// The system does not say where Locklab's own program lies.
+    /// The system does not report the path of Locklab's own program.
     #[error("cannot find Locklab's own program, which every client process runs")]
     OwnProgram(#[source] io::Error),
-    /// No free port, or too few.
+    /// There are too few free ports.
     #[error("cannot find a free port on 127.0.0.1 for `{host}`")]
     Port {
-        /// Who would have listened there.
+        /// The host that would have listened there.
         host: Name,
     },
-    /// The lock has other servers than Redis.
+    /// The servers of the lock are not Redis.
     #[error(
         "`{lock}` is no lock on Redis: it is there to be compared with, in the simulated world"
     )]
@@ -97,23 +98,23 @@ pub enum ConfirmError {
     /// A process could not be started.
     #[error("cannot start the process of `{host}`")]
     Start {
-        /// Whose process.
+        /// The host of the process.
         host: Name,
-        /// What came of it.
+        /// The cause.
         source: io::Error,
     },
     /// A process did not become ready.
     #[error("the process of `{host}` was not ready within {seconds} s")]
     NotReady {
-        /// Whose process.
+        /// The host of the process.
         host: Name,
-        /// How long it was given, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
     },
-    /// A process ended that no fault had struck.
+    /// A process ended without being struck by a fault.
     #[error("the process of `{host}` ended by itself ({status}); its last words: {said}")]
     Died {
-        /// Whose process.
+        /// The host of the process.
         host: Name,
         /// How it ended.
         status: String,

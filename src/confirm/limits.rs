@@ -1,5 +1,5 @@
-//! What real Redis cannot honour of a scenario: refused, or noted where the run is
-//! still worth having.
+//! Features of a scenario that real Redis does not support: refused, or noted where the run is
+//! still useful.
 
 use super::ConfirmError;
 use crate::history::{FaultKind, Schedule};
@@ -7,7 +7,7 @@ use crate::locks::Servers;
 use crate::scenario::{HostClock, Network, NodeSpec, Scenario};
 use crate::workload::WorkloadKind;
 
-/// Refuses what a real run cannot do; returns notes on what it leaves out.
+/// Refuses a scenario that a real run cannot execute; returns notes on features left out.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<Vec<String>, ConfirmError> {
     let hosts = scenario.topology.hosts();
     for fault in &schedule.faults {

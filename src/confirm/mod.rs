@@ -1,14 +1,14 @@
 //! The same scenario on real Redis.
 //!
-//! Every node is a `redis-server` of its own on the loopback interface, every client and
-//! the resource a process of its own that runs the *same* code as in the world, and
-//! faults are signals: SIGSTOP and SIGCONT, SIGKILL and a new start. What happened comes
-//! back as a [`History`], so real runs are judged by the checks that judge simulated
-//! ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes share.
+//! Every node is a separate `redis-server` on the loopback interface. Every client and the
+//! resource is a separate process that runs the *same* code as in the world. Faults are
+//! signals: SIGSTOP and SIGCONT, SIGKILL and a restart. The result is a [`History`], so real
+//! runs are judged by the same checks as simulated ones. True time is the machine's
+//! `CLOCK_MONOTONIC`, which all its processes share.
 //!
-//! Nothing outlives the bench. Whatever way it ends, by itself, by Ctrl-C or by SIGKILL,
-//! the kernel kills its processes, stopped ones too: each has asked for that
-//! (`PR_SET_PDEATHSIG`) before it began its work. Only Linux has this request, so real
+//! No process outlives the bench. However the bench ends, normally, by Ctrl-C or by SIGKILL,
+//! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
+//! before it began its work. Only Linux has this request, so real runs need Linux.
 //! runs need Linux.
 
 use std::env;
@@ -48,18 +48,18 @@ pub use error::ConfirmError;
 /// The programs that a real run starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// Locklab itself; it is called with the hidden subcommand `process`.
+    /// Locklab itself, executed with the hidden subcommand `process`.
     pub locklab: PathBuf,
-    /// The Redis server; a name without `/` is looked for on the `PATH`.
+    /// The Redis server; a name without `/` is searched for on the `PATH`.
     pub redis_server: PathBuf,
 }
 
 impl Programs {
-    /// This very program, and `redis-server`, or what `LOCKLAB_REDIS_SERVER` names.
+    /// The running program, and `redis-server` or the value of `LOCKLAB_REDIS_SERVER`.
     ///
     /// # Errors
     ///
-    /// When the system does not say where this program lies.
+    /// If the system does not report the path of this program.
     pub fn find() -> Result<Self, ConfirmError> {
         let locklab = env::current_exe().map_err(ConfirmError::OwnProgram)?;
         let redis_server = env::var_os("LOCKLAB_REDIS_SERVER")
@@ -72,15 +72,15 @@ impl Programs {
     }
 }
 
-/// Whether real Redis can show a scenario: whether [`run_with`] would start it.
+/// Whether real Redis supports a scenario, so that [`run_with`] would start it.
 pub fn can_run(scenario: &Scenario) -> bool {
     limits::check(scenario, &fault::expand(&scenario.fault, 0)).is_ok()
 }
 
-/// Real servers and processes of this machine; no two runs are alike.
+/// Real servers and processes on this machine; no two runs are alike.
 #[derive(Debug, Clone)]
 pub struct RealRedis {
-    /// What it starts.
+    /// The programs to start.
     pub programs: Programs,
 }
 
@@ -107,14 +107,14 @@ impl Backend for RealRedis {
 }
 
 /// Runs `scenario` on real Redis. Blocks the calling thread until the run is over: its
-/// processes live no longer than that thread.
+/// processes end with that thread.
 ///
-/// The seed settles what the programs draw (waits, lock values, workload), not how the
-/// machine schedules them: two runs differ.
+/// The seed determines the random choices of the programs (waits, lock values, workload), but
+/// not how the machine schedules them, so two runs differ.
 ///
 /// # Errors
 ///
-/// What real Redis cannot show is refused before anything is started; see
+/// A scenario that real Redis does not support is refused before anything is started; see
 /// [`ConfirmError`].
 #[cfg(target_os = "linux")]
 pub fn run_with(
@@ -135,7 +135,7 @@ pub fn run_with(
     })
 }
 
-/// Refuses: only Linux can run a scenario on real Redis.
+/// Refuses: only Linux supports runs on real Redis.
 ///
 /// # Errors
 ///
@@ -151,7 +151,7 @@ pub fn run_with(
     Err(ConfirmError::NotLinux)
 }
 
-/// What the hidden subcommand `process` does on Linux; nothing here starts it elsewhere.
+/// The hidden subcommand `process`, which has a function only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub mod process {
     use std::process::ExitCode;

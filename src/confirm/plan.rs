@@ -1,4 +1,4 @@
-//! What each process of a real run is to do, at its first start and when it starts again.
+//! The jobs of the processes of a real run, at their first start and at each restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::workload::Fencing;
 use crate::workload::resource::Register;
 
-/// Who takes part in a run, and where they find each other.
+/// The participants of a run and their addresses.
 pub(super) struct Plan<'a> {
     /// The programs.
     pub(super) programs: &'a Programs,
@@ -25,7 +25,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Gives every server a port of its own.
+    /// Assigns a port to every server.
     pub(super) fn new(
         programs: &'a Programs,
         scenario: &'a Scenario,
@@ -54,9 +54,8 @@ impl<'a> Plan<'a> {
         self.addresses.keys()
     }
 
-    /// What the process of `host` is to do when it starts after all of `records`: a
-    /// client goes on with its numbering, the resource remembers what it held, a node
-    /// has forgotten everything.
+    /// The role of the process of `host` when it starts after all of `records`: a client
+    /// continues its numbering, the resource keeps its contents, a node starts empty.
     pub(super) fn role(&self, host: &Name, earlier_starts: u32, records: &[Record]) -> Role {
         let Some(&address) = self.addresses.get(host) else {
             return self.client(host, earlier_starts, records);
@@ -119,7 +118,7 @@ fn last_numbers(client: &Name, records: &[Record]) -> (u32, u32) {
     (calls, grants)
 }
 
-/// The resource as it stands after all that was asked of it.
+/// The state of the resource after all accesses in `records`.
 fn register(records: &[Record], fencing: Fencing) -> Register {
     let mut register = Register::new(fencing);
     for record in records {

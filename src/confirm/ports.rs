@@ -8,13 +8,13 @@ use locklab_world::random::Stream;
 use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
 
-/// Below the 32768 from which Linux takes the ports of outgoing connections. Above it a
-/// client that tries a dead node again and again would one day get that node's port as
-/// its own, be connected with itself, and keep the node from starting again.
+/// Below 32768, where Linux's range of ports for outgoing connections begins. Within that range
+/// a client that repeatedly connects to a dead node would eventually get that node's port as
+/// its own, connect to itself, and prevent the node from restarting.
 const RANGE: std::ops::Range<u16> = 10_000..32_000;
 
-/// Ports that nobody used a moment ago, all different; fewer than `count` if the range
-/// is crowded. Another program may take one before it is used.
+/// Different ports that were free a moment ago; fewer than `count` if the range is crowded.
+/// Another program may take one before it is used.
 pub(super) fn free(count: usize) -> Vec<SocketAddr> {
     let seed = read_clock(ClockKind::Monotonic) ^ u64::from(process::id());
     let mut stream = Stream::new(seed, "ports");
@@ -40,8 +40,8 @@ mod tests {
         let ports = free(20);
         let held: Vec<_> = ports.iter().map(TcpListener::bind).collect();
         assert_eq!(held.len(), 20);
-        // Bound all at once, so no port came twice. Another test run may have been
-        // quicker with one of them.
+        // All are bound at the same time, so no port was returned twice. Another test run may
+        // have taken one of them first.
         assert!(held.iter().filter(|listener| listener.is_ok()).count() >= 18);
         assert!(ports.iter().all(|address| address.ip().is_loopback()));
     }

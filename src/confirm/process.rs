@@ -1,7 +1,7 @@
 //! The processes of a real run: what the hidden subcommand `process` does.
 //!
-//! A process reads its job from its standard input and says what happens on its
-//! standard output. It ends with the bench that started it.
+//! A process reads its job from its standard input and reports events on its standard output.
+//! It ends with the bench that started it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -31,12 +31,12 @@ use crate::observe::Observer;
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 
-/// Does the job that stands on standard input.
+/// Executes the job given on standard input.
 pub fn main() -> ExitCode {
     match work() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // If the bench is gone, nobody wants to know.
+            // If the bench is gone, the message is not needed.
             let _ = say(&ChildMessage::Failed(error.to_string()));
             ExitCode::FAILURE
         }
@@ -50,21 +50,22 @@ fn work() -> io::Result<()> {
             "no job of a Locklab run on standard input: {error}"
         ))
     })?;
-    // A bench that ended before the request above would not end this process.
+    // If the bench ended before the request above, the request does not end this process.
     if getppid().as_raw().cast_unsigned() != job.bench {
         return Err(io::Error::other("the bench is gone"));
     }
     match job.role {
         Role::Client(job) => block_on(client(*job)),
         Role::Resource { address, register } => block_on(serve(address, register)),
-        // The request outlives this: whatever runs in this process ends with the bench.
+        // The request survives the exec: the program that replaces this process ends with the
+        // bench.
         Role::Guard { program, arguments } => {
             Err(process::Command::new(program).args(arguments).exec())
         }
     }
 }
 
-/// One thread: a stopped process stands still as a whole, and locks need not be `Send`.
+/// Uses one thread: a stopped process stops as a whole, and locks need not be `Send`.
 fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, work)
@@ -84,7 +85,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
     let env = Machine::new(job.addresses, job.seed, &stream).watched(reporter.points());
     let lock = job.lock.build(env.clone(), &job.nodes);
     let locker = Locker::new(env.clone(), lock, reporter.clone());
-    // Now, so that processes that begin together also attempt together.
+    // Connect now, so that clients that begin together also attempt together.
     locker.connect().await;
     say(&ChildMessage::Ready)?;
     if let Command::Begin { at_ns } = receive()? {
@@ -120,7 +121,7 @@ async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
     }
 }
 
-/// Reports what a process does to the bench.
+/// Reports the events of a process to the bench.
 #[derive(Clone)]
 struct Reporter {
     name: Name,
@@ -134,7 +135,7 @@ impl Observer for Reporter {
         say_or_end(&ChildMessage::Record(stamp::record(&self.name, event)));
     }
 
-    /// Blocks the whole process at a watched point: whatever strikes, strikes here.
+    /// Blocks the whole process at a watched point, so that a fault strikes exactly here.
     async fn reach(&self, point: Failpoint) {
         if self.watched.contains(&point) {
             say_or_end(&ChildMessage::Reached(point));
@@ -158,7 +159,7 @@ fn increment(number: &Cell<u32>) -> u32 {
     number.get()
 }
 
-/// Says it at once: what was said is known even if the process dies now.
+/// Writes and flushes a message: it reaches the bench even if the process dies now.
 fn say(said: &ChildMessage) -> io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
@@ -167,7 +168,7 @@ fn say(said: &ChildMessage) -> io::Result<()> {
     out.flush()
 }
 
-/// A process that nobody listens to any more has nothing left to do.
+/// Writes a message; if the bench no longer reads, ends the process.
 fn say_or_end(said: &ChildMessage) {
     if say(said).is_err() {
         std::process::exit(1);

@@ -1,4 +1,4 @@
-//! How a Redis server is found, and how it is started.
+//! Finding and starting a Redis server.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::ConfirmError;
 
-/// The version of a Redis server, as it says itself: `7.0.15`.
+/// The version that a Redis server reports: `7.0.15`.
 pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
     let output = Command::new(program).arg("--version").output();
     let output = output.map_err(|source| ConfirmError::NoRedis {
@@ -22,7 +22,8 @@ pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
     })
 }
 
-/// A server on this address that keeps nothing on disk and logs to standard output.
+/// Arguments for a server on this address that keeps nothing on disk and logs to standard
+/// output.
 pub(super) fn arguments(address: SocketAddr) -> Vec<OsString> {
     let (ip, port) = (address.ip().to_string(), address.port().to_string());
     let options = [
@@ -39,8 +40,8 @@ pub(super) fn arguments(address: SocketAddr) -> Vec<OsString> {
         .collect()
 }
 
-/// Whether this line of a server's log says that it can be used. So written since Redis
-/// 1.0, at times with a capital R, at times with more behind it.
+/// Whether this line of a server's log says that it is ready. The wording has been the same
+/// since Redis 1.0, sometimes with a capital R, sometimes with more text after it.
 pub(super) fn is_ready(log_line: &str) -> bool {
     log_line
         .to_ascii_lowercase()

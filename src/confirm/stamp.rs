@@ -1,17 +1,17 @@
-//! When something happened, by the clocks of the machine.
+//! Timestamps of events, by the clocks of the machine.
 
 use crate::backend::machine::read_clock;
 use crate::history::{ClockKind, Event, Name, Record};
 
-/// Two readings that lie further apart than this do not tell what one clock said when
-/// the other was read: the process lost the processor in between.
+/// The maximum distance between the readings of two clocks. If they are further apart, the
+/// process was preempted in between, and the readings do not belong together.
 const APART_NS: u64 = 20_000;
 
-/// How often the clocks are read at most.
+/// The maximum number of attempts to read the clocks.
 const READINGS: u32 = 5;
 
-/// `event` happened on `host` just now. The true time is the machine's monotonic clock,
-/// until the bench knows when the run began.
+/// A record of `event` on `host`, at the present time. Its true time is the machine's monotonic
+/// clock, until the bench knows when the run began.
 pub(super) fn record(host: &Name, event: Event) -> Record {
     let (mono_ns, wall_ns) = read_both();
     Record {

@@ -1,5 +1,5 @@
-//! What the bench and its processes say to each other over their standard input and
-//! output, a line of JSON each.
+//! The messages between the bench and its processes over their standard input and output, one
+//! line of JSON each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -12,16 +12,16 @@ use crate::locks::LockSpec;
 use crate::workload::Workload;
 use crate::workload::resource::Register;
 
-/// The first line that a process reads: what it is to do.
+/// The first line that a process reads: its job.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
-    /// The process id of the bench: whoever is another's child by now has lost it.
+    /// The process id of the bench: a process that has a different parent by now has lost it.
     pub(super) bench: u32,
-    /// What to be.
+    /// The role of the process.
     pub(super) role: Role,
 }
 
-/// What a process can be.
+/// The role of a process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Role {
@@ -31,10 +31,10 @@ pub(super) enum Role {
     Resource {
         /// Where to listen.
         address: SocketAddr,
-        /// What it holds.
+        /// Its initial state.
         register: Register,
     },
-    /// Another program, which is to end with the bench.
+    /// Another program, which must end with the bench.
     Guard {
         /// The program.
         program: OsString,
@@ -43,23 +43,23 @@ pub(super) enum Role {
     },
 }
 
-/// All that a client needs to know.
+/// The job of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ClientJob {
     /// Its name.
     pub(super) name: Name,
     /// The seed of the run.
     pub(super) seed: u64,
-    /// How often its process was started before. Each start draws from streams of its
-    /// own, so that it never takes a lock value of an earlier one for its own.
+    /// The number of earlier starts of its process. Each start has its own random streams, so
+    /// that it never mistakes a lock value of an earlier start for its own.
     pub(super) earlier_starts: u32,
     /// The lock.
     pub(super) lock: LockSpec,
-    /// What to do.
+    /// The workload.
     pub(super) workload: Workload,
     /// The nodes of the lock.
     pub(super) nodes: Vec<Name>,
-    /// Where nodes and resource listen.
+    /// The addresses of nodes and resource.
     pub(super) addresses: BTreeMap<Name, SocketAddr>,
     /// The points of the program at which a fault may be due.
     pub(super) watched: BTreeSet<Failpoint>,
@@ -69,23 +69,23 @@ pub(super) struct ClientJob {
     pub(super) grants: u32,
 }
 
-/// What a process says.
+/// A message from a process.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ChildMessage {
-    /// It is connected, or listens.
+    /// The process is connected, or listens.
     Ready,
-    /// Something happened. Its `at_ns` is the machine's monotonic clock.
+    /// An event. Its `at_ns` is the machine's monotonic clock.
     Record(Record),
-    /// It stands at this watched point until it is told [`Command::GoOn`].
+    /// The process is blocked at this watched point until [`Command::GoOn`].
     Reached(Failpoint),
     /// A client has finished its rounds.
     Finished,
-    /// It cannot do its work, and why.
+    /// The process failed, for this reason.
     Failed(String),
 }
 
-/// What a process is told after its job.
+/// A command to a process after its job.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Command {

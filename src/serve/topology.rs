@@ -1,17 +1,17 @@
-//! Who is served where: nodes, their replicas and the sentinels, each on a port.
+//! The servers and their addresses: nodes, their replicas and the sentinels, each on a port.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use anyhow::Context;
 
-/// How many of each kind, and from which port on.
+/// The number of servers of each kind, and the first port.
 #[derive(Clone, Copy, Debug)]
 pub struct Topology {
-    /// The address that all listen on.
+    /// The address on which all servers listen.
     pub ip: IpAddr,
-    /// The first node's port. The other nodes' follow, then the replicas', node by node,
-    /// then the sentinels'. 0: any free ports.
+    /// The first node's port. The other nodes follow, then the replicas, node by node, then the
+    /// sentinels. 0: any free ports.
     pub port: u16,
     /// Masters, each with data of its own.
     pub nodes: u16,
@@ -21,25 +21,25 @@ pub struct Topology {
     pub sentinels: u16,
 }
 
-/// One server to be: where it listens, and what it is at first.
+/// A server to start: its address and its initial role.
 #[derive(Debug)]
 pub struct Place {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
-    /// What it is.
+    /// Its role.
     pub role: Role,
     pub(super) listener: TcpListener,
 }
 
-/// What a server is at first. A failover may change it.
+/// The initial role of a server. A failover may change it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// A node that follows nobody.
+    /// A master, which replicates no other node.
     Master {
-        /// What sentinels call it, if there are any.
+        /// Its name for the sentinels, if there are any.
         name: Option<String>,
     },
-    /// A node that follows another.
+    /// A replica of another node.
     Replica {
         /// Its master.
         of: SocketAddr,
@@ -63,7 +63,7 @@ impl fmt::Display for Role {
 ///
 /// # Errors
 ///
-/// If a port is in use, or there is none of that number.
+/// If a port is in use or out of range.
 pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
     let Topology {
         nodes,
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// The roles, with the number of the master for its address.
+    /// The roles, with the master's index in place of its address.
     #[track_caller]
     fn check(counts: [u16; 3], expected: &[&str]) {
         let places = listen(&topology(0, counts)).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     fn ports_follow_each_other_and_end_at_65535() {
         let error = listen(&topology(65_535, [1, 1, 0])).unwrap_err();
         let expected = "2 servers from port 65535 on need ports above 65535";
-        // The first of the two may be in use on this machine.
+        // The first of the two ports may be in use on this machine.
         assert!([expected, "cannot listen on 127.0.0.1:65535"].contains(&&*error.to_string()));
     }
 }
