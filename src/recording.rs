@@ -1,7 +1,7 @@
 //! The file form of a recorded run: JSON Lines.
 //!
-//! The first line is the header, then comes one line for each record and one for each
-//! message, and the last line is the footer. A line tells its kind by its first key:
+//! The first line is the header, followed by one line for each record and one for each message;
+//! the last line is the footer. The first key of a line identifies its kind:
 //!
 //! ```text
 //! {"locklab":"0.1.0","scenario":…,"seed":7,"schedule":…,"environment":"world"}
@@ -10,8 +10,8 @@
 //! {"end":{"at_ns":…,"records":1,"messages":1,"trace_hash":"…","verdicts":{…}}}
 //! ```
 //!
-//! The same recording is always the same bytes. A file that was cut off, by a full
-//! disk or a killed process, has no footer, and is not read as a shorter run.
+//! The same recording always has the same bytes. A file that was truncated, by a full disk or a
+//! killed process, has no footer, and is rejected instead of read as a shorter run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,31 +22,30 @@ use crate::check::{Property, Verdict};
 use crate::history::Schedule;
 use crate::history::{History, Message, Record};
 
-/// The version that this build writes. It reads what agrees with it in the first two
-/// numbers.
+/// The version that this build writes. It reads versions whose first two numbers are the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A run as it is kept: how it came about, what happened, how it was judged.
+/// A recorded run: how to repeat it, what happened, and its verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
-    /// All that is needed to do the run again.
+    /// Everything needed to repeat the run.
     pub header: Header,
     /// What happened.
     pub history: History,
-    /// What came of it.
+    /// The results.
     pub footer: Footer,
 }
 
-/// All that is needed to do a run again.
+/// Everything needed to repeat a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The version of Locklab that recorded it; see [`VERSION`].
     pub locklab: String,
-    /// The scenario, as it was after all overrides.
+    /// The scenario, after all overrides.
     pub scenario: serde_json::Value,
     /// The seed of the run.
     pub seed: u64,
-    /// The faults that were drawn for it.
+    /// The faults drawn for the run.
     pub schedule: Schedule,
     /// Where it ran.
     pub environment: Environment,
@@ -62,48 +61,48 @@ pub enum Environment {
     Redis,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footer {
-    /// The hash of the run's trace, in hexadecimal digits; equal runs have equal ones.
+    /// The hash of the run's trace, in hexadecimal digits; equal runs have equal hashes.
     pub trace_hash: String,
-    /// How the run was judged when it was recorded.
+    /// The verdicts at the time of recording.
     pub verdicts: BTreeMap<Property, Verdict>,
 }
 
 /// Why a file could not be read as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It does not begin like a recording.
+    /// It does not start like a recording.
     #[error("{}:1: this is not a recording of a run; one begins with {{\"locklab\":\"{VERSION}\",…", path.display())]
     NotARecording {
         /// The file.
         path: PathBuf,
     },
-    /// It was written by a version whose form this one does not know.
+    /// It was written by a version whose format this build does not support.
     #[error("{}:1: recorded by Locklab {version}, which Locklab {VERSION} cannot read; run the scenario again, or read it with that version", path.display())]
     UnknownVersion {
         /// The file.
         path: PathBuf,
-        /// The version that it names.
+        /// The version in its header.
         version: String,
     },
-    /// It ends too early, or lines in its midst are missing.
+    /// It ends too early, or lines in the middle are missing.
     #[error("{}:{line}: the recording is truncated: {what}", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// The last line there is, from 1.
+        /// The last line, counted from 1.
         line: usize,
         /// What is missing.
         what: String,
     },
-    /// A line is not what stands at its place in a recording.
+    /// A line is not valid at its position in a recording.
     #[error("{}:{line}: {what}", path.display())]
     BadLine {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
         what: String,
@@ -143,8 +142,8 @@ pub fn write(recording: &Recording) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// When the bytes are not a whole recording of a version that this one knows; the
-/// error says in which line and why.
+/// If the bytes are not a complete recording of a supported version; the error gives the line
+/// and the reason.
 pub fn read(file: &[u8], path: &Path) -> Result<Recording, FileError> {
     let mut reader = Reader {
         path,
@@ -173,7 +172,7 @@ pub fn read(file: &[u8], path: &Path) -> Result<Recording, FileError> {
                 return reader.finish(header, history, end);
             }
             None => {
-                // If the line is no JSON, that is the better thing to say.
+                // If the line is not JSON, that is the better error message.
                 reader.parse::<serde_json::Value>(line)?;
                 let what =
                     "a line begins with \"at_ns\", \"sent_ns\" or \"end\"; this one does not";
@@ -199,13 +198,13 @@ struct End {
 }
 
 fn write_line(file: &mut Vec<u8>, line: &impl Serialize) {
-    // Writing to memory cannot fail, and none of these types can refuse: no map has
-    // keys other than strings and names.
+    // Writing to memory cannot fail, and none of these types fails to serialize: the keys of
+    // all maps are strings or names.
     serde_json::to_writer(&mut *file, line).expect("a recording can be written as JSON");
     file.push(b'\n');
 }
 
-/// What a line after the first is.
+/// The kind of a line after the first.
 enum Kind {
     Record,
     Message,
@@ -229,13 +228,13 @@ fn first_key(line: &[u8]) -> Option<&[u8]> {
     key.split(|&byte| byte == b'"').next()
 }
 
-/// Goes through a file line by line.
+/// Reads a file line by line.
 struct Reader<'f> {
     path: &'f Path,
-    /// The number of the last line taken.
+    /// The number of the last line read.
     line: usize,
     rest: &'f [u8],
-    /// Whether the last line taken has no newline at its end.
+    /// Whether the last line read has no newline at its end.
     is_cut: bool,
 }
 
@@ -252,7 +251,7 @@ impl<'f> Reader<'f> {
         Some(line)
     }
 
-    /// The first line. Its version is read before anything that depends on it.
+    /// The first line. Its version is checked before anything that depends on it.
     fn header(&mut self) -> Result<Header, FileError> {
         #[derive(Deserialize)]
         struct Version {
@@ -279,7 +278,8 @@ impl<'f> Reader<'f> {
             if self.is_cut {
                 self.truncated("its last line stops in the middle".into())
             } else {
-                // The line is the file's, so its own number, always 1, would mislead.
+                // The parser sees a single line, so its line number, always 1, would be
+                // misleading.
                 let what = error.to_string();
                 let what = what.split(" at line 1 column").next().unwrap_or_default();
                 self.bad(format!("{what}, at column {}", error.column()))
@@ -335,7 +335,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// The part of a version that names the form of its files: `0.1` of `0.1.7`.
+/// The part of a version that determines the file format: `0.1` of `0.1.7`.
 fn form(version: &str) -> Option<&str> {
     version.rsplit_once('.').map(|(form, _)| form)
 }

@@ -1,42 +1,42 @@
-//! What can be measured in a run, from its history alone.
+//! Measurements of a run, taken from its history alone.
 
 use serde::Deserialize;
 
 use crate::history::timeline::Timeline;
 use crate::history::{Event, Failpoint, History, Message, Op, RESOURCE};
 
-/// What is measured.
+/// A quantity to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Messages on the network for each grant, from the first request for it to the end
-    /// of its release; those to the resource are not counted.
+    /// Messages on the network per grant, from the first request for it to the end of its
+    /// release; messages to and from the resource are not counted.
     MessagesPerGrant,
     /// Milliseconds from the first request to the grant: the median.
     AcquireMedianMs,
-    /// The same: the 99th percentile.
+    /// Milliseconds from the first request to the grant: the 99th percentile.
     #[serde(rename = "acquire-p99-ms")]
     AcquireP99Ms,
     /// Milliseconds from the call of release to its return: the median.
     ReleaseMedianMs,
-    /// The share of grants that began while another client still believed in one that excludes
-    /// it (two readers exclude nobody), in percent: work that is done twice.
+    /// The share of grants that began while another client still believed in a grant that
+    /// excludes it (two readers do not exclude each other), in percent: duplicated work.
     DoubledPercent,
     /// Milliseconds from the death of a holder to the next grant: the median.
     RecoveryMedianMs,
-    /// The same: the longest.
+    /// Milliseconds from the death of a holder to the next grant: the maximum.
     RecoveryMaxMs,
-    /// The share of grants that went past a client who had asked earlier, in percent.
+    /// The share of grants that overtook a client with an earlier request, in percent.
     OvertakingPercent,
     /// The longest wait for a grant, in milliseconds.
     AcquireMaxMs,
-    /// The longest wait of a client that is no reader, in milliseconds; one that still waits
-    /// at the end counts with what it has waited by then.
+    /// The longest wait of a client that is not a reader, in milliseconds. A client that still
+    /// waits at the end counts with its wait so far.
     WriterWaitMaxMs,
 }
 
 impl Measure {
-    /// Whether it is the largest of all values, of which no interval can be told.
+    /// Whether it is the maximum of all values, for which there is no confidence interval.
     pub fn is_a_maximum(self) -> bool {
         matches!(
             self,
@@ -45,24 +45,24 @@ impl Measure {
     }
 }
 
-/// What was counted in one run, or in many.
+/// The counts and samples of one run, or of several.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     grants: u64,
     /// Grants while another client believed.
     doubled: u64,
-    /// Grants past somebody who had asked earlier.
+    /// Grants that overtook a client with an earlier request.
     overtaking: u64,
     messages: u64,
     acquire_ns: Vec<u64>,
     release_ns: Vec<u64>,
     recovery_ns: Vec<u64>,
-    /// How long each wait of those who are no readers was.
+    /// The waits of the clients that are not readers.
     writers_ns: Vec<u64>,
 }
 
 impl Sample {
-    /// What a run's history shows. Its messages must have been kept.
+    /// The sample of one run. Its history must include messages.
     pub fn of(history: &History) -> Sample {
         let mut sample = Sample {
             messages: history.messages.iter().filter(|m| is_the_locks(m)).count() as u64,
@@ -82,7 +82,7 @@ impl Sample {
                 }
                 Event::BeliefBegins { .. } => {
                     let Some(grant) = timeline.granted(index) else {
-                        // Prolonged, not granted anew.
+                        // The grant is extended, not a new one.
                         continue;
                     };
                     let asked_ns = clients[host].asked_ns.take().unwrap_or(now_ns);
@@ -134,7 +134,7 @@ impl Sample {
         sample
     }
 
-    /// Adds what was counted in other runs.
+    /// Adds the sample of other runs.
     pub fn merge(&mut self, other: Sample) {
         self.grants += other.grants;
         self.doubled += other.doubled;
@@ -146,7 +146,7 @@ impl Sample {
         self.writers_ns.extend(other.writers_ns);
     }
 
-    /// A measure of all that was counted; `None` if it never came to that.
+    /// The value of a measure over the sample; `None` if there is nothing to measure it from.
     pub fn measure(&mut self, measure: Measure) -> Option<f64> {
         let share = |count: u64, all: u64| (all > 0).then(|| count as f64 / all as f64);
         let percent = |count, all| share(count, all).map(|share| share * 100.0);
@@ -167,25 +167,25 @@ impl Sample {
 
 #[derive(Default)]
 struct Client {
-    /// Since when it wants the lock.
+    /// The time of its first request for the lock.
     asked_ns: Option<u64>,
     releasing_ns: Option<u64>,
 }
 
-/// Whether a client is a reader: its last grant was one's. A client that was granted nothing
-/// counts as a writer, for no history says what it asked for.
+/// Whether a client is a reader: its last grant was a reader's. A client without a grant counts
+/// as a writer, because no history says which kind it requested.
 fn reads(timeline: &Timeline, host: usize) -> bool {
     let mut grants = timeline.grants.iter().rev();
     let last = grants.find(|grant| grant.host == host);
     last.is_some_and(|grant| grant.shared)
 }
 
-/// Whether a message is the lock's own business.
+/// Whether a message belongs to the lock's protocol.
 fn is_the_locks(message: &Message) -> bool {
     &*message.from != RESOURCE && &*message.to != RESOURCE
 }
 
-/// The smallest sample that so great a share of them does not exceed (the nearest rank).
+/// The smallest sample that is not exceeded by this share of the samples (the nearest rank).
 fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
     samples.sort_unstable();
     let rank = (samples.len() as f64 * share).ceil() as usize;

@@ -1,9 +1,9 @@
-//! Every lock against every problem, and what every lock costs.
+//! Every lock against every problem, and the cost of every lock.
 //!
-//! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario
-//! and the property that it puts to the test; a *metric* is a scenario and what is measured
-//! in it. [`plan`] has both, with the predictions, as data. Each lock is put into each
-//! scenario in place of its own, with the nodes that it needs.
+//! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario and the
+//! property that it tests; a *metric* is a scenario and the quantity measured in it. [`plan`]
+//! defines both, with the predictions, as data. Each lock replaces the lock of each scenario,
+//! with the nodes that it needs.
 
 pub mod metrics;
 pub mod plan;
@@ -17,19 +17,19 @@ use crate::locks::Servers;
 use crate::scenario::{self, Scenario};
 use crate::workload::Fencing;
 
-/// A lock's part in a problem.
+/// The part of a lock in a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// It is run, and this is expected of it.
+    /// The lock is run, with an expected result.
     Plays {
-        /// The problem's scenario with this lock in it.
+        /// The problem's scenario with this lock.
         scenario: Box<Scenario>,
-        /// What is predicted of the problem's property.
+        /// The prediction for the problem's property.
         predicted: Prediction,
     },
-    /// By its nature it cannot meet the problem.
+    /// The problem cannot arise for this kind of lock.
     Cannot {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -39,7 +39,7 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// If lock and scenario do not fit together though the plan says that they do.
+    /// If lock and scenario do not fit together although the plan includes them.
     pub fn of(row: &Row, problem: &Problem) -> Result<Part, String> {
         Ok(
             match problem.expectation(row, &row.lock(&problem.setting())?) {
@@ -57,9 +57,9 @@ impl Part {
     }
 }
 
-/// A shipped scenario with this lock in place of its own, on the nodes that the lock
-/// needs, and with a resource that compares tokens if the lock gives any. Faults of hosts
-/// that are not there any more are left out. It predicts nothing.
+/// A shipped scenario with this lock instead of its own, on the nodes that the lock needs, and
+/// with a resource that compares tokens if the lock gives any. Faults on hosts that no longer
+/// exist are left out. The result has no predictions.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn put_in(
     scenario.lock = row.lock(setting)?;
     scenario.topology.nodes = scenario.lock.nodes();
     if scenario.topology.nodes > 1 || scenario.lock.servers() != Servers::Redis {
-        // Its nodes are independent of each other, or see to themselves.
+        // Its nodes are independent of each other, or replicate by themselves.
         scenario.topology.replicas = 0;
         scenario.topology.sentinels = 0;
     }

@@ -1,4 +1,4 @@
-//! The problems, the metrics, and what is predicted: `plan.toml`, read.
+//! The problems, the metrics and the predictions, as read from `plan.toml`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::check::Property;
 use crate::evidence::Prediction;
 use crate::locks::{LockSpec, Servers};
 
-/// What the matrix consists of, beside its rows.
+/// The contents of the matrix, apart from its rows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -22,50 +22,51 @@ pub struct Plan {
     pub metrics: Vec<Metric>,
 }
 
-/// A problem that a lock must survive, and what is predicted of each.
+/// A problem that a lock must survive, with a prediction for each lock.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// How options and files call it.
+    /// Its name in options and files.
     pub name: String,
     /// The problem in a few words, for headings.
     pub title: String,
     /// The scenario that brings it about.
     pub scenario: String,
-    /// What the scenario puts to the test.
+    /// The property that the scenario tests.
     pub property: Property,
-    /// The lease of every lock in it, in milliseconds.
+    /// The lease of every lock in the scenario, in milliseconds.
     #[serde(default = "default_lease_ms")]
     pub lease_ms: u64,
-    /// Parameters that each lock gets in it that knows them.
+    /// Parameters for every lock that has them.
     #[serde(default)]
     pub lock: toml::Table,
-    /// Which locks can meet it at all; absent: all.
+    /// The locks to which the problem applies; absent: all.
     pub needs: Option<Need>,
-    /// What is expected of every lock that is not named below.
+    /// The prediction for every lock that is not named below.
     pub expect: Prediction,
-    /// The locks, or single forms of one, of which something else is expected.
+    /// Other predictions, for locks or single forms of one.
     #[serde(default)]
     other: BTreeMap<String, Prediction>,
-    /// The locks, or single forms of one, that cannot meet the problem, and why.
+    /// Locks, or single forms of one, to which the problem does not apply, each with the
+    /// reason.
     #[serde(default)]
     cannot: BTreeMap<String, String>,
 }
 
-/// What a problem needs of a lock to be one for it.
+/// A requirement that a lock must meet for a problem to apply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
     /// Its servers are Redis.
     Redis,
-    /// It lives on one node.
+    /// It uses one node.
     OneNode,
-    /// It lives on several nodes.
+    /// It uses several nodes.
     OtherNodes,
 }
 
 impl Need {
-    /// Why `lock` cannot meet such a problem, if so.
+    /// Why `lock` does not meet the requirement; `None` if it does.
     fn lacking(self, lock: &LockSpec) -> Option<&'static str> {
         let (is_met, why) = match self {
             Need::Redis => (lock.servers() == Servers::Redis, "its servers are no Redis"),
@@ -79,11 +80,11 @@ impl Need {
     }
 }
 
-/// Something to measure.
+/// A quantity to measure, and the scenario for it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// How files call it.
+    /// Its name in files.
     pub name: String,
     /// What is measured, for headings.
     pub title: String,
@@ -94,29 +95,29 @@ pub struct Metric {
     /// Overrides of the scenario.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The lease of every lock in it, in milliseconds.
+    /// The lease of every lock in the scenario, in milliseconds.
     #[serde(default = "default_lease_ms")]
     pub lease_ms: u64,
     /// What is measured.
     pub measure: Measure,
 }
 
-/// What a metric tells about.
+/// The subject of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum About {
-    /// What a lock costs (claim K17).
+    /// The cost of a lock (claim K17).
     Cost,
-    /// Whether and when those who wait get it.
+    /// Whether and when waiters get the lock.
     Liveness,
 }
 
-/// What is expected of a row in a problem.
+/// The expectation for a row in a problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expectation<'p> {
-    /// This is predicted.
+    /// This is the prediction.
     Of(Prediction),
-    /// The lock cannot meet the problem, for this reason.
+    /// The problem does not apply to the lock, for this reason.
     Cannot(&'p str),
 }
 
@@ -128,7 +129,7 @@ impl Plan {
 }
 
 impl Metric {
-    /// What it asks of every lock.
+    /// The setting of every lock in this problem.
     pub fn setting(&self) -> Setting {
         Setting {
             lease_ms: self.lease_ms,
@@ -138,7 +139,7 @@ impl Metric {
 }
 
 impl Problem {
-    /// What it asks of every lock.
+    /// The setting of every lock for this metric.
     pub fn setting(&self) -> Setting {
         Setting {
             lease_ms: self.lease_ms,
@@ -146,8 +147,8 @@ impl Problem {
         }
     }
 
-    /// What is predicted of `row`, which is `lock`: by its form, else by its lock, else as
-    /// of all.
+    /// The expectation for `row`, which contains `lock`: by its form, otherwise by its lock,
+    /// otherwise the default.
     pub fn expectation(&self, row: &Row, lock: &LockSpec) -> Expectation<'_> {
         if let Some(why) = self.needs.and_then(|need| need.lacking(lock)) {
             return Expectation::Cannot(why);
@@ -164,7 +165,7 @@ impl Problem {
     }
 }
 
-/// Short against the time of a run, long against a round trip.
+/// Short compared to the duration of a run, long compared to a round trip.
 fn default_lease_ms() -> u64 {
     1000
 }

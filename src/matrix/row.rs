@@ -2,12 +2,12 @@
 
 use crate::locks::{CATALOGUE, CatalogueEntry, LockSpec};
 
-/// What a column of the matrix asks of every lock in it.
+/// The setting of all locks in one column of the matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// The lease, in milliseconds.
     pub lease_ms: u64,
-    /// Parameters that each lock gets that knows them.
+    /// Parameters for every lock that has them.
     pub parameters: toml::Table,
 }
 
@@ -23,11 +23,11 @@ pub struct Row {
 }
 
 impl Row {
-    /// The lock as `setting` has it.
+    /// The lock with this setting.
     ///
     /// # Errors
     ///
-    /// If its parameters are none; a test sees to it that they are.
+    /// If its parameters are invalid; a test ensures that they are valid.
     pub fn lock(&self, setting: &Setting) -> Result<LockSpec, String> {
         let parameters = self
             .parameters
@@ -49,8 +49,8 @@ impl Row {
         lock.map_err(|error| format!("{}: {error}", self.label))
     }
 
-    /// Whether `name` means this row: its label, or its lock's name, which means all forms
-    /// of it.
+    /// Whether `name` selects this row: by its label, or by its lock's name, which selects all
+    /// forms of the lock.
     pub fn is_called(&self, name: &str) -> bool {
         self.label == name || self.entry.name == name
     }

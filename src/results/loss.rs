@@ -1,28 +1,27 @@
-//! How much of what was acknowledged was lost, over many runs.
+//! How much acknowledged data was lost, over many runs.
 //!
-//! The adds of one run share their fate: one failover loses all of a stretch. So they are
-//! no independent trials, and the interval comes from how the runs differ, not from how
-//! many adds they made.
+//! The adds of one run are not independent trials: one failover loses a whole stretch of them.
+//! So the interval is computed from the variation between runs, not from the number of adds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::check::Loss;
 use crate::evidence::{Interval, of_mean, thousands};
 
-/// Parts of a run's rate that are told apart: hundredths of a percent.
+/// The resolution of a run's rate: hundredths of a percent.
 const PARTS: u64 = 10_000;
 
-/// The losses of several runs together. Whole numbers, so that they add up to the same in
-/// any order.
+/// The combined losses of several runs. They are whole numbers, so that the sum does not depend
+/// on the order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossRate {
-    /// Runs in which a set was read and something had been acknowledged.
+    /// Runs in which a set was read and at least one add had been acknowledged.
     pub runs: u64,
     /// Their acknowledged adds.
     pub acknowledged: u64,
-    /// Those of them that were lost.
+    /// The acknowledged adds that were lost.
     pub lost: u64,
-    /// The runs' own rates in hundredths of a percent, summed.
+    /// The rates of the runs in hundredths of a percent, summed.
     pub sum: u64,
     /// The squares of these rates, summed.
     pub squares: u64,
@@ -43,7 +42,7 @@ impl LossRate {
         });
     }
 
-    /// Adds what other runs lost.
+    /// Adds the losses of other runs.
     pub fn merge(&mut self, other: LossRate) {
         self.runs += other.runs;
         self.acknowledged += other.acknowledged;
@@ -60,15 +59,15 @@ impl LossRate {
         }
     }
 
-    /// Where the mean rate of a run lies, at 95 % confidence; all of 0 to 1 with fewer
-    /// than two runs.
+    /// The 95 % confidence interval of the mean rate of a run; all of 0 to 1 with fewer than
+    /// two runs.
     pub fn interval(&self) -> Interval {
         let parts = PARTS as f64;
         let (sum, squares) = (self.sum as f64 / parts, self.squares as f64 / parts / parts);
         of_mean(self.runs, sum, squares)
     }
 
-    /// For a person: `0.5636 (0.5610–0.5662 over 100 runs), 112,600 of 199,800 acknowledged
+    /// Readable text: `0.5636 (0.5610–0.5662 over 100 runs), 112,600 of 199,800 acknowledged
     /// adds`.
     pub fn describe(&self) -> String {
         let Interval { low, high } = self.interval();

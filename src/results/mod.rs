@@ -1,4 +1,4 @@
-//! What came of many runs: counts per property, per cell of a sweep's grid.
+//! The results of many runs: counts per property, per cell of a sweep's grid.
 //!
 //! Reports read these, and recorded histories.
 
@@ -20,19 +20,19 @@ pub struct Cell {
     /// The varied parameters of this cell, in the order of the `--vary` options:
     /// path in the scenario, and value as TOML spells it.
     pub parameters: Vec<(String, String)>,
-    /// Per property, how the runs came out.
+    /// Per property, the counts of the verdicts.
     pub tallies: BTreeMap<Property, Tally>,
-    /// Per violated property, the violating run that shows it soonest.
+    /// Per violated property, the run with the earliest violation.
     pub shortest: BTreeMap<Property, Shortest>,
-    /// Where clients add to a set: how much of what was acknowledged was lost.
+    /// For clients that add to a set: how much acknowledged data was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
-    /// Stands for every event of every run: equal for equal runs, in whatever order and
-    /// on however many threads they ran.
+    /// A hash over all events of all runs: equal for equal runs, independent of their order and
+    /// of the number of threads.
     pub fingerprint: u64,
 }
 
-/// The violating run with the smallest true time at its violation; ties by seed.
+/// The run whose violation has the smallest true time; ties are resolved by seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shortest {
     /// True time of the violation in nanoseconds.
@@ -48,28 +48,28 @@ pub struct Sweep {
     pub scenario: String,
     /// The scenario's title, for headings.
     pub title: String,
-    /// The runs of each cell.
+    /// The number of runs of each cell.
     pub seeds: u64,
-    /// Which seeds these are.
+    /// How the seeds of the cells are chosen.
     pub seeding: Seeding,
-    /// The cells in the order of the grid: the last varied parameter runs fastest.
+    /// The cells in the order of the grid: the last varied parameter changes fastest.
     pub cells: Vec<Cell>,
 }
 
-/// Which seeds the cells of a sweep run with.
+/// How the seeds of a sweep's cells are chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seeding {
     /// The same in every cell, from 0 on (common random numbers): good for comparing cells,
-    /// whose rates err together.
+    /// because the errors of their rates are correlated.
     #[default]
     Common,
-    /// Others in every cell: each errs by itself, so that points may be taken together.
+    /// Different in every cell: the errors are independent, so that points may be combined.
     Independent,
 }
 
 impl Seeding {
-    /// The seeds of the cell at this place, of so many each.
+    /// The seeds of the cell at this index, with `each` seeds per cell.
     pub fn seeds(self, place: usize, each: u64) -> Range<u64> {
         let first = match self {
             Seeding::Common => 0,

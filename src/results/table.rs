@@ -1,4 +1,4 @@
-//! A table of results, and its forms for people and programs.
+//! A table of results, and its output formats for people and programs.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 /// Rows and columns with a heading each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The headings of the columns.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<TableRow>,
-    /// What has to be said of its numbers, a line each.
+    /// Notes on its numbers, one line each.
     pub notes: Vec<String>,
 }
 
@@ -26,30 +26,30 @@ pub struct TableRow {
     pub fields: Vec<Field>,
 }
 
-/// What stands where a row and a column meet.
+/// A cell of the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Field {
-    /// For a person, in a few letters.
+    /// A few characters for a person to read.
     pub text: String,
     /// The same in full.
     pub detail: String,
-    /// What it says.
+    /// Its meaning.
     pub look: Look,
 }
 
-/// What a field says, apart from its text.
+/// The meaning of a field, apart from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "share")]
 pub enum Look {
-    /// Nothing went wrong.
+    /// No violation occurred.
     Holds,
-    /// Something did, in this share of the runs.
+    /// A violation occurred, in this share of the runs.
     Violated(f64),
-    /// The runs came out other than predicted.
+    /// The result differs from the prediction.
     Differs,
-    /// The runs are too few to show what is predicted.
+    /// The runs are too few to confirm the prediction.
     Inconclusive,
-    /// Nothing can be said.
+    /// There is no result.
     Silent,
     /// A number, as a share of the largest in its column.
     Bar(f64),
@@ -62,7 +62,7 @@ impl Table {
         text += &format!("|:--{}|\n", "|:--".repeat(self.columns.len()));
         for row in &self.rows {
             let fields: Vec<&str> = row.fields.iter().map(|f| f.detail.as_str()).collect();
-            // A string takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "| {} | {} |", row.label, fields.join(" | "));
         }
         for note in &self.notes {
@@ -81,7 +81,7 @@ impl Table {
         text
     }
 
-    /// For a terminal: headings by number, since they are long, and columns as wide as
+    /// For a terminal: columns have numbers instead of their long headings, and are as wide as
     /// their contents.
     pub fn plain(&self) -> String {
         let numbers: Vec<String> = (1..=self.columns.len()).map(|n| format!("({n})")).collect();
@@ -117,7 +117,7 @@ impl Table {
 }
 
 impl Field {
-    /// A field of which there is no more to say than this.
+    /// A field whose detail is its text.
     pub fn plain(text: impl Into<String>, look: Look) -> Self {
         let text = text.into();
         Field {
@@ -127,7 +127,7 @@ impl Field {
         }
     }
 
-    /// Its text, with a mark if it is not as predicted, or not shown to be.
+    /// Its text, with a mark if the result is not as predicted, or not certain.
     fn marked(&self) -> String {
         match self.look {
             Look::Differs => format!("{} (!)", self.text),

@@ -1,4 +1,4 @@
-//! Where runs take place: in the world, or on real servers.
+//! Backends for runs: the simulated world, or real servers.
 
 use std::error::Error;
 
@@ -9,19 +9,19 @@ use crate::history::{History, Schedule};
 use crate::recording::Environment;
 use crate::scenario::Scenario;
 
-/// What runs scenarios.
+/// A backend that runs scenarios.
 pub trait Backend {
-    /// What its recordings say of where they were taken.
+    /// The environment that its recordings name.
     fn environment(&self) -> Environment;
 
-    /// With how many seeds a scenario is run unless somebody says otherwise.
+    /// The default number of seeds for a scenario.
     fn usual_seeds(&self, scenario: &Scenario) -> u64;
 
     /// Runs `scenario` with this seed and schedule.
     ///
     /// # Errors
     ///
-    /// When this backend cannot show the scenario, or the run fails.
+    /// If this backend does not support the scenario, or if the run fails.
     fn run(
         &self,
         scenario: &Scenario,
@@ -36,18 +36,18 @@ pub trait Backend {
 pub struct Run {
     /// What happened.
     pub history: History,
-    /// The hash of every event of the world, in order; 0 on real servers, where no two runs
-    /// agree.
+    /// The hash of every event of the world, in order; 0 on real servers, where no two runs are
+    /// equal.
     pub trace_hash: u64,
     /// These events, if they were kept.
     pub trace: Vec<TraceEvent>,
-    /// What a reader should know of this run beside its history, in sentences.
+    /// What a reader should know about this run apart from its history, in sentences.
     pub notes: Vec<String>,
-    /// The version of the servers, if they were real ones: `7.0.15`.
+    /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,
 }
 
-/// The simulated world: runs are functions of scenario, seed and schedule.
+/// The simulated world: a run is a function of scenario, seed and schedule.
 pub struct World;
 
 impl Backend for World {

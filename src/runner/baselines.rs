@@ -1,4 +1,4 @@
-//! The servers of the locks that are no locks on Redis.
+//! The servers of the baselines: locks that do not use Redis.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::lab::Lab;
 use crate::backend::world::PORT;
 use crate::history::Name;
 
-/// Starts a database on the host `name`. What is committed is on its disk.
+/// Starts a database on the host `name`. Committed data is on its disk.
 pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {
     let disk: Rc<RefCell<Disk>> = Rc::default();
     world.start(lab.id(name), move |host| {
@@ -20,7 +20,7 @@ pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {
     });
 }
 
-/// Starts the member `name` of a coordination service of all `nodes`.
+/// Starts the member `name` of a consensus service whose members are `nodes`.
 pub(super) fn start_member(name: &Name, nodes: &[Name], lab: &Rc<Lab>, world: &mut World) {
     let member = |name: &Name| (name.to_string(), lab.id(name));
     let members: Rc<[(String, HostId)]> = nodes.iter().map(member).collect();

@@ -1,7 +1,7 @@
-//! Many runs in parallel, added up.
+//! Many runs in parallel, aggregated into cells.
 //!
-//! What a cell adds up to does not depend on which thread ran what, nor on how many
-//! there were.
+//! The result of a cell does not depend on the number of threads, nor on which thread executed
+//! which run.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -14,10 +14,10 @@ use crate::check::{self, Property, Verdict};
 use crate::results::{Cell, Shortest};
 use crate::scenario::Scenario;
 
-/// One scenario to run with many seeds: one cell of a grid.
+/// A scenario to run with several seeds: one cell of a grid.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The scenario, all overrides applied.
+    /// The scenario with all overrides applied.
     pub scenario: Scenario,
     /// The cell's parameters, for its result.
     pub parameters: Vec<(String, String)>,
@@ -25,21 +25,21 @@ pub struct Job {
     pub seeds: Range<u64>,
 }
 
-/// How a batch is run, and who hears of it.
+/// The options of a batch, with its callbacks.
 pub struct BatchOptions<'a> {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Set by whoever wants the batch to end early.
+    /// Set it to end the batch early.
     pub stop: &'a AtomicBool,
-    /// Called with the number of runs just done, from any thread.
+    /// Called with the number of runs just finished, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),
-    /// Called with each finished job's place and result, one at a time, in the order
+    /// Called with the index and result of each finished job, one call at a time, in the order
     /// in which they finish.
     pub finished: &'a (dyn Fn(usize, &Cell) + Sync),
 }
 
 impl<'a> BatchOptions<'a> {
-    /// On so many threads, and nobody hears of it.
+    /// Options with this number of threads and without callbacks.
     pub fn quiet(threads: usize, stop: &'a AtomicBool) -> BatchOptions<'a> {
         BatchOptions {
             threads,
@@ -83,7 +83,7 @@ pub fn run(jobs: &[Job], batch_options: &BatchOptions<'_>) -> Result<Vec<Option<
     Ok(open.iter().map(|open| lock(open).finished()).collect())
 }
 
-/// A job's result while it grows.
+/// The partial result of a job.
 struct Open {
     cell: Cell,
     missing: u64,
@@ -101,7 +101,7 @@ impl Open {
         })
     }
 
-    /// Adds a part; the whole, if that was the last.
+    /// Adds a part; returns the whole cell if that was the last part.
     fn add(&mut self, part: Cell, runs: u64) -> Option<Cell> {
         self.cell.merge(part);
         self.missing -= runs;
@@ -143,7 +143,7 @@ impl Cell {
         }
     }
 
-    /// Adds what another part of the same cell counted.
+    /// Adds another part of the same cell.
     pub fn merge(&mut self, part: Cell) {
         self.fingerprint = self.fingerprint.wrapping_add(part.fingerprint);
         for (property, tally) in part.tallies {
@@ -159,8 +159,8 @@ impl Cell {
     }
 }
 
-/// A number for a run that depends on its seed and its trace; summed over the runs of a
-/// cell, in any order, it is the cell's fingerprint. (The finaliser of SplitMix64.)
+/// A number for a run that depends on its seed and its trace. The sum over the runs of a cell,
+/// in any order, is the cell's fingerprint. (The finaliser of SplitMix64.)
 fn mix(seed: u64, trace_hash: u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ trace_hash;
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

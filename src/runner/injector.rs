@@ -1,4 +1,4 @@
-//! Injects faults into the simulated world.
+//! The fault injector of the simulated world.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ use crate::plant;
 pub(super) struct Faults {
     lab: Rc<Lab>,
     executor: RefCell<Executor>,
-    /// The rules of the links' faults in force, by their place in the schedule.
+    /// The rules of the link faults in force, by their index in the schedule.
     rules: RefCell<BTreeMap<usize, RuleId>>,
     rates: RefCell<BTreeMap<HostId, Rates>>,
 }
 
-/// The rate errors of one host's clocks in parts per million, each with its fault's
-/// place in the schedule: the latest in force is last, and first of all is the host's
-/// own, of no fault.
+/// The rate errors of one host's clocks in parts per million, each with its fault's index in
+/// the schedule. The first is the host's own, without a fault; the last is the most recent one
+/// in force.
 type Rates = Vec<(Option<usize>, i64)>;
 
 impl Faults {
@@ -39,17 +39,17 @@ impl Faults {
         })
     }
 
-    /// Puts the faults that are placed by time on the world's agenda.
+    /// Puts the faults with a start time on the world's agenda.
     pub(super) fn start(self: &Rc<Self>, world: &mut World) {
         self.executor.borrow().start(&mut self.injector(world));
     }
 
-    /// A client has reached a failpoint: the faults that are due there.
+    /// The faults that are due when a client reaches a failpoint.
     pub(super) fn reached(&self, client: &Name, point: Failpoint) -> Vec<Due> {
         self.executor.borrow_mut().reached(client, point)
     }
 
-    /// Has them strike.
+    /// Injects these faults.
     pub(super) fn strike(self: &Rc<Self>, due: &[Due], world: &mut World) {
         let mut executor = self.executor.borrow_mut();
         let Ok(()) = executor.strike(due, &mut self.injector(world));
@@ -171,8 +171,9 @@ impl WorldInjector<'_> {
         lab.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
     }
 
-    /// Has an operator ask for a failover. It has begun when the server says OK: a sentinel
-    /// refuses if it is in one already, or has no replica that would do.
+    /// Sends the command for a failover, as an operator. The fault begins when the server
+    /// replies OK: a sentinel refuses if a failover is already in progress, or if no replica is
+    /// suitable.
     fn order_failover(&self, index: usize, name: &Name) {
         let (faults, name) = (self.faults.clone(), name.clone());
         let host = self.world.host(faults.lab.id(&name));
@@ -188,7 +189,7 @@ impl WorldInjector<'_> {
         });
     }
 
-    /// Puts a fault on these links.
+    /// Installs a fault on these links.
     fn install_rule(&mut self, index: usize, links: &FaultyLinks) {
         let rule = LinkRule {
             from: self.ids(&links.from),
@@ -211,8 +212,8 @@ impl WorldInjector<'_> {
         rates.push((Some(index), drift_ppm));
     }
 
-    /// The clocks of `host` run on as the other faults in force have it, else as they did
-    /// before any.
+    /// Removes the rate error of this fault from the clocks of `host`: they continue with the
+    /// last rate still in force, or with the host's own.
     fn end_rate(&mut self, index: usize, host: HostId) {
         let mut rates = self.faults.rates.borrow_mut();
         let Some(rates) = rates.get_mut(&host) else {
@@ -232,8 +233,8 @@ mod tests {
     use crate::runner::simulate::{Keep, simulate};
     use crate::scenario::parse;
 
-    /// Two faults whose spans overlap, so that the first to begin is the first to
-    /// end. The clocks' last course is the one that they had before.
+    /// Two faults overlap, and the first to begin is the first to end. At the end the clocks
+    /// have their original rate.
     #[test]
     fn overlapping_rates_leave_the_clocks_as_they_were() {
         let text = r#"

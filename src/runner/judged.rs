@@ -1,4 +1,4 @@
-//! One run, judged, with all that is needed to do it again.
+//! One run with its verdicts, and everything needed to repeat it.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use locklab_world::dist::Dist;
 /// A run and its verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRun {
-    /// The faults that were drawn for it.
+    /// The faults drawn for the run.
     pub schedule: Schedule,
     /// What happened.
     pub history: History,
-    /// How it was judged.
+    /// The verdicts.
     pub verdicts: BTreeMap<Property, Verdict>,
-    /// The hash of every event of the world; 0 on real Redis, where no two runs agree.
+    /// The hash of every event of the world; 0 on real Redis, where no two runs are equal.
     pub trace_hash: u64,
     /// The events of the world, if they were kept.
     pub trace: Vec<TraceEvent>,
@@ -35,7 +35,7 @@ pub struct JudgedRun {
 ///
 /// # Errors
 ///
-/// As of [`simulate`].
+/// See [`simulate`].
 pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunError> {
     run_schedule(scenario, seed, expand(&scenario.fault, seed), keep)
 }
@@ -44,7 +44,7 @@ pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunE
 ///
 /// # Errors
 ///
-/// As of [`simulate`].
+/// See [`simulate`].
 pub fn run_schedule(
     scenario: &Scenario,
     seed: u64,
@@ -68,12 +68,11 @@ impl JudgedRun {
     }
 }
 
-/// Runs `scenario` with `seed` in the world and writes everything down that a picture
-/// needs.
+/// Runs `scenario` with `seed` in the world and keeps everything that a picture needs.
 ///
 /// # Errors
 ///
-/// As of [`simulate`].
+/// See [`simulate`].
 pub fn record(scenario: &Scenario, seed: u64) -> Result<Recording, RunError> {
     let run = run(scenario, seed, Keep::MESSAGES)?;
     Ok(recording(scenario, seed, run, Environment::World))
@@ -108,7 +107,7 @@ pub fn recording(
     }
 }
 
-/// A scenario with its name, which its file does not say.
+/// A scenario with its name, which its file does not contain.
 #[derive(serde::Serialize)]
 struct Named<'a> {
     name: &'a str,
@@ -116,13 +115,13 @@ struct Named<'a> {
     scenario: &'a Scenario,
 }
 
-/// What the checks must be told about `scenario`.
+/// The bounds that the checks need to know about `scenario`.
 pub fn bounds(scenario: &Scenario) -> Bounds {
     let mut bound = scenario.lock.bound(&scenario.topology);
     let sentinels = scenario.topology.sentinels;
     if sentinels > 0 {
-        // To find the master each is connected to and asked, in turn, and the master for its
-        // role; they are not there from the beginning.
+        // To find the master, a client connects to each sentinel in turn and asks it, then asks
+        // the master for its role; sentinels are not available from the beginning.
         bound.by_clock_ms += sentinels::START_AFTER.as_millis() as u64;
         bound.round_trips += 2 * sentinels + 1;
         bound.time_outs_ms += u64::from(sentinels) * SENTINEL_LIMIT.as_millis() as u64;
@@ -156,8 +155,8 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
 /// Nanoseconds in a millisecond.
 const MS: u64 = 1_000_000;
 
-/// How long a time that somebody's clock measures lasts at the most: the slowest clock may be
-/// anybody's.
+/// The maximum duration of a time measured by a clock of the scenario: any host's clock may be
+/// the slowest.
 fn slowest(scenario: &Scenario, by_clock_ns: u64) -> u64 {
     let drifts = scenario.clocks.host.values().map(|clock| clock.drift_ppm);
     let drift_ppm = drifts.min().unwrap_or(0).clamp(-999_999, 0);
@@ -166,11 +165,11 @@ fn slowest(scenario: &Scenario, by_clock_ns: u64) -> u64 {
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
-/// What a request and its answer take at the most, on a network without faults. Where the
-/// latency has no upper end, or packets are lost, it is what one in a million exceeds.
+/// The maximum duration of a request and its answer, on a network without faults. If the
+/// latency has no upper bound, or packets are lost, the value exceeded once in a million.
 fn round_trip_ns(network: &Network) -> u64 {
-    // The logarithm of a million, and the standard normal quantile that one in a million
-    // exceeds.
+    // The natural logarithm of a million, and the standard normal quantile exceeded with
+    // probability one in a million.
     const EXPONENTIAL: f64 = 13.815_510_557_964_274;
     const NORMAL: f64 = 4.753_424_308_822_899;
     let one_way_ms = match network.latency_ms {

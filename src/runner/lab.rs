@@ -1,4 +1,4 @@
-//! The recording side of a simulated run: who is where, and what happened.
+//! The recording side of a simulated run: hosts, roles and events.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,20 +13,20 @@ use crate::history::{Event, Failpoint, Name, Record};
 use crate::history::{Role, Topology};
 use crate::observe::Observer;
 
-/// How many records a run may have: some hundred megabytes.
+/// The maximum number of records in a run: some hundred megabytes.
 pub(super) const MOST_RECORDS: usize = 1_000_000;
 
-/// What the hosts of one simulated run share with whoever records it.
+/// State that the hosts of one simulated run share with the recorder.
 pub(super) struct Lab {
     pub(super) directory: Directory,
     pub(super) records: RefCell<Vec<Record>>,
     clients: BTreeSet<Name>,
     topology: Topology,
-    /// How often a process of each server has started.
+    /// The number of process starts of each server.
     starts: RefCell<BTreeMap<Name, u32>>,
-    /// Whether processes are being killed: what they drop, they have not forgotten.
+    /// Whether processes are being killed: what is dropped then was not forgotten by a client.
     killing: Cell<bool>,
-    /// Clients that have not finished their rounds, and may still.
+    /// Clients that have not finished their rounds and are not dead for good.
     working: RefCell<BTreeSet<Name>>,
 }
 
@@ -48,13 +48,13 @@ impl Lab {
         self.directory[name]
     }
 
-    /// What the server of this name is, if it is one.
+    /// The role of the server with this name; `None` if there is no such server.
     pub(super) fn role(&self, name: &Name) -> Option<Role> {
         self.topology.role(name)
     }
 
-    /// A process of the server `name` starts: what is random in it comes from a stream of
-    /// its own, so that no two starts of one server are alike, nor of two servers.
+    /// Notes a start of the server `name` and returns a random stream for it. Each start of
+    /// each server has its own stream, so no two are alike.
     pub(super) fn starts(&self, name: &Name, host: &Host) -> Stream {
         let mut starts = self.starts.borrow_mut();
         let nth = starts.entry(name.clone()).or_default();
@@ -62,7 +62,7 @@ impl Lab {
         host.stream(&format!("nodes/{name}/start-{nth}"))
     }
 
-    /// Takes an event down. A history that is full ends the run.
+    /// Records an event. A full history ends the run.
     pub(super) fn record(&self, host: &Host, name: &Name, event: Event) {
         let mut records = self.records.borrow_mut();
         if records.len() >= MOST_RECORDS {
@@ -78,31 +78,31 @@ impl Lab {
         });
     }
 
-    /// Whether there was more to take down than a history takes.
+    /// Whether the run produced more records than a history can hold.
     pub(super) fn is_full(&self) -> bool {
         self.records.borrow().len() >= MOST_RECORDS
     }
 
-    /// Runs `kill`, which drops what processes have; nothing of that is taken down.
+    /// Runs `kill`, which drops the values of processes, without recording what that causes.
     pub(super) fn without_recording(&self, kill: impl FnOnce()) {
         self.killing.set(true);
         kill();
         self.killing.set(false);
     }
 
-    /// Whether `host` has a process that a fault can strike: a client that has finished
-    /// its rounds has none.
+    /// Whether `host` has a process that a fault can strike: a client that has finished its
+    /// rounds has none.
     pub(super) fn is_running(&self, host: &Name) -> bool {
         !self.clients.contains(host) || self.working.borrow().contains(host)
     }
 
-    /// A client has finished its rounds: the run ends with the last of them.
+    /// Notes that a client has finished its rounds: the run ends with the last one.
     pub(super) fn finished(&self, client: &Name, host: &Host) {
         self.working.borrow_mut().remove(client);
         self.stop_if_idle(host);
     }
 
-    /// The processes of these hosts have died; whether they will start again.
+    /// Notes that the processes of these hosts have died, and whether they will restart.
     pub(super) fn died(&self, hosts: &[Name], comes_back: bool, host: &Host) {
         if !comes_back {
             let mut working = self.working.borrow_mut();
@@ -120,7 +120,7 @@ impl Lab {
     }
 }
 
-/// Watches one process of a simulated run.
+/// Observes one process of a simulated run.
 #[derive(Clone)]
 pub(super) struct WorldObserver {
     host: Host,

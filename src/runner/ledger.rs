@@ -1,5 +1,5 @@
-//! The results of a sweep as they come in: a file of JSON lines, one for each finished
-//! cell, from which an interrupted sweep goes on.
+//! The results of a sweep, written as they arrive: a file of JSON lines, one for each finished
+//! cell, from which an interrupted sweep continues.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,8 +13,8 @@ use crate::recording::VERSION;
 use crate::results::{Cell, Seeding};
 use crate::scenario::Scenario;
 
-/// What makes two sweeps the same: the scenario, its overrides, the grid, the seeds, and
-/// the build of Locklab.
+/// The identity of a sweep: the scenario, its overrides, the grid, the seeds, and the build of
+/// Locklab.
 #[derive(Debug, Serialize)]
 pub struct Plan<'a> {
     /// The scenario with its overrides.
@@ -23,18 +23,18 @@ pub struct Plan<'a> {
     pub sets: &'a [String],
     /// The axes of the grid, as given.
     pub axes: &'a [String],
-    /// The runs of each cell.
+    /// The number of runs of each cell.
     pub seeds: u64,
-    /// Which seeds these are.
+    /// How the seeds of the cells are chosen.
     pub seeding: Seeding,
-    /// Stands for the program that runs it: cells of another build are not taken up,
-    /// since it may judge otherwise.
+    /// Identifies the running program: cells of another build are not reused, since its
+    /// verdicts may differ.
     #[serde(skip)]
     pub build: u64,
 }
 
 impl Plan<'_> {
-    /// Eight hexadecimal digits that stand for the plan, whatever the build.
+    /// Eight hexadecimal digits that identify the plan, independent of the build.
     pub fn id(&self) -> String {
         let plan = serde_json::json!({ "locklab": VERSION, "plan": self });
         format!("{:08x}", xxh3_64(plan.to_string().as_bytes()) as u32)
@@ -47,7 +47,7 @@ impl Plan<'_> {
     }
 }
 
-/// The [`Plan::build`] of the program that runs: the hash of its file.
+/// The [`Plan::build`] of the running program: the hash of its file.
 pub fn this_build() -> io::Result<u64> {
     let mut file = File::open(std::env::current_exe()?)?;
     let (mut hasher, mut piece) = (Xxh3::new(), vec![0; 1 << 16]);
@@ -72,9 +72,9 @@ struct Entry {
 }
 
 impl Ledger {
-    /// Opens the results of `plan`, and returns the cells that are there already. A file
-    /// of another plan, a damaged line and what follows it are dropped; so is
-    /// everything if `fresh`.
+    /// Opens the results of `plan`, and returns the cells that it already contains. A file of
+    /// another plan is discarded, and so are a damaged line and the lines after it; if `fresh`,
+    /// everything is discarded.
     pub fn open(
         path: &Path,
         plan: &Plan<'_>,
@@ -86,7 +86,7 @@ impl Ledger {
         } else {
             read(path, &header)?
         };
-        // Beside its place first: whoever is killed here has lost nothing.
+        // Write a temporary file first, so that nothing is lost if the process is killed here.
         let beside = path.with_extension(format!("part{}", std::process::id()));
         let mut file = File::create(&beside)?;
         writeln!(file, "{header}")?;
@@ -98,7 +98,7 @@ impl Ledger {
         Ok((ledger, done))
     }
 
-    /// Writes down a finished cell.
+    /// Writes a finished cell.
     pub fn add(&mut self, place: usize, cell: &Cell) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Entry {
             place,
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(done.len(), 0);
         ledger.add(1, &cell).expect("writes");
         ledger.add(0, &cell).expect("writes");
-        // Killed while it wrote the second line.
+        // As if the process was killed while it wrote the second line.
         let text = std::fs::read_to_string(&path).expect("is there");
         std::fs::write(&path, &text[..text.len() - 5]).expect("writes");
 

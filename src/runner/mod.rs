@@ -1,4 +1,4 @@
-//! Running: one run; many runs in parallel; what came of them.
+//! Execution of runs: one run, many runs in parallel, and their results.
 
 pub mod backend;
 mod baselines;

@@ -1,8 +1,8 @@
-//! What else is written to a node: clients that have nothing to do with the lock, and that
-//! a history does not show.
+//! Other writes to a node, by clients that do not use the lock and that do not appear in a
+//! history.
 //!
-//! They run on the node's own machine, so no link's fault keeps them from it; when its
-//! process ends, they end with it.
+//! These clients run on the node's own machine, so link faults do not affect them; they end
+//! when the node's process ends.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use locklab_world::Host;
 use crate::backend::world::PORT;
 use crate::redis::Connection;
 
-/// A key that is no lock.
+/// A key that is not a lock.
 const KEY: &[u8] = b"other";
 
-/// Writes to the node on `host` every so often, for the first time after `first` and when
-/// the node serves anybody. One that is slow to answer is asked again when it has answered.
+/// Writes to the node on `host` every `every`, first after `first`, once the node accepts
+/// connections. If a reply is late, the next write follows after the reply.
 pub(super) async fn write(host: Host, every: Duration, first: Duration) {
     host.sleep(first).await;
     let stream = loop {

@@ -1,8 +1,8 @@
-//! Seeds ran to threads.
+//! A thread pool for seeds.
 //!
-//! Workers take chunks of seeds as they get to them, so that no thread waits for
-//! another and nothing grows with the number of runs. A run that fails or panics ends the
-//! work, and is named.
+//! Workers take chunks of seeds when they are free, so that no thread waits for another, and
+//! memory does not grow with the number of runs. A run that fails or panics ends the work and
+//! is reported.
 
 use std::any::Any;
 use std::ops::Range;
@@ -13,28 +13,29 @@ use std::thread;
 
 use super::RunError;
 
-/// The most seeds that a worker takes at a time: a few milliseconds of work.
+/// The maximum number of seeds in a chunk: a few milliseconds of work.
 const CHUNK: u64 = 32;
 
-/// Of less work each worker gets this many chunks, so that they end together.
+/// If there is less work, each worker gets this many chunks, so that all end at about the same
+/// time.
 const CHUNKS_EACH: u64 = 8;
 
 /// A run that has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("run {seed} of job {job} {why}")]
 pub struct Broken {
-    /// The place of its scenario among those that ran.
+    /// The index of its job.
     pub job: usize,
     /// Its seed.
     pub seed: u64,
-    /// What became of it.
+    /// The reason.
     pub why: Why,
 }
 
 /// Why a run has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// It panicked, and said this. That is a bug in Locklab, whatever the scenario.
+    /// It panicked with this message. That is a bug in Locklab, whatever the scenario.
     #[error("panicked: {0}")]
     Panicked(String),
     /// Its scenario cannot be run to the end.
@@ -42,13 +43,13 @@ pub enum Why {
     Failed(#[from] RunError),
 }
 
-/// Calls `run` with the place of every range and each of its seeds, and `done` after
-/// each chunk of seeds with what `run` has gathered in it. Ends early when `stop` is set;
-/// a chunk that is cut short by that is not done.
+/// Calls `run` with the index of every range and each of its seeds, and after each chunk of
+/// seeds calls `done` with what `run` has collected in it. Ends early when `stop` is set;
+/// `done` is not called for an interrupted chunk.
 ///
 /// # Errors
 ///
-/// When a run fails or panics; the others end with the chunk that they are at.
+/// If a run fails or panics; the other workers finish their current chunk.
 pub fn run_chunks<Part: Default>(
     ranges: &[Range<u64>],
     threads: usize,
@@ -82,7 +83,7 @@ pub fn run_chunks<Part: Default>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // If the system refuses a thread, those that are there do its work.
+            // If the system refuses a thread, the existing ones do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -117,7 +118,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.or_else(string).unwrap_or_else(|| "no message".into())
 }
 
-/// Locks, whoever panicked with it.
+/// Locks a mutex, even if it is poisoned.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -126,7 +127,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// Every seed of every range, in order of range and seed, as `threads` saw them.
+    /// Every seed of every range, in order of range and seed, as executed by `threads`.
     fn ran(ranges: &[Range<u64>], threads: usize) -> Vec<(usize, u64)> {
         let seen = Mutex::new(Vec::new());
         let result = run_chunks(
@@ -160,8 +161,8 @@ mod tests {
     #[test]
     fn a_run_that_panics_ends_the_work_and_is_named() {
         for threads in [1, 3] {
-            // The ranges hold more seeds than could ever be run: this test ends
-            // because the work does.
+            // The ranges hold more seeds than could ever be run: this test ends because the
+            // pool does.
             let result = run_chunks(
                 &[0..10, 0..u64::MAX],
                 threads,
@@ -219,7 +220,7 @@ mod tests {
             |_, seeds, ()| *lock(&done) += seeds.end - seeds.start,
         );
         assert_eq!(result, Ok(()));
-        // The chunk that seed 100 is in is not done.
+        // The chunk with seed 100 is not done.
         assert_eq!(*lock(&done), 3 * CHUNK);
     }
 }

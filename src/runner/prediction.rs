@@ -1,4 +1,4 @@
-//! What came of many runs, set against what was predicted.
+//! The results of many runs, compared with the predictions.
 
 use serde::Serialize;
 
@@ -12,20 +12,20 @@ use crate::scenario::Scenario;
 pub struct Comparison {
     /// The property.
     pub property: Property,
-    /// What the scenario predicts, if it does.
+    /// The scenario's prediction, if it has one.
     pub predicted: Option<Prediction>,
-    /// What the runs say.
+    /// The finding from the runs.
     pub observed: Finding,
-    /// How often.
+    /// The counts.
     pub tally: Tally,
-    /// What that means.
+    /// The judgement of the comparison.
     pub judgement: Judgement,
-    /// If that is inconclusive: how many more runs would decide.
+    /// If the judgement is inconclusive: how many more runs would decide.
     pub more_runs: Option<u64>,
 }
 
 impl Comparison {
-    /// Sets runs against what was predicted of a property, or against nothing.
+    /// Compares runs with the prediction for a property, if there is one.
     pub fn of(property: Property, predicted: Option<Prediction>, tally: Tally) -> Comparison {
         let judgement = match predicted {
             Some(prediction) => prediction.judge(&tally),
@@ -56,20 +56,20 @@ pub fn compare(scenario: &Scenario, cell: &Cell) -> Vec<Comparison> {
     cell.tallies.iter().map(judge).collect()
 }
 
-/// The worst of these judgements.
+/// The worst judgement of these comparisons.
 pub fn worst(comparisons: &[Comparison]) -> Judgement {
     let judgements = comparisons.iter().map(|comparison| comparison.judgement);
     judgements.max().unwrap_or(Judgement::Inconclusive)
 }
 
-/// Whether a violation of `property` needs no prediction of its own.
+/// Whether a violation of `property` is expected without a prediction of its own.
 fn is_implied(property: Property, scenario: &Scenario) -> bool {
     match property {
-        // Every lock with a lease breaks it as soon as a holder outlives the lease.
+        // Every lock with a lease violates it as soon as a holder outlives the lease.
         Property::Belief => true,
-        // So does every lock whose nodes are all out of reach.
+        // Every lock violates it if all its nodes are unreachable.
         Property::Availability => true,
-        // Few locks promise an order.
+        // Few locks guarantee an order.
         Property::Fifo => true,
         Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
             scenario.predicts(Property::Resource, Expected::Violated)
@@ -85,12 +85,12 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
     }
 }
 
-/// Seeds that a scenario runs with at least, unless it is told how many.
+/// The default minimum number of seeds for a scenario.
 const USUAL_SEEDS: u64 = 100;
 
 impl Scenario {
-    /// The property that the scenario is about: its headline, or else the first that it
-    /// predicts a violation of, or any prediction; B∞ last.
+    /// The property that the scenario is about: its headline; otherwise the first one with a
+    /// predicted violation; otherwise the first one with any prediction; B∞ last.
     pub fn headline(&self) -> Property {
         let first = |wanted: Option<Expected>| {
             let mut predictions = self.expect.iter();
@@ -107,8 +107,8 @@ impl Scenario {
             .unwrap_or(Property::Lease)
     }
 
-    /// With how many seeds it runs unless somebody says: as many as decide each of its
-    /// predictions if every run can show it, and no fewer than a hundred.
+    /// The default number of seeds: enough to decide each prediction if every run can show it,
+    /// and at least a hundred.
     pub fn usual_seeds(&self) -> u64 {
         let needed = self
             .expect

@@ -1,34 +1,34 @@
-//! From a recording back to what is to be run. Recordings are files, and files are
-//! edited: what is impossible in one is told, not run.
+//! Converts a recording back to something that can be run. Recordings are files that can be
+//! edited, so impossible values are reported, not run.
 
 use crate::history::{Fault, FaultKind, Name, Schedule, Start, Topology};
 use crate::recording::Recording;
 use crate::scenario::{self, Scenario};
 
-/// No clock jumps by more than a year, and no link is slower than that.
+/// The maximum of a clock step and of a link delay: a year.
 const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
 
 /// Why a recording cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unplayable {
-    /// Its scenario cannot be understood, or asks for something impossible.
+    /// Its scenario is invalid.
     #[error("the scenario in it: {0}")]
     Scenario(String),
-    /// Its schedule asks for something impossible.
+    /// Its schedule contains an impossible value.
     #[error("fault \"{fault}\" in its schedule: {what}")]
     Fault {
-        /// The fault.
+        /// The name of the fault.
         fault: Name,
-        /// What is impossible about it.
+        /// The reason.
         what: String,
     },
 }
 
-/// The scenario of a recording, whose schedule can be executed in it.
+/// The scenario of a recording, after checking that its schedule can be executed in it.
 ///
 /// # Errors
 ///
-/// When the scenario or the schedule is impossible.
+/// If the scenario or the schedule is invalid.
 pub fn scenario(recording: &Recording) -> Result<Scenario, Unplayable> {
     let mut value = recording.header.scenario.clone();
     let name = value.as_object_mut().and_then(|table| table.remove("name"));
@@ -101,7 +101,7 @@ mod tests {
     use crate::runner::judged;
     use crate::runner::simulate::Keep;
 
-    /// What is told of K1's recording when the values at these places of its header are
+    /// The error message for K1's recording when the values at these places of its header are
     /// replaced.
     fn told(edits: &[(&str, Value)]) -> String {
         let k1 = scenario::load("kleppmann/k1", &[]).expect("it ships");

@@ -15,8 +15,8 @@ use crate::history::{Event, Name, Point};
 use crate::redis::MASTER;
 use crate::scenario::Scenario;
 
-/// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
-/// when it starts they shall be there.
+/// A sentinel asks a master for its replicas when it starts, and then every ten seconds. So it
+/// starts after the replicas have connected.
 pub(super) const START_AFTER: Duration = Duration::from_secs(1);
 
 /// The names of the sentinels.
@@ -28,7 +28,7 @@ pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
         .collect()
 }
 
-/// Starts one. What it says is taken down as points that it reached: `+switch-master`.
+/// Starts a sentinel. Its events are recorded as points that it reached: `+switch-master`.
 pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut World) {
     let monitor = monitor(scenario);
     let host = world.host(lab.id(name));

@@ -34,7 +34,7 @@ use crate::workload::resource::{self, Register};
 pub struct Keep {
     /// Every message, for the space-time diagram.
     pub messages: bool,
-    /// Every event of the world, to say where two runs part.
+    /// Every event of the world, to find where two runs diverge.
     pub trace: bool,
 }
 
@@ -51,14 +51,14 @@ impl Keep {
     };
 }
 
-/// A run begins anywhere in a second of the clock of day: a second, in nanoseconds.
+/// A second, in nanoseconds: a run begins at a random point within a second of the wall clock.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Runs `scenario` with this seed and schedule. A pure function of its arguments.
 ///
 /// # Errors
 ///
-/// When the scenario asks for what cannot be run to the end.
+/// If the scenario cannot be run to the end.
 pub fn simulate(
     scenario: &Scenario,
     seed: u64,
@@ -159,7 +159,7 @@ fn start_node(
     }
     if scenario.topology.replicas > 0 {
         parameters = parameters
-            // Else the first five seconds of a run would pass without replication.
+            // Otherwise the first five seconds of a run would pass without replication.
             .sync_delay(Duration::ZERO)
             .announce_host(&name)
             .min_replicas_to_write(spec.min_replicas_to_write);
@@ -170,7 +170,7 @@ fn start_node(
     let setup = Setup {
         parameters,
         hosts: match scenario.topology.replicas {
-            // Nobody looks for anybody.
+            // No node connects to another.
             0 => Rc::default(),
             _ => Rc::new(
                 (lab.directory.iter())
@@ -208,7 +208,7 @@ fn start_node(
 fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, faults: &Rc<Faults>, world: &mut World) {
     let name: Name = RESOURCE.into();
     let id = lab.id(&name);
-    // The resource keeps what it was told, whatever happens to its process.
+    // The resource keeps its state, whatever happens to its process.
     let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));
     let observer = WorldObserver::new(world.host(id), name, lab.clone(), faults.clone());
     world.start(id, move |host| {
@@ -248,7 +248,7 @@ fn start_client(
     let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
-        // A process that starts again does not draw the same numbers again.
+        // A restarted process must not draw the same random numbers again.
         starts.set(starts.get() + 1);
         let stream = match starts.get() {
             1 => name.to_string(),
@@ -304,8 +304,8 @@ fn message(sent: SentMessage, names: &[Name]) -> Message {
     }
 }
 
-/// A RESP message for a person to read: its words, without their lengths, and only the
-/// beginning of what is long and random.
+/// A RESP message as readable text: its words, without their lengths; long random words are
+/// shortened.
 fn describe(payload: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(payload);
