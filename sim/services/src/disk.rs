@@ -1,34 +1,33 @@
-//! A node's disk: what it keeps when the process ends, and what it loses when the power
-//! does.
+//! A node's disk: what survives the end of the process, and what a power loss destroys.
 //!
-//! What a process has written is safe from its own end; from the machine's it is safe
-//! only once it was synced, by the node or by the kernel, which writes back what is older
-//! than half a minute. A disk takes no time here, and a sync that returned is true.
+//! Written data survives the end of the process. It survives a power loss only if it was
+//! synced, by the node or by the kernel, which writes back data older than half a minute. A
+//! disk operation takes no time here, and a sync that returned is really durable.
 
 use locklab_plant::plant;
 use locklab_redis::{DiskWrite, Files};
 use locklab_world::Host;
 
-/// The age at which Linux writes data back by itself: `vm.dirty_expire_centisecs`.
+/// The age at which Linux writes data back on its own: `vm.dirty_expire_centisecs`.
 const WRITE_BACK_NS: u64 = 30 * 1_000_000_000;
 
 /// The disk of one host.
 #[derive(Default)]
 pub struct Disk {
     files: Files,
-    /// Parts of the append-only file that are not synced: where each ends, and when it
-    /// was written in virtual time. What is before them is synced.
+    /// The unsynced parts of the append-only file: where each ends, and when it was written in
+    /// virtual time. Everything before them is synced.
     unsynced: Vec<(usize, u64)>,
-    /// How much of the file is synced.
+    /// The length of the synced part of the file.
     synced: usize,
-    /// The losses of power so far that it has seen.
+    /// The last power loss that has been applied.
     crashed_ns: Option<u64>,
     started: bool,
 }
 
 impl Disk {
-    /// A process of the host starts: what the last loss of power took is gone. Says
-    /// whether one has started before.
+    /// Prepares a start of the host's process: removes data lost in the last power loss.
+    /// Returns whether a process has started before.
     pub fn start(&mut self, host: &Host) -> bool {
         if self.crashed_ns != host.crashed_ns() {
             self.crashed_ns = host.crashed_ns();
@@ -37,7 +36,7 @@ impl Disk {
         std::mem::replace(&mut self.started, true)
     }
 
-    /// Everything that is not synced by virtual time `at_ns` is lost.
+    /// Removes everything that is not synced by virtual time `at_ns`.
     pub fn lose_power(&mut self, at_ns: u64) {
         if plant("power-loss-loses-nothing") {
             return;
@@ -50,7 +49,7 @@ impl Disk {
         self.unsynced.clear();
     }
 
-    /// Carries out what a node asks for at virtual time `now_ns`.
+    /// Executes a write of a node at virtual time `now_ns`.
     pub fn write(&mut self, write: DiskWrite, now_ns: u64) {
         match write {
             DiskWrite::Append(bytes) => {
@@ -67,7 +66,7 @@ impl Disk {
         }
     }
 
-    /// What is there.
+    /// The contents.
     pub fn files(&self) -> &Files {
         &self.files
     }

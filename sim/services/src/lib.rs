@@ -1,8 +1,8 @@
-//! What runs on simulated hosts.
+//! The services that run on simulated hosts.
 //!
-//! [`serve`] drives Redis nodes and sentinels, which know nothing of the world, over its
-//! TCP, with a [`disk`] that survives a process. Beside them there are the two services
-//! that locks on Redis are compared with: [`consensus`] and [`database`].
+//! [`serve`] runs Redis nodes and sentinels, which do not depend on the world, over the world's
+//! TCP, with a [`disk`] that survives the process. There are also two services as baselines for
+//! locks on Redis: [`consensus`] and [`database`].
 
 pub mod consensus;
 pub mod database;

@@ -1,9 +1,9 @@
 //! A Redis node on a simulated host: the one place where [`redis`](locklab_redis) and
 //! [`world`](locklab_world) meet.
 //!
-//! What is kept for a slow client, and when one is cut off, is [`Endpoint`]'s; what its
-//! socket does not take is sent by a task of its own. And a node that nothing is due for
-//! gets no timer, so a run that uses none of this pays nothing for it.
+//! [`Endpoint`] buffers the data for a slow client, and decides when to disconnect it; data
+//! that its socket does not accept is sent by a separate task. A node gets a timer only while
+//! something is due, so a run that uses none of this has no cost from it.
 
 pub mod consensus;
 pub mod database;
@@ -29,32 +29,32 @@ use locklab_redis::endpoint::{
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
 use locklab_world::{Host, HostId};
 
-/// How a node is run, beside what distinguishes it from others.
+/// The setup of a node.
 #[derive(Clone, Default)]
 pub struct Setup {
-    /// What distinguishes it.
+    /// The configuration specific to this node.
     pub config: NodeConfig,
-    /// What its configuration file says at first.
+    /// The initial contents of its configuration file.
     pub parameters: Parameters,
-    /// The hosts that the node may name, to connect to them.
+    /// The hosts that the node can connect to, by name.
     pub hosts: Rc<BTreeMap<String, HostId>>,
-    /// The node's disk, which outlives its process.
+    /// The node's disk, which survives its process.
     pub disk: Rc<RefCell<Disk>>,
-    /// The clock that keys expire by.
+    /// The clock for the expiry of keys.
     pub clock: Clock,
-    /// A process that is started again waits for so long, by the host's wall clock,
-    /// before it serves anybody.
+    /// How long a restarted process waits, by the host's wall clock, before it accepts
+    /// connections.
     pub restart_delay: Duration,
 }
 
-/// The clock of its host that a node goes by.
+/// The clock of the host that a node uses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
     /// The wall clock, as Redis does.
     #[default]
     Wall,
-    /// The monotonic clock, as if it showed the time of day when the run began: what
-    /// Redis would do had it taken antirez's advice.
+    /// The monotonic clock, as if it showed the time of day when the run began: what Redis
+    /// would do if it had followed antirez's advice.
     Monotonic,
 }
 
@@ -69,8 +69,8 @@ impl Clock {
     }
 }
 
-/// Runs a Redis node on `host` until its process ends, or somebody calls SHUTDOWN. It
-/// expires keys by that host's wall clock; its memory ends with it.
+/// Runs a Redis node on `host` until its process ends, or a client calls SHUTDOWN. It expires
+/// keys by that host's wall clock; its memory is lost when it ends.
 pub async fn redis(host: Host, config: NodeConfig, port: u16) {
     let setup = Setup {
         config,
@@ -79,14 +79,14 @@ pub async fn redis(host: Host, config: NodeConfig, port: u16) {
     run(host, setup, port).await;
 }
 
-/// As [`redis()`], with whatever of [`Setup`] makes a difference.
+/// Like [`redis()`], with the options of [`Setup`].
 pub async fn run(host: Host, setup: Setup, port: u16) {
     let started_before = setup.disk.borrow_mut().start(&host);
     if started_before {
         wait_by_wall_clock(&host, setup.restart_delay).await;
     }
     let mut node = Node::new(setup.config);
-    // A node that has written its configuration file starts with that.
+    // A node that has rewritten its configuration file starts with that version.
     let written = setup.disk.borrow().files().config.clone();
     node.configure_all(&written.unwrap_or(setup.parameters));
     node.load(setup.disk.borrow().files(), setup.clock.us(&host));
@@ -98,7 +98,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         clock: setup.clock,
         hosts: setup.hosts,
         disk: setup.disk,
-        // Of a key that nobody looks at the memory may stay: the run is over soon.
+        // The memory of a key that is never accessed again is not reclaimed: the run is short.
         endpoint: RefCell::new(Endpoint::new(node, Limits::PUBSUB, Expiry::WhenNoticed)),
         sockets: RefCell::default(),
         timer: Cell::default(),
@@ -124,14 +124,14 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
     }
 }
 
-/// Tells a client that there is no room for it.
+/// Tells a client that the limit of connections is reached.
 async fn refuse(mut stream: TcpStream) {
-    // Whether it hears it or not, the connection ends.
+    // The connection ends whether the client receives this or not.
     let _ = stream.write_all(TOO_MANY_CLIENTS).await;
 }
 
-/// Sleeps until the wall clock is so much further. If it is set meanwhile, so is the
-/// end: nothing but a clock says how long the process was down.
+/// Sleeps until the wall clock has advanced by this duration. If the clock is stepped
+/// meanwhile, the end shifts too: only this clock measures how long the process was down.
 async fn wait_by_wall_clock(host: &Host, duration: Duration) {
     let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
     loop {
@@ -159,19 +159,19 @@ struct Server {
     disk: Rc<RefCell<Disk>>,
     endpoint: RefCell<Endpoint>,
     sockets: RefCell<BTreeMap<ConnId, Socket>>,
-    /// The wall-clock time, in microseconds, that the timer's task sleeps for, if
-    /// there is one.
+    /// The wall-clock time, in microseconds, until which the timer's task sleeps; `None` if
+    /// there is no timer.
     timer: Cell<Option<u64>>,
-    /// Something is due before that.
+    /// Notifies the timer's task that something is due earlier.
     sooner: Notify,
     exit: Notify,
 }
 
 /// The sending side of a connection.
 struct Socket {
-    /// `None` while a task sends what it did not take.
+    /// `None` while a task sends the backlog.
     writer: Option<OwnedWriteHalf>,
-    /// Tells the receiving side that the connection ended.
+    /// Notifies the receiving side that the connection ended.
     ended: Rc<Notify>,
 }
 
@@ -183,7 +183,7 @@ impl Server {
         }
     }
 
-    /// Takes up a connection: somebody hears what comes on it.
+    /// Starts a connection: spawns a task that receives on it.
     fn begin(self: &Rc<Self>, conn: ConnId, stream: TcpStream) {
         let (reader, writer) = stream.into_split();
         let socket = Socket {
@@ -203,8 +203,8 @@ impl Server {
         };
         match stream {
             Some(stream) => {
-                // The acknowledgement that ends the handshake goes alone: in turmoil-net
-                // what comes with it is lost.
+                // The acknowledgement that ends the handshake must travel alone: turmoil-net
+                // loses data that arrives with it.
                 self.host.sleep(Duration::from_nanos(1)).await;
                 self.begin(conn, stream);
                 self.endpoint.borrow_mut().connected(conn, self.now());
@@ -235,7 +235,7 @@ impl Server {
         self.set_timer();
     }
 
-    /// Does what is to be done, and sees to what will be.
+    /// Executes pending actions, and schedules future ones.
     fn carry_out(self: &Rc<Self>) {
         self.act();
         self.set_timer();
@@ -268,7 +268,7 @@ impl Server {
         }
     }
 
-    /// Hands a socket what there is for it, and what it does not take to a task.
+    /// Writes pending output to a socket; a task sends what the socket does not accept.
     fn write(self: &Rc<Self>, conn: ConnId) {
         let mut endpoint = self.endpoint.borrow_mut();
         let mut sockets = self.sockets.borrow_mut();
@@ -302,7 +302,7 @@ impl Server {
         }
     }
 
-    /// Sends what a client's socket did not take, as it does.
+    /// Sends the backlog of a client as its socket accepts it.
     async fn send_backlog(self: Rc<Self>, conn: ConnId, mut writer: OwnedWriteHalf) {
         loop {
             let Some(bytes) = self.endpoint.borrow().unwritten(conn).cloned() else {
@@ -312,8 +312,8 @@ impl Server {
                 return;
             };
             if writer.write_all(&bytes).await.is_err() {
-                // It shows on the receiving side as well, which ends things if it still
-                // listens.
+                // The receiving side sees the error too, and ends the connection if it is still
+                // reading.
                 if self.endpoint.borrow().is_closing(conn) {
                     self.endpoint.borrow_mut().closed(conn);
                     self.end(conn);
@@ -325,7 +325,7 @@ impl Server {
         }
     }
 
-    /// Sees to it that the node is called when it wants to be.
+    /// Ensures that the node is called at the time that it requests.
     fn set_timer(self: &Rc<Self>) {
         let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
             return;
@@ -340,7 +340,7 @@ impl Server {
         }
     }
 
-    /// Calls the node whenever something is due, for as long as anything will be.
+    /// Calls the node whenever something is due, as long as anything will be due.
     async fn keep_time(self: Rc<Self>) {
         loop {
             let next_us = self.endpoint.borrow().next_wake_us();
@@ -354,7 +354,7 @@ impl Server {
                 self.carry_out();
                 continue;
             }
-            // The next reading may fall short by a part of a microsecond.
+            // The next reading may be a fraction of a microsecond short.
             let sleep = self.host.sleep(endpoint::sleep(wake_us, wall_us));
             tokio::select! {
                 biased;

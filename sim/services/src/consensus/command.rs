@@ -1,50 +1,50 @@
-//! What the log tells the service to do, and how an entry spells it: as words.
+//! The commands of the log, and their encoding in an entry: as words.
 
 use bytes::{Bytes, BytesMut};
 
 use locklab_redis::resp::{command, next_words, number};
 
-/// The number of a session: the index of the entry that opened it.
+/// The identifier of a session: the index of the entry that opened it.
 pub(super) type SessionId = u64;
 
 /// One change of the service's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Command {
-    /// A session that ends when nothing is heard of its client for so long.
+    /// Opens a session that ends when its client is silent for this timeout.
     Open { timeout_ms: u64 },
-    /// A node that ends with its session.
+    /// Creates a node that ends with its session.
     Create {
         by: Request,
         path: Bytes,
         naming: Naming,
     },
-    /// The end of a node, whosever it is.
+    /// Deletes a node of any session.
     Delete { by: Request, path: Bytes },
     /// A client ends its session.
     Close { session: SessionId },
-    /// The leader has not heard of a session's client for its timeout.
+    /// Ends a session whose client has been silent for its timeout.
     Expire { session: SessionId },
 }
 
-/// Which request of which session. A session's requests have ascending numbers; one
-/// that is sent again has the number that it had.
+/// Identifies a request of a session. The requests of a session have ascending numbers; a
+/// repeated request keeps its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Request {
     pub(super) session: SessionId,
     pub(super) number: u64,
 }
 
-/// How a node gets its name.
+/// How the path of a node is formed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Naming {
-    /// It is what the client said.
+    /// As the client gave it.
     AsGiven,
-    /// Its number follows, in ten digits.
+    /// With the node's number appended, in ten digits.
     Sequential,
 }
 
 impl Command {
-    /// As an entry of the log has it; never empty.
+    /// Encodes the command as an entry of the log; never empty.
     pub(super) fn encode(&self) -> Bytes {
         let text = |number: u64| number.to_string().into_bytes();
         let word = |word: &str| word.as_bytes().to_vec();
@@ -70,7 +70,7 @@ impl Command {
         command(&words)
     }
 
-    /// Reads an entry; `None` if it says nothing.
+    /// Decodes an entry; `None` if it is not a valid command.
     pub(super) fn decode(entry: &Bytes) -> Option<Self> {
         let words = next_words(&mut BytesMut::from(&entry[..])).ok()??;
         let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();

@@ -1,12 +1,12 @@
-//! When sessions expire: by the leader's monotonic clock, and through the log.
+//! The expiry of sessions: by the leader's monotonic clock, and through the log.
 //!
-//! A leader counts the timeout of each session from when it last heard of its client. It
-//! knows nothing of what former leaders heard, so a new one starts with a whole timeout
-//! for everybody. When one is over the leader proposes the session's end, once; only the
-//! log ends it, and what is heard of the client from then on comes too late.
+//! A leader measures the timeout of each session from the last request of its client. It does
+//! not know about requests to former leaders, so a new leader starts every session with a full
+//! timeout. When a timeout is over the leader proposes the end of the session, once; only the
+//! log ends it, and later requests of the client come too late.
 //!
-//! A client that counts from when it *sent* a request that was answered never believes
-//! in its session for longer than its leader does, rates of clocks aside.
+//! A client that measures from when it *sent* a request that was answered never believes in its
+//! session for longer than its leader does, apart from clock rate errors.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use super::command::SessionId;
 pub(super) struct Expiry(BTreeMap<SessionId, u64>);
 
 impl Expiry {
-    /// Counts for these sessions, given with their timeouts in milliseconds, from now on;
-    /// for no others.
+    /// Restarts the timeouts of these sessions, given in milliseconds; drops all other
+    /// sessions.
     pub(super) fn restart(
         &mut self,
         sessions: impl Iterator<Item = (SessionId, u64)>,
@@ -28,13 +28,13 @@ impl Expiry {
         sessions.for_each(|(session, timeout_ms)| self.opened(session, timeout_ms, now_ns));
     }
 
-    /// A session begins.
+    /// A session was opened.
     pub(super) fn opened(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
         let deadline_ns = now_ns.saturating_add(timeout_ms.saturating_mul(1_000_000));
         self.0.insert(session, deadline_ns);
     }
 
-    /// Something was heard of the client of a session, if that is not over.
+    /// The client of a session sent a request; ignored if the session has ended.
     pub(super) fn heard(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
         if self.0.contains_key(&session) {
             self.opened(session, timeout_ms, now_ns);
@@ -46,7 +46,7 @@ impl Expiry {
         self.0.remove(&session);
     }
 
-    /// The sessions whose time is over. They are not named again.
+    /// Removes and returns the sessions whose timeout is over.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Vec<SessionId> {
         let due = self.0.iter().filter(|(_, deadline)| **deadline <= now_ns);
         let due: Vec<SessionId> = due.map(|(session, _)| *session).collect();
@@ -54,7 +54,7 @@ impl Expiry {
         due
     }
 
-    /// When the first will be.
+    /// The earliest deadline.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.0.values().min().copied()
     }

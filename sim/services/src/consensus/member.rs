@@ -1,4 +1,4 @@
-//! A member as its driver sees it: what happened goes in, effects come out.
+//! The interface of a member to its driver: events go in, effects come out.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use super::{storage, wire};
 use locklab_redis::resp::{self, bulk, integer, next_words};
 use locklab_redis::{DiskWrite, Files};
 
-/// A connection that somebody opened to the member. Never reused.
+/// Identifies a connection that a client or another member opened. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(u64);
 
-/// What the driver of a member has to do, in order.
+/// An action that the driver of a member must execute, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Write to the member's disk, before anything is sent that comes after this.
+    /// Write to the member's disk, before sending anything that comes after this effect.
     Disk(DiskWrite),
-    /// Connect; what is sent before the connection stands is to be kept for it.
+    /// Connect; until the connection is established, keep the data sent on it.
     Connect {
-        /// Its number from now on.
+        /// Its identifier.
         link: LinkId,
         /// The name of the member at the other end.
         to: String,
@@ -37,30 +37,30 @@ pub enum Effect {
     Send {
         /// The link.
         link: LinkId,
-        /// A whole call.
+        /// A complete call.
         bytes: Bytes,
     },
-    /// Close a link. The member has forgotten it.
+    /// Close a link. The member no longer knows it.
     Hangup {
         /// The link.
         link: LinkId,
     },
-    /// Answer whoever connected.
+    /// Answer a request on a connection.
     Reply {
         /// The connection.
         conn: ConnId,
-        /// A whole answer.
+        /// A complete answer.
         bytes: Bytes,
     },
-    /// Close a connection, after what was sent on it. The member has forgotten it.
+    /// Close a connection, after sending what is pending on it. The member no longer knows it.
     Close {
         /// The connection.
         conn: ConnId,
     },
 }
 
-/// One member of the service. Dropping it is its end: what persists is what it had its
-/// driver write to a disk.
+/// One member of the service. Dropping it ends it: only what its driver wrote to a disk
+/// persists.
 ///
 /// Times are those of its host's monotonic clock, in nanoseconds.
 pub struct Member {
@@ -69,36 +69,36 @@ pub struct Member {
     timing: Timing,
     raft: Raft,
     service: Service,
-    /// Up to where the log has been applied to the service.
+    /// The index up to which the log has been applied to the service.
     applied: u64,
-    /// The term in which this member led when that was last looked at.
+    /// The term in which this member led at the last check.
     led_in: Option<u64>,
     expiry: Expiry,
     waiting: Waiting,
     links: BTreeMap<Peer, Link>,
     clients: BTreeMap<ConnId, Client>,
-    /// Connections on which the next request can be handled.
+    /// Connections whose next request can be handled.
     ready: Vec<ConnId>,
-    /// What is to be done once the disk has what it rests on.
+    /// Effects that must wait until the disk holds the state that they depend on.
     outbox: Vec<Effect>,
     next_link: u64,
     next_conn: u64,
 }
 
-/// Whoever connected: a client, or another member. Its requests are handled one by one.
+/// A peer that connected: a client or another member. Its requests are handled one by one.
 #[derive(Default)]
 struct Client {
     inbound: BytesMut,
-    /// The answer to its last request is not there yet.
+    /// Whether the answer to its last request is pending.
     is_waiting: bool,
 }
 
 impl Member {
-    /// A member that starts, with what its disk has.
+    /// A member that starts with the contents of its disk.
     ///
     /// # Errors
     ///
-    /// If it is not among the members.
+    /// If the member's name is not in the list of members.
     pub fn new(config: MemberConfig, files: &Files, now_ns: u64) -> Result<Self, String> {
         let MemberConfig {
             name,
@@ -132,7 +132,7 @@ impl Member {
         })
     }
 
-    /// Somebody connected.
+    /// A peer connected.
     pub fn accept(&mut self) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
@@ -140,14 +140,14 @@ impl Member {
         conn
     }
 
-    /// Whoever connected went away. What was asked may be done all the same.
+    /// A peer closed its connection. Its pending requests may still be executed.
     pub fn closed(&mut self, conn: ConnId) {
         if self.clients.remove(&conn).is_some() {
             self.waiting.forget(conn);
         }
     }
 
-    /// Bytes came from whoever connected.
+    /// Bytes arrived on a connection.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64, effects: &mut Vec<Effect>) {
         if let Some(client) = self.clients.get_mut(&conn) {
             client.inbound.extend_from_slice(bytes);
@@ -156,7 +156,7 @@ impl Member {
         self.settle(now_ns, effects);
     }
 
-    /// Bytes came on a link.
+    /// Bytes arrived on a link.
     pub fn link_received(
         &mut self,
         link: LinkId,
@@ -184,7 +184,7 @@ impl Member {
         self.settle(now_ns, effects);
     }
 
-    /// A link ended, or could not be connected.
+    /// A link was closed, or could not be established.
     pub fn link_closed(&mut self, link: LinkId, now_ns: u64, effects: &mut Vec<Effect>) {
         let peer = self.links.iter().find(|(_, own)| own.is(link));
         if let Some(peer) = peer.map(|(peer, _)| *peer) {
@@ -193,7 +193,7 @@ impl Member {
         self.settle(now_ns, effects);
     }
 
-    /// When it wants to be called, if nothing happens before.
+    /// When [`Member::wake`] must be called next, if nothing happens before.
     pub fn next_wake_ns(&self) -> u64 {
         let links = self.links.iter().filter_map(|(peer, link)| {
             link.next_ns(self.raft.next_request_ns(*peer), self.patience_ns())
@@ -203,8 +203,8 @@ impl Member {
         next.min(self.raft.next_tick_ns())
     }
 
-    /// The clock reads `now_ns`: does what is due. To be called at the time that
-    /// [`Member::next_wake_ns`] gave, and harmless at any other.
+    /// Does what is due at `now_ns`. Must be called at the time given by
+    /// [`Member::next_wake_ns`]; calls at other times are harmless.
     pub fn wake(&mut self, now_ns: u64, effects: &mut Vec<Effect>) {
         self.raft.tick(now_ns);
         let patience_ns = self.patience_ns();
@@ -226,12 +226,12 @@ impl Member {
         self.settle(now_ns, effects);
     }
 
-    /// How long a call may take: an election would be held by then.
+    /// The timeout of a call: after that time an election would begin.
     fn patience_ns(&self) -> u64 {
         self.timing.shortest_ns()
     }
 
-    /// Draws the consequences of whatever happened.
+    /// Handles the consequences of an event.
     fn settle(&mut self, now_ns: u64, effects: &mut Vec<Effect>) {
         loop {
             self.notice_leadership(now_ns);
@@ -254,9 +254,9 @@ impl Member {
         effects.append(&mut self.outbox);
     }
 
-    /// A member that begins to lead starts counting sessions' timeouts. One that leads no
-    /// more does not know what becomes of the changes that it proposed, and says so by
-    /// closing the connections of those who wait.
+    /// Handles a change of leadership. A new leader restarts the timeouts of all sessions. A
+    /// former leader does not know whether the changes that it proposed will be committed, so
+    /// it closes the connections that wait for them.
     fn notice_leadership(&mut self, now_ns: u64) {
         if self.raft.leads_in() == self.led_in {
             return;
@@ -275,7 +275,7 @@ impl Member {
         self.expiry.restart(watched.into_iter().flatten(), now_ns);
     }
 
-    /// Applies what is committed, and answers those who wait for it.
+    /// Applies committed entries, and answers the clients that wait for them.
     fn apply(&mut self, now_ns: u64) {
         while self.applied < self.raft.commit() {
             let index = self.applied + 1;
@@ -308,7 +308,7 @@ impl Member {
         }
     }
 
-    /// Answers the questions whose time has come.
+    /// Answers the queries whose read points are reached.
     fn answer_queries(&mut self) {
         let is_ready = |(_, point, _): &(_, super::raft::ReadPoint, _)| {
             point.index <= self.applied && self.raft.is_confirmed(*point)
@@ -353,7 +353,7 @@ impl Member {
         self.reply(conn, &answer);
     }
 
-    /// Handles the requests of a connection, up to the first that has to wait.
+    /// Handles the requests of a connection, up to the first one that must wait.
     fn serve(&mut self, conn: ConnId, now_ns: u64) {
         while let Some(client) = self.clients.get_mut(&conn) {
             if client.is_waiting {
@@ -416,7 +416,7 @@ impl Member {
         BytesFrame::Array(frames.collect())
     }
 
-    /// Nothing was done: somebody else leads.
+    /// Answers that nothing was done, because another member leads.
     fn refuse(&mut self, conn: ConnId) {
         let leader = self
             .raft
@@ -445,7 +445,7 @@ impl Member {
         }
     }
 
-    /// Calls another member, if there is something to say and the way is free.
+    /// Calls another member, if there is a request for it and the link is free.
     fn call(&mut self, peer: Peer, now_ns: u64) {
         let (Some(link), Some(to)) = (self.links.get_mut(&peer), self.members.get(peer)) else {
             return;
@@ -474,7 +474,7 @@ impl Member {
         }
     }
 
-    /// Gives a link up.
+    /// Closes a link.
     fn hang_up(&mut self, peer: Peer, now_ns: u64) {
         if let Some(Link::Up(line)) = self.links.get(&peer) {
             self.outbox.push(Effect::Hangup { link: line.id });
@@ -482,7 +482,7 @@ impl Member {
         self.lose(peer, now_ns);
     }
 
-    /// A link is no more.
+    /// Handles the loss of a link.
     fn lose(&mut self, peer: Peer, now_ns: u64) {
         let retry_ns = now_ns.saturating_add(self.timing.heartbeat_ns());
         self.links.insert(peer, Link::Down { retry_ns });

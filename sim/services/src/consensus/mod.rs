@@ -1,22 +1,22 @@
 //! A replicated coordination service in the manner of ZooKeeper, as a state machine:
 //! bytes, times and link events go in, effects come out.
 //!
-//! It is here to be compared with: what locks on Redis are measured against is a lock
-//! whose service is linearizable and survives the loss of a minority of its members.
-//! [`Member`] is one member. It does no input or output and reads no clock; whoever
-//! drives it carries out the [`Effect`]s and calls it when it wants to be called.
+//! It serves as a baseline: locks on Redis are compared with a lock whose service is
+//! linearizable and survives the loss of a minority of its members. [`Member`] is one member.
+//! It does no input or output and reads no clock; its driver executes the [`Effect`]s and calls
+//! it at the times that it requests.
 //!
-//! `request` says what clients can ask: sessions that end when nothing is heard of their
-//! clients, ephemeral nodes with ascending numbers, and watches. `service` is the state
-//! that is replicated, `command` what changes it, `raft` how the members agree on the
-//! order of changes. `member` puts these together: it answers changes once they are
-//! applied, questions once the leader knows that it still leads, and watches when their
-//! nodes are gone. `expiry` is the one place where time enters, by the leader's clock;
-//! `links` and `wire` are how members reach each other, `storage` is what they keep.
+//! `request` defines what clients can ask: sessions that end when their clients are silent,
+//! ephemeral nodes with ascending numbers, and watches. `service` is the replicated state,
+//! `command` defines its changes, and with `raft` the members agree on the order of changes.
+//! `member` combines these: it answers changes once they are applied, queries once the leader
+//! has confirmed that it still leads, and watches when their nodes are gone. Time matters only
+//! in `expiry`, by the leader's clock. `links` and `wire` connect the members, and `storage` is
+//! their persistent state.
 //!
-//! Only the leader serves clients; the others name it. The log is kept whole, in memory
-//! and on disk: two or three entries for each time that a lock is taken, none for pings
-//! and questions, so that minutes of a run take some thousands.
+//! Only the leader serves clients; the other members name it. The log is kept completely, in
+//! memory and on disk: there are two or three entries per acquisition of a lock, and none for
+//! pings and queries, so minutes of a run produce a few thousand.
 
 mod command;
 mod config;

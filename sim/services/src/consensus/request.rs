@@ -1,4 +1,4 @@
-//! What anybody may ask of a member, and how it is written.
+//! The requests that a member accepts, and their format.
 //!
 //! | request | answer |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `CLOSE session` | 1; one that is sent again is told `NOSESSION` |
 //! | `STATUS` | pairs of name and value: what this member is, whoever leads |
 //!
-//! `request` is a number that ascends within a session. A request that is sent again
-//! with the number that it had is answered, not repeated.
+//! `request` is a number that ascends within a session. A repeated request with the same number
+//! is answered again, but not executed again.
 //!
 //! | error | |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | `STALE` | a later request of the session came before; this one was not carried out then and never will be |
 //! | `ERR …` | no request |
 //!
-//! A connection that ends without an answer leaves it open whether something was done.
+//! If a connection ends without an answer, it is unknown whether the request was executed.
 
 use bytes::Bytes;
 use redis_protocol::resp2::types::BytesFrame;
@@ -35,16 +35,16 @@ use locklab_redis::resp::{bulk, error, integer, number};
 
 /// A request.
 pub(super) enum Request {
-    /// Another member's.
+    /// A call of another member.
     Call(Call),
-    /// Something for the log.
+    /// A change, for the log.
     Change(Command),
-    /// A question that the leader answers from its state.
+    /// A query, which the leader answers from its state.
     Query(Query),
     Status,
 }
 
-/// A question about the state.
+/// A query of the state.
 #[derive(Debug)]
 pub(super) enum Query {
     Ping { session: SessionId },
@@ -104,7 +104,7 @@ fn read(words: &[Bytes]) -> Option<Request> {
 }
 
 impl Request {
-    /// The session whose client is heard of by this.
+    /// The session whose timeout this request restarts.
     pub(super) fn session(&self) -> Option<SessionId> {
         match self {
             Request::Change(Command::Create { by, .. } | Command::Delete { by, .. }) => {
@@ -118,7 +118,7 @@ impl Request {
     }
 }
 
-/// What a client is told of a change.
+/// The answer to a change.
 pub(super) fn answer(outcome: Outcome) -> BytesFrame {
     match outcome {
         Outcome::Opened(session) => integer(session),
@@ -135,7 +135,7 @@ pub(super) fn no_session() -> BytesFrame {
     error("NOSESSION the session has ended")
 }
 
-/// What a client is told that asked the wrong member.
+/// The answer of a member that is not the leader.
 pub(super) fn not_leader(leader: Option<&str>) -> BytesFrame {
     match leader {
         Some(leader) => error(format!("NOTLEADER {leader}")),

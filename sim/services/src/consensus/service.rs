@@ -1,14 +1,13 @@
 //! The replicated state machine: sessions, and the nodes that end with them.
 //!
-//! It is a function of the log alone: it reads no clock, and a session's end is an entry
-//! like any other. So all members that have applied the same entries are in the same
-//! state.
+//! Its state depends only on the log: it reads no clock, and the end of a session is an entry
+//! like any other. So all members that have applied the same entries are in the same state.
 //!
-//! A node's number is the index of the entry that created it, as ZooKeeper's `czxid` is
-//! the identifier of the creating transaction: it ascends over all nodes for ever, which
-//! makes it a fencing token. Two things are simpler than in ZooKeeper: the same number
-//! makes sequential names unique, where ZooKeeper counts for each parent; and a parent is
-//! a prefix that need not exist.
+//! A node's number is the index of the entry that created it, as ZooKeeper's `czxid` is the
+//! identifier of the creating transaction: it ascends over all nodes for ever, so it is a
+//! fencing token. Two things are simpler than in ZooKeeper: this number also makes sequential
+//! names unique, where ZooKeeper counts per parent; and a parent is a prefix that need not
+//! exist.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -28,7 +27,7 @@ pub(super) struct Service {
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct Session {
     timeout_ms: u64,
-    /// The last numbered request, and what came of it.
+    /// The last numbered request, and its outcome.
     last: Option<(u64, Outcome)>,
 }
 
@@ -38,7 +37,7 @@ struct Node {
     owner: SessionId,
 }
 
-/// What came of a command, as its client is to hear.
+/// The result of a command, as reported to its client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Outcome {
     Opened(SessionId),
@@ -51,23 +50,22 @@ pub(super) enum Outcome {
     NoSession,
     NoNode,
     NodeExists,
-    /// A later request of the session was carried out before this one: this one never
-    /// will be.
+    /// A later request of the session was executed before this one, so this one never will be.
     Stale,
 }
 
-/// What a command changed.
+/// The changes made by a command.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Applied {
     pub(super) outcome: Outcome,
-    /// Nodes that are gone.
+    /// Nodes that were deleted.
     pub(super) gone: Vec<Bytes>,
     /// The session that ended.
     pub(super) ended: Option<SessionId>,
 }
 
 impl Service {
-    /// Carries out the command of the entry at `index`.
+    /// Executes the command of the entry at `index`.
     pub(super) fn apply(&mut self, index: u64, command: Command) -> Applied {
         let mut gone = Vec::new();
         let mut ended = None;
@@ -109,7 +107,7 @@ impl Service {
         }
     }
 
-    /// Carries out a numbered request, or says what came of it before.
+    /// Executes a numbered request, or returns the outcome of its earlier execution.
     fn once(
         &mut self,
         by: Request,
@@ -142,7 +140,7 @@ impl Service {
             .map(|session| session.timeout_ms)
     }
 
-    /// Whether there is such a node.
+    /// Whether there is a node with this path.
     pub(super) fn has(&self, path: &Bytes) -> bool {
         self.nodes.contains_key(path)
     }

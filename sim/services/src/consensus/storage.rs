@@ -1,4 +1,4 @@
-//! A member's file: records of what it must not forget, one after the other.
+//! A member's file: the records of its durable state, one after the other.
 
 use bytes::{Bytes, BytesMut};
 
@@ -26,8 +26,8 @@ pub(super) fn save(records: &[Record]) -> Bytes {
     out.freeze()
 }
 
-/// What a file amounts to, up to the first record that is not whole. There is none, as
-/// long as whole writes are synced or lost.
+/// The state from the records of a file, up to the first incomplete record. As long as whole
+/// writes are synced or lost, none is incomplete.
 pub(super) fn load(file: &[u8]) -> Durable {
     let mut rest = BytesMut::from(file);
     let records = std::iter::from_fn(move || {

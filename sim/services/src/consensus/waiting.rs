@@ -1,4 +1,4 @@
-//! Whom a leader owes an answer.
+//! The clients that wait for an answer from a leader.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use super::member::ConnId;
 use super::raft::ReadPoint;
 use super::request::Query;
 
-/// Requests that wait: for an entry to be committed, for a read to be confirmed, for a
-/// node to be gone.
+/// Waiting requests: for an entry to be committed, a read to be confirmed, or a node to be
+/// deleted.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// By the index of the entry.
     pub(super) changes: BTreeMap<u64, ConnId>,
-    /// In the order in which they came, which is that of their read points.
+    /// In order of arrival, which is the order of their read points.
     pub(super) queries: Vec<(ConnId, ReadPoint, Query)>,
     pub(super) watches: Vec<Watch>,
 }
 
-/// Somebody waits for a node to be gone.
+/// A client that waits for a node to be deleted.
 pub(super) struct Watch {
     pub(super) conn: ConnId,
     pub(super) session: SessionId,
@@ -28,14 +28,14 @@ pub(super) struct Watch {
 }
 
 impl Waiting {
-    /// A client went away.
+    /// Removes the requests of a client that disconnected.
     pub(super) fn forget(&mut self, conn: ConnId) {
         self.changes.retain(|_, waiting| *waiting != conn);
         self.queries.retain(|(waiting, ..)| *waiting != conn);
         self.watches.retain(|watch| watch.conn != conn);
     }
 
-    /// The watches for which that is so.
+    /// Removes and returns the watches for which `is_over` is true.
     pub(super) fn take_watches(&mut self, is_over: impl Fn(&Watch) -> bool) -> Vec<Watch> {
         let (over, others) = std::mem::take(&mut self.watches)
             .into_iter()

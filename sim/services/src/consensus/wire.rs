@@ -1,11 +1,11 @@
-//! How members' calls and answers look on the wire: arrays of words, as all requests.
+//! The wire format of calls and answers between members: arrays of words, like all requests.
 
 use bytes::Bytes;
 
 use super::raft::{Answer, AppendRequest, Entry, Member, Request as Call, Verdict, VoteRequest};
 use locklab_redis::resp::{command, number};
 
-/// A call, as bytes to send.
+/// Encodes a call.
 pub(super) fn encode_call(call: &Call) -> Bytes {
     let mut words = Vec::new();
     match call {
@@ -38,7 +38,7 @@ pub(super) fn encode_call(call: &Call) -> Bytes {
     command(&words)
 }
 
-/// Reads a call.
+/// Decodes a call.
 pub(super) fn decode_call(words: &[Bytes]) -> Option<Call> {
     let (kind, words) = words.split_first()?;
     match (&kind[..], words) {
@@ -69,7 +69,7 @@ pub(super) fn decode_call(words: &[Bytes]) -> Option<Call> {
     }
 }
 
-/// An answer, as bytes to send.
+/// Encodes an answer.
 pub(super) fn encode_answer(answer: Answer) -> Bytes {
     let term = text(answer.term);
     match answer.verdict {
@@ -79,7 +79,7 @@ pub(super) fn encode_answer(answer: Answer) -> Bytes {
     }
 }
 
-/// Reads an answer.
+/// Decodes an answer.
 pub(super) fn decode_answer(words: &[Bytes]) -> Option<Answer> {
     let (term, words) = words.split_first()?;
     let verdict = match words {

@@ -1,4 +1,4 @@
-//! The database as its driver sees it: bytes and a time go in, effects come out.
+//! The interface of the database to its driver: bytes and a time go in, effects come out.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,27 @@ use locklab_redis::{DiskWrite, Files};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(u64);
 
-/// What the driver of a database has to do, in order.
+/// An action that the driver of a database must execute, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Write to the database's disk, before anything is sent that comes after this.
+    /// Write to the database's disk, before sending anything that comes after this effect.
     Disk(DiskWrite),
     /// Answer a client.
     Reply {
         /// Its connection.
         conn: ConnId,
-        /// A whole answer.
+        /// A complete answer.
         bytes: Bytes,
     },
-    /// Close a client's connection after what was sent on it. The database has forgotten
-    /// it.
+    /// Close a client's connection after sending what is pending on it. The database no longer
+    /// knows it.
     Close {
         /// The connection.
         conn: ConnId,
     },
 }
 
-/// One database. Dropping it is its end: what persists is its journal, from which it
-/// starts again.
+/// One database. Dropping it ends it: only its journal persists, from which it starts again.
 #[derive(Default)]
 pub struct Database {
     table: Table,
@@ -43,7 +42,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// A database that starts, with what its disk has.
+    /// A database that starts with the contents of its disk.
     pub fn new(files: &Files) -> Self {
         let mut database = Database::default();
         let mut journal = BytesMut::from(&files.aof[..]);
@@ -63,15 +62,15 @@ impl Database {
         conn
     }
 
-    /// A client went away. Its statements were transactions of their own: none is open.
+    /// A client disconnected. Each of its statements was a transaction, so none is open.
     pub fn closed(&mut self, conn: ConnId) {
         self.clients.remove(&conn);
     }
 
-    /// Bytes came from a client, at the database's wall-clock time `now_ms`, in
-    /// milliseconds since the Unix epoch. Bytes on an unknown connection are ignored.
+    /// Bytes arrived from a client, at the database's wall-clock time `now_ms`, in milliseconds
+    /// since the Unix epoch. Bytes on an unknown connection are ignored.
     ///
-    /// What a statement changed is durable before its client is told (in PostgreSQL
+    /// The changes of a statement are durable before its client gets the answer (in PostgreSQL
     /// `synchronous_commit`, in MySQL `innodb_flush_log_at_trx_commit = 1`).
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now_ms: u64, effects: &mut Vec<Effect>) {
         let Some(inbound) = self.clients.get_mut(&conn) else {
@@ -101,7 +100,7 @@ impl Database {
     }
 }
 
-/// Carries out a statement and, if it changed something, makes that durable.
+/// Executes a statement and makes its changes durable.
 fn execute(table: &mut Table, statement: &Statement, effects: &mut Vec<Effect>) -> Outcome {
     let outcome = table.execute(statement);
     if matches!(outcome, Outcome::Rows(1..)) {

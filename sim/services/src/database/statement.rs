@@ -1,4 +1,4 @@
-//! How a client writes a statement, and what it is told.
+//! The format of statements and of their answers.
 //!
 //! | request | statement | answer |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `NOW` | `SELECT :now` | the time |
 //!
 //! `:now` is the database's wall clock, in milliseconds since the Unix epoch. The database
-//! does nothing when a time in `expires_ms` has come: what it means is the clients' affair.
+//! ignores the values of `expires_ms`; only the clients interpret them.
 
 use bytes::Bytes;
 use redis_protocol::resp2::types::BytesFrame;
@@ -24,7 +24,7 @@ pub(super) enum Request {
     Now,
 }
 
-/// Reads a request; `None` if it is none.
+/// Parses a request; `None` if it is invalid.
 pub(super) fn parse(words: &[Bytes]) -> Option<Request> {
     let (name, arguments) = words.split_first()?;
     let statement = match (&name[..], arguments) {
@@ -54,7 +54,7 @@ pub(super) fn parse(words: &[Bytes]) -> Option<Request> {
     Some(Request::Statement(statement))
 }
 
-/// A statement that changed something, as the journal has it: as a client would write it.
+/// The journal entry of a statement that changed something: in the format that clients use.
 pub(super) fn journal_entry(statement: &Statement) -> Bytes {
     let text = |number: &i64| number.to_string();
     match statement {
@@ -83,7 +83,7 @@ pub(super) fn journal_entry(statement: &Statement) -> Bytes {
     }
 }
 
-/// What a client is told.
+/// The answer to a client.
 pub(super) fn answer(outcome: Outcome, now_ms: u64) -> BytesFrame {
     match outcome {
         Outcome::Rows(rows) => integer(rows),

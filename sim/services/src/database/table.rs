@@ -1,4 +1,4 @@
-//! The table, and what a statement does to it.
+//! The table, and the effect of each statement on it.
 //!
 //! ```sql
 //! CREATE TABLE locks (
@@ -9,10 +9,9 @@
 //! );
 //! ```
 //!
-//! Every statement is a transaction of its own. It finds its one row by the unique index
-//! and changes it under the row's lock, so under READ COMMITTED too one statement sees
-//! what the one before it committed, and a condition in its WHERE holds when it changes
-//! the row.
+//! Every statement is a transaction. It finds its one row by the unique index and changes it
+//! under the row's lock. So even under READ COMMITTED a statement sees what the one before it
+//! committed, and a condition in its WHERE still holds when it changes the row.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ struct Row {
     expires_ms: i64,
 }
 
-/// One statement. See [`super::statement`] for how it is written.
+/// One statement. See [`super::statement`] for its format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Statement {
     /// `INSERT INTO locks VALUES (:name, :owner, 1, :expires_ms)`
@@ -52,19 +51,19 @@ pub(super) enum Statement {
     },
 }
 
-/// What came of a statement.
+/// The result of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// So many rows were changed.
+    /// This number of rows was changed.
     Rows(u64),
-    /// The unique index refused the row.
+    /// The unique index rejected the row.
     Duplicate,
     /// The row that was selected, if there is one.
     Row(Option<(Bytes, i64, i64)>),
 }
 
 impl Table {
-    /// Carries out a statement.
+    /// Executes a statement.
     pub(super) fn execute(&mut self, statement: &Statement) -> Outcome {
         match statement {
             Statement::Insert { name, .. } if self.0.contains_key(name) => Outcome::Duplicate,

@@ -1,4 +1,4 @@
-//! The table against SQLite: the same statements, at random, in both.
+//! The table against SQLite: the same random statements on both.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const SCHEMA: &str = "CREATE TABLE locks (
     expires_ms INTEGER NOT NULL
 ) STRICT";
 
-/// The statement in SQL, carried out.
+/// Executes the statement as SQL.
 fn in_sqlite(sqlite: &Connection, statement: &Statement) -> rusqlite::Result<Outcome> {
     let text = |word: &Bytes| String::from_utf8_lossy(word).into_owned();
     let rows = match statement {
@@ -60,7 +60,7 @@ fn in_sqlite(sqlite: &Connection, statement: &Statement) -> rusqlite::Result<Out
     }
 }
 
-/// Few names, owners and versions, so that statements meet.
+/// Few names, owners and versions, so that statements conflict.
 fn statement() -> impl Strategy<Value = Statement> {
     let word = |words: &'static [&'static str]| {
         proptest::sample::select(words).prop_map(|word| Bytes::from_static(word.as_bytes()))

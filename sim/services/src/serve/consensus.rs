@@ -14,23 +14,22 @@ use crate::disk::Disk;
 use locklab_world::random::Stream;
 use locklab_world::{Host, HostId};
 
-/// How a member is run.
+/// The setup of a member.
 #[derive(Clone)]
 pub struct Setup {
     /// Its name.
     pub name: String,
-    /// All members and their hosts, in the order that all of them are told.
+    /// All members and their hosts, in the same order on all members.
     pub members: Rc<[(String, HostId)]>,
-    /// How long it waits for what.
+    /// Its timeouts.
     pub timing: Timing,
-    /// Its disk, which outlives its process.
+    /// Its disk, which survives its process.
     pub disk: Rc<RefCell<Disk>>,
-    /// What this start of it draws its election timeouts from.
+    /// The random stream for the election timeouts of this start.
     pub random: Stream,
 }
 
-/// Runs a member on `host` until its process ends. Its time is that host's monotonic
-/// clock.
+/// Runs a member on `host` until its process ends. It uses that host's monotonic clock.
 pub async fn consensus(host: Host, setup: Setup, port: u16) {
     setup.disk.borrow_mut().start(&host);
     let mut stream = setup.random;
@@ -74,14 +73,14 @@ struct Server {
     member: RefCell<Member>,
     clients: RefCell<BTreeMap<ConnId, Line>>,
     links: RefCell<BTreeMap<LinkId, Line>>,
-    /// When the timer's task looks again.
+    /// When the timer's task wakes up next.
     sleeps_until_ns: Cell<u64>,
-    /// Something is due before that.
+    /// Notifies the timer's task that something is due earlier.
     sooner: Notify,
 }
 
 impl Server {
-    /// Tells the member something, and does what it wants done.
+    /// Passes an event to the member, and executes the resulting effects.
     fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Member, u64, &mut Vec<Effect>)) {
         let mut effects = Vec::new();
         let now_ns = self.host.mono_ns();
@@ -110,7 +109,7 @@ impl Server {
         }
     }
 
-    /// Serves whoever connected.
+    /// Serves one connection.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
         while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
@@ -122,7 +121,7 @@ impl Server {
         self.clients.borrow_mut().remove(&conn);
     }
 
-    /// Keeps a link to another member.
+    /// Maintains a link to another member.
     async fn keep_link(self: Rc<Self>, link: LinkId, to: String, ended: Rc<Notify>) {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
@@ -148,7 +147,7 @@ impl Server {
             self.sleeps_until_ns.set(wake_ns);
             let now_ns = self.host.mono_ns();
             if wake_ns <= now_ns {
-                // Set first: what this makes due is seen by the next turn.
+                // Set this first: the next iteration handles whatever the wake makes due.
                 self.sleeps_until_ns.set(0);
                 self.tell(|member, now_ns, effects| member.wake(now_ns, effects));
                 continue;

@@ -12,8 +12,8 @@ use crate::database::{ConnId, Database, Effect};
 use crate::disk::Disk;
 use locklab_world::Host;
 
-/// Runs a database on `host` until its process ends. Its time is that host's wall clock;
-/// `disk` outlives its process.
+/// Runs a database on `host` until its process ends. It uses that host's wall clock; `disk`
+/// survives its process.
 pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, port: u16) {
     disk.borrow_mut().start(&host);
     let database = Database::new(disk.borrow().files());

@@ -1,5 +1,5 @@
-//! Connections of a server that sends little: one whose socket takes nothing more is
-//! dead to it, and closed.
+//! Connections of a server that sends little: if a socket accepts no more data, the server
+//! considers the connection dead and closes it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,14 +18,14 @@ use locklab_world::{Host, HostId};
 pub(super) struct Line {
     /// `None` until it is connected.
     writer: Option<OwnedWriteHalf>,
-    /// What is to be sent then.
+    /// The data to send once it is connected.
     early: Vec<Bytes>,
-    /// Tells the receiving side that it ended.
+    /// Notifies the receiving side that the connection ended.
     pub(super) ended: Rc<Notify>,
 }
 
 impl Line {
-    /// A connection that stands if there is a writer, and is yet to be otherwise.
+    /// A connection that is established if there is a writer, and otherwise not yet.
     pub(super) fn new(writer: Option<OwnedWriteHalf>) -> Self {
         Line {
             writer,
@@ -34,7 +34,7 @@ impl Line {
         }
     }
 
-    /// Sends, or keeps for later.
+    /// Sends the bytes, or keeps them until the connection is established.
     fn send(&mut self, bytes: Bytes) -> io::Result<()> {
         match &self.writer {
             None => self.early.push(bytes),
@@ -44,7 +44,7 @@ impl Line {
         Ok(())
     }
 
-    /// The connection stands.
+    /// The connection is established: sends the bytes kept for it.
     fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
         self.writer = Some(writer);
         let mut early = std::mem::take(&mut self.early).into_iter();
@@ -52,8 +52,8 @@ impl Line {
     }
 }
 
-/// Connects, sends what was to be sent, and gives the receiving side; `None` if that
-/// fails, or if the connection is ended first.
+/// Connects, sends the data kept for the connection, and returns the receiving side; `None` if
+/// that fails, or if the connection is ended first.
 pub(super) async fn open<K: Ord>(
     lines: &RefCell<BTreeMap<K, Line>>,
     key: K,
@@ -66,15 +66,15 @@ pub(super) async fn open<K: Ord>(
         () = ended.notified() => return None,
         stream = host.connect(to, port) => stream.ok()?,
     };
-    // The acknowledgement that ends the handshake goes alone: in turmoil-net what comes
-    // with it is lost.
+    // The acknowledgement that ends the handshake must travel alone: turmoil-net loses data
+    // that arrives with it.
     host.sleep(Duration::from_nanos(1)).await;
     let (reader, writer) = stream.into_split();
     lines.borrow_mut().get_mut(&key)?.connected(writer).ok()?;
     Some(reader)
 }
 
-/// Sends on a connection; ends it if it takes nothing.
+/// Sends on a connection; ends it if the socket accepts no more data.
 pub(super) fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
     let mut lines = lines.borrow_mut();
     if lines
@@ -92,7 +92,7 @@ pub(super) fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
     }
 }
 
-/// Waits for bytes; `None` when the connection has ended, at whichever end.
+/// Waits for bytes; `None` when either end has ended the connection.
 pub(super) async fn receive(
     reader: &mut OwnedReadHalf,
     bytes: &mut [u8],

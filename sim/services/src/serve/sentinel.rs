@@ -14,22 +14,22 @@ use locklab_redis::sentinel::{
 };
 use locklab_world::{Host, HostId};
 
-/// What a driver is asked that is no matter of Sentinel's.
+/// What a sentinel's driver needs apart from its configuration.
 pub struct Surroundings {
-    /// The host of this name.
+    /// Resolves the name of a host.
     pub resolve: Resolve,
-    /// Told of every event.
+    /// Called with every event.
     pub log: Box<dyn Fn(&Notice)>,
-    /// The sentinel's configuration file, which outlives its process, and a loss of power:
-    /// it is synced whenever it is written.
+    /// The sentinel's configuration file. It survives the process and a power loss, since it is
+    /// synced whenever it is written.
     pub file: RefCell<Option<SentinelFile>>,
 }
 
-/// From a host's name to the host.
+/// Resolves a host's name to the host.
 pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
 
-/// Runs a sentinel on `host` until its process ends. Its time is that host's wall
-/// clock. One that has run before goes on with what its file says.
+/// Runs a sentinel on `host` until its process ends. It uses that host's wall clock. A
+/// restarted sentinel continues with the state in its file.
 pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroundings>) {
     config.file = around.file.borrow().clone();
     let Ok(listener) = host.listen(config.announce.port).await else {
@@ -84,7 +84,7 @@ impl Server {
         self.clients.borrow_mut().remove(&conn);
     }
 
-    /// Keeps one link of the sentinel's own.
+    /// Maintains one link of the sentinel.
     async fn keep_link(self: Rc<Self>, link: LinkId, to: Address, ended: Rc<Notify>) {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
@@ -139,7 +139,7 @@ impl Server {
                 sentinel.next_wake_ms()
             };
             self.carry_out(effects);
-            // The wall clock may be set meanwhile: no timer waits longer than Redis's.
+            // The wall clock may be stepped meanwhile: no timer waits longer than Redis's.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             self.host.sleep(Duration::from_millis(left_ms)).await;
         }

@@ -1,10 +1,10 @@
 //! Random schedules against Raft's guarantees (figure 3 of the paper): one leader in a
 //! term, and no committed entry ever lost or changed, on any member.
 //!
-//! Members here call each other through a list of calls under way, from which chance
-//! takes the next: calls overtake each other, arrive after they were given up, or never;
-//! members restart with what they saved. That the campaign would notice a broken rule is
-//! shown by breaking one where nothing in the code is touched: on the disk.
+//! Members here call each other through a list of pending calls, from which the next is drawn
+//! at random: calls overtake each other, arrive after they were given up, or never arrive;
+//! members restart with their saved state. To show that the campaign would detect a broken
+//! rule, one is broken without a change to the code: on the disk.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use locklab_world::random::Stream;
 
 const MS: u64 = 1_000_000;
 
-/// What a restart finds of what was saved.
+/// The state of the disk after a restart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Disk {
     Honest,
     ForgetsVotes,
-    /// The last record is gone.
+    /// The last record is lost.
     LosesTheEnd,
 }
 
-/// A call under way, or its answer.
+/// A pending call, or its answer.
 struct Message {
     from: Member,
     to: Member,
@@ -46,13 +46,13 @@ struct Cluster {
     files: Vec<Vec<Record>>,
     messages: Vec<Message>,
     leaders: BTreeMap<u64, Member>,
-    /// What is committed, as the first member had it that knew.
+    /// The committed entries, as reported by the first member that knew of each.
     committed: Vec<Entry>,
-    /// Up to where each member's log was compared with that.
+    /// The index up to which each member's log was compared with `committed`.
     compared: Vec<u64>,
 }
 
-/// Whether faults strike.
+/// Whether faults occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weather {
     Rough,
@@ -88,7 +88,7 @@ impl Cluster {
         self.chance.below(self.files.len() as u64) as usize
     }
 
-    /// One thing happens.
+    /// Executes one random step.
     fn step(&mut self, weather: Weather) -> Result<(), String> {
         let faults = if weather == Weather::Rough { 4 } else { 0 };
         match self.chance.below(96 + faults) {
@@ -149,7 +149,7 @@ impl Cluster {
         }
     }
 
-    /// Somebody waits for an answer no longer; the call may arrive all the same.
+    /// A member stops waiting for an answer; the call may still arrive.
     fn give_up(&mut self) {
         if self.messages.is_empty() {
             return;
@@ -204,7 +204,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A rough time, then a calm one, after which everybody has everything.
+    /// A period with faults, then one without, after which every member has all entries.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..2_000 {
             self.step(Weather::Rough)?;
@@ -213,7 +213,7 @@ impl Cluster {
         for _ in 0..3_000 {
             self.step(Weather::Calm)?;
         }
-        // From the beginning again: what was committed is still there.
+        // Compare from the beginning again: the committed entries must still be there.
         self.compared.fill(0);
         self.check()?;
         let fewest = self.rafts.iter().map(Raft::commit).min().unwrap_or(0);
@@ -224,7 +224,7 @@ impl Cluster {
     }
 }
 
-/// What is violated in so many runs, by seed.
+/// The violations in this number of runs, by seed.
 fn violations(runs: u64, disk: Disk) -> Vec<String> {
     let run = |seed| {
         let size = if seed % 2 == 0 { 3 } else { 5 };

@@ -1,20 +1,20 @@
-//! What a member must not forget: its term, its vote in that term, and its log.
+//! The durable state of a member: its term, its vote in that term, and its log.
 //!
-//! Every change is noted as a record, for the disk. Whoever drives the member makes the
-//! records durable before it sends anything that rests on them (§5, figure 2: "updated
-//! on stable storage before responding").
+//! Every change produces a record for the disk. The driver of the member makes the records
+//! durable before it sends anything that depends on them (§5, figure 2: "updated on stable
+//! storage before responding").
 
 use super::log::{Entry, Log};
 use super::message::Member;
 
-/// One change of what is durable. A member's file is a sequence of these.
+/// One change of the durable state. A member's file is a sequence of these.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
     /// The term, and the vote given in it.
     Term(u64, Option<Member>),
     /// An entry at the end of the log.
     Entry(Entry),
-    /// The entry of this index and all that followed are gone.
+    /// The entry at this index and all later ones were removed.
     Cut(u64),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Durable {
 }
 
 impl Durable {
-    /// What records of an earlier life amount to.
+    /// The state that results from the records of an earlier start.
     pub(crate) fn replay(records: impl IntoIterator<Item = Record>) -> Self {
         let mut durable = Durable::default();
         for record in records {
@@ -50,25 +50,25 @@ impl Durable {
         &self.log
     }
 
-    /// A later term begins, without a vote.
+    /// Enters a later term, without a vote.
     pub(super) fn enter(&mut self, term: u64) {
         self.change(Record::Term(term, None));
     }
 
-    /// The vote of this term is given.
+    /// Records the vote of this term.
     pub(super) fn vote_for(&mut self, candidate: Member) {
         if self.vote != Some(candidate) {
             self.change(Record::Term(self.term, Some(candidate)));
         }
     }
 
-    /// An entry at the end.
+    /// Appends an entry.
     pub(super) fn push(&mut self, entry: Entry) {
         self.change(Record::Entry(entry));
     }
 
-    /// The log contains these entries after `prev_index` from now on. Entries that it
-    /// has are kept: the call may be an old one, and what follows them is later (§5.3).
+    /// Makes the log contain these entries after `prev_index`. Entries that it already has are
+    /// kept: the call may be an old one, and the entries after them are later (§5.3).
     pub(super) fn merge(&mut self, prev_index: u64, entries: Vec<Entry>) {
         for (index, entry) in (prev_index + 1..).zip(entries) {
             match self.log.term_at(index) {
@@ -80,7 +80,7 @@ impl Durable {
         }
     }
 
-    /// What changed since this was last asked.
+    /// The changes since the last call.
     pub(crate) fn take_unsaved(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.unsaved)
     }

@@ -1,10 +1,10 @@
-//! Who leads (§5.2, §5.4.1).
+//! The election of a leader (§5.2, §5.4.1).
 
 use super::message::{Member, Request, Sent, Verdict, VoteRequest};
 use super::{Ballot, Raft, Role};
 
 impl Raft {
-    /// A new timeout, drawn from the range: members seldom stand at the same time.
+    /// Draws a new timeout from the range, so that members seldom stand at the same time.
     pub(super) fn put_election_off(&mut self, now_ns: u64) {
         let spread_ns = self.timing.longest_ns() - self.timing.shortest_ns();
         let timeout_ns = self.timing.shortest_ns() + (self.random)(spread_ns + 1);
@@ -35,8 +35,8 @@ impl Raft {
         (Request::Vote(request), sent)
     }
 
-    /// Somebody asks for the vote of this term: the first who asks gets it, if its log
-    /// lacks nothing that may be committed.
+    /// Answers a request for the vote of this term: the first candidate gets it, if its log
+    /// contains everything that may be committed.
     pub(super) fn vote(&mut self, request: &VoteRequest, now_ns: u64) -> Verdict {
         let vote = self.durable.vote();
         let is_free = vote.is_none_or(|given_to| given_to == request.candidate);
@@ -49,7 +49,7 @@ impl Raft {
         Verdict::Yes
     }
 
-    /// A vote came in, for or against.
+    /// Counts a vote, for or against.
     pub(super) fn count(&mut self, from: Member, verdict: Verdict, now_ns: u64) {
         let Role::Candidate(ballot) = &mut self.role else {
             return;

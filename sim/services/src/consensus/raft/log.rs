@@ -7,7 +7,7 @@ use bytes::Bytes;
 pub(crate) struct Entry {
     /// The term of the leader that proposed it.
     pub(crate) term: u64,
-    /// What the state machine is to do; empty: nothing.
+    /// The command for the state machine; empty: none.
     pub(crate) command: Bytes,
 }
 
@@ -31,7 +31,7 @@ impl Log {
         self.0.get(usize::try_from(index.checked_sub(1)?).ok()?)
     }
 
-    /// The term of the entry at an index. What is before the first has term 0.
+    /// The term of the entry at an index. Index 0, before the first entry, has term 0.
     pub(crate) fn term_at(&self, index: u64) -> Option<u64> {
         match index {
             0 => Some(0),
@@ -51,13 +51,13 @@ impl Log {
         self.term_at(index) == Some(term)
     }
 
-    /// The election restriction (§5.4.1): whether a log that ends so lacks nothing of
-    /// what this one may have had committed.
+    /// The election restriction (§5.4.1): whether a log with this last entry contains
+    /// everything of this log that may be committed.
     pub(crate) fn is_at_most(&self, last_term: u64, last_index: u64) -> bool {
         (last_term, last_index) >= (self.last_term(), self.last_index())
     }
 
-    /// The first index of the term that the entry at `index` has.
+    /// The first index with the same term as the entry at `index`.
     pub(crate) fn begin_of_term_at(&self, index: u64) -> u64 {
         let term = self.term_at(index);
         let mut first = index;
@@ -71,7 +71,7 @@ impl Log {
         self.0.push(entry);
     }
 
-    /// Drops the entry at `index` and all that follow.
+    /// Removes the entry at `index` and all later ones.
     pub(crate) fn cut(&mut self, index: u64) {
         self.0.truncate(index.saturating_sub(1) as usize);
     }

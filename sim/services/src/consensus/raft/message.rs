@@ -1,4 +1,4 @@
-//! What members ask of each other: the two calls of Raft, each with its answer.
+//! The messages between members: the two calls of Raft, each with its answer.
 
 use super::log::Entry;
 
@@ -29,7 +29,7 @@ pub(crate) struct AppendRequest {
     /// The entry before the first of `entries`.
     pub(crate) prev_index: u64,
     pub(crate) prev_term: u64,
-    /// Up to where the leader's log is committed.
+    /// The index up to which the leader's log is committed.
     pub(crate) commit: u64,
     pub(crate) entries: Vec<Entry>,
 }
@@ -37,29 +37,29 @@ pub(crate) struct AppendRequest {
 /// An answer to either call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Answer {
-    /// The term of whoever answers.
+    /// The term of the answering member.
     pub(crate) term: u64,
     pub(crate) verdict: Verdict,
 }
 
-/// What was answered.
+/// The result of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The vote is the candidate's, or the entries are in the log.
+    /// The vote was granted, or the entries are in the log.
     Yes,
-    /// It is not, or they are not.
+    /// The vote or the entries were rejected.
     No,
-    /// They are not, for lack of the entry before them: try from this index, at which
-    /// the logs may still agree.
+    /// The entries were rejected because the entry before them is missing: try from this index,
+    /// up to which the logs may agree.
     TryFrom(u64),
 }
 
-/// What the asking member remembers of a call until the answer comes.
+/// The state that the calling member keeps until the answer arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sent {
-    /// The term in which it asked.
+    /// The term in which the call was made.
     pub(crate) term: u64,
-    /// If all is well, up to where the logs agree then; 0 for a vote.
+    /// The index up to which the logs agree if the call succeeds; 0 for a vote.
     pub(crate) up_to: u64,
     /// The last round of confirmation that had begun; see `reads`.
     pub(crate) round: u64,

@@ -1,15 +1,15 @@
 //! Raft, as D. Ongaro and J. Ousterhout describe it in "In Search of an Understandable
 //! Consensus Algorithm" (extended version, 2014). Sections (§) are those of that paper.
 //!
-//! [`Raft`] is one member: it knows roles, terms, votes and the log, and neither what
-//! entries mean nor how calls travel. A call from another member goes in and its answer
-//! comes out; what to ask another member is fetched with [`Raft::request_for`] whenever
-//! the way there is free. Time is the member's monotonic clock, in nanoseconds.
+//! [`Raft`] is one member. It knows roles, terms, votes and the log, but neither the meaning of
+//! entries nor the transport of calls. A call from another member goes in and its answer comes
+//! out; [`Raft::request_for`] returns the next call for another member whenever the link to it
+//! is free. Time is the member's monotonic clock, in nanoseconds.
 //!
-//! `election` is who leads, `replication` what the leader does with entries, `reads` how
-//! it makes sure that it still leads. Beyond the paper's core: a leader that a majority
-//! has not answered for the longest election timeout steps down, so that whoever waits
-//! for it learns of it. Not implemented, since nothing here needs it: snapshots, changes
+//! `election` selects the leader, `replication` distributes its entries, `reads` confirms that
+//! it still leads. Beyond the paper's core: a leader without answers from a majority for the
+//! longest election timeout steps down, so that its waiting clients learn of it. Not
+//! implemented, since nothing here needs it: snapshots, membership changes, pre-vote.
 //! of membership, the pre-vote.
 
 #[cfg(test)]
@@ -45,20 +45,20 @@ pub(crate) struct Raft {
     random: Random,
     durable: Durable,
     role: Role,
-    /// Up to where the log is known to be committed.
+    /// The index up to which the log is known to be committed.
     commit: u64,
-    /// When this member stands for election, unless it leads.
+    /// When this member stands for election, unless it is the leader.
     election_due_ns: u64,
 }
 
-/// What a member is in its term.
+/// The role of a member in its term.
 enum Role {
     Follower { leader: Option<Member> },
     Candidate(Ballot),
     Leader(Leading),
 }
 
-/// What a candidate has heard.
+/// The votes that a candidate has received.
 #[derive(Default)]
 struct Ballot {
     answered: BTreeSet<Member>,
@@ -66,7 +66,7 @@ struct Ballot {
 }
 
 impl Raft {
-    /// The member `me` of `size`, with what it kept of an earlier life.
+    /// The member `me` of `size`, with its durable state from an earlier start.
     pub(crate) fn new(
         me: Member,
         size: usize,
@@ -94,17 +94,17 @@ impl Raft {
         &self.durable
     }
 
-    /// The changes of these that are not saved yet.
+    /// The changes of the durable state that are not saved yet.
     pub(crate) fn take_unsaved(&mut self) -> Vec<Record> {
         self.durable.take_unsaved()
     }
 
-    /// Up to where the log is committed, as far as this member knows.
+    /// The index up to which the log is committed, as far as this member knows.
     pub(crate) fn commit(&self) -> u64 {
         self.commit
     }
 
-    /// Whom this member takes for the leader.
+    /// The leader, as far as this member knows.
     pub(crate) fn leader(&self) -> Option<Member> {
         match &self.role {
             Role::Follower { leader } => *leader,
@@ -113,7 +113,7 @@ impl Raft {
         }
     }
 
-    /// The term in which this member leads.
+    /// The term in which this member leads; `None` if it does not.
     pub(crate) fn leads_in(&self) -> Option<u64> {
         match &self.role {
             Role::Leader(_) => Some(self.durable.term()),
@@ -121,7 +121,7 @@ impl Raft {
         }
     }
 
-    /// When it wants [`Raft::tick`] to be called.
+    /// When [`Raft::tick`] must be called next.
     pub(crate) fn next_tick_ns(&self) -> u64 {
         match &self.role {
             Role::Leader(_) => self.steps_down_ns(),
@@ -129,7 +129,7 @@ impl Raft {
         }
     }
 
-    /// The clock reads `now_ns`: does what is due.
+    /// Does what is due at `now_ns`.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         if now_ns < self.next_tick_ns() {
             return;
@@ -158,7 +158,7 @@ impl Raft {
         }
     }
 
-    /// What to ask `peer` now, if anything; to be called while no call to it is under way.
+    /// The next call to `peer`, if any. Must be called only while no call to it is pending.
     pub(crate) fn request_for(&mut self, peer: Member, now_ns: u64) -> Option<(Request, Sent)> {
         match &self.role {
             Role::Follower { .. } => None,
@@ -169,7 +169,7 @@ impl Raft {
         }
     }
 
-    /// When there will be something to ask `peer`, if nothing happens before.
+    /// When there will be a call to `peer`, if nothing happens before.
     pub(crate) fn next_request_ns(&self, peer: Member) -> Option<u64> {
         match &self.role {
             Role::Follower { .. } => None,
@@ -181,7 +181,7 @@ impl Raft {
     /// A call was answered.
     pub(crate) fn answered(&mut self, peer: Member, sent: Sent, answer: Answer, now_ns: u64) {
         self.see_term(answer.term, now_ns);
-        // An answer to what was asked in another term is of no use in this one.
+        // An answer to a call of another term is of no use in this one.
         if sent.term != self.durable.term() || answer.term != sent.term {
             return;
         }
@@ -192,19 +192,19 @@ impl Raft {
         }
     }
 
-    /// A call will not be answered. It may have arrived.
+    /// A call will not be answered. It may still have arrived.
     pub(crate) fn unanswered(&mut self, peer: Member) {
         if let Role::Leader(leading) = &mut self.role {
             leading.repeat(peer);
         }
     }
 
-    /// §5.1: whoever hears of a later term enters it, as a follower.
+    /// §5.1: a member that sees a later term enters it as a follower.
     fn see_term(&mut self, term: u64, now_ns: u64) {
         if term > self.durable.term() {
             self.durable.enter(term);
-            // A follower's timeout goes on: a candidate that cannot win must not keep
-            // others from standing.
+            // A follower keeps its timeout: a candidate that cannot win must not keep others
+            // from standing.
             match self.role {
                 Role::Leader(_) => self.follow(None, now_ns),
                 _ => self.role = Role::Follower { leader: None },

@@ -1,5 +1,4 @@
-//! How entries get from the leader's log into the others', and when they count as
-//! committed (§5.3, §5.4.2).
+//! Replication of entries from the leader's log to the others, and commitment (§5.3, §5.4.2).
 
 use std::collections::BTreeMap;
 
@@ -9,21 +8,21 @@ use super::log::Entry;
 use super::message::{AppendRequest, Member, Request, Sent, Verdict};
 use super::{Raft, Role};
 
-/// The most entries in one call: what lags far behind catches up in steps.
+/// The maximum number of entries in one call: a log that is far behind catches up in steps.
 const MAX_ENTRIES: usize = 256;
 
-/// What a leader knows of the others.
+/// The leader's state.
 pub(super) struct Leading {
     pub(super) others: BTreeMap<Member, Progress>,
-    /// The last round of confirmation that was asked for; see `reads`.
+    /// The last requested round of confirmation; see `reads`.
     pub(super) round: u64,
 }
 
-/// What a leader knows of one other.
+/// The leader's state for one other member.
 pub(super) struct Progress {
     /// The first entry to send (`nextIndex`).
     next: u64,
-    /// Up to where the logs are known to agree (`matchIndex`).
+    /// The index up to which the logs are known to agree (`matchIndex`).
     matched: u64,
     /// When it last answered.
     heard_ns: u64,
@@ -35,7 +34,7 @@ pub(super) struct Progress {
 }
 
 impl Leading {
-    /// When there is something to send to `peer`, the log ending at `last_index`.
+    /// When the next call to `peer` is due, if the log ends at `last_index`.
     pub(super) fn due_ns(&self, peer: Member, last_index: u64) -> Option<u64> {
         let progress = self.others.get(&peer)?;
         let is_behind = progress.next <= last_index || progress.sent_round < self.round;
@@ -46,14 +45,14 @@ impl Leading {
         })
     }
 
-    /// What was sent to `peer` last is to be sent again.
+    /// Makes the last call to `peer` be sent again.
     pub(super) fn repeat(&mut self, peer: Member) {
         if let Some(progress) = self.others.get_mut(&peer) {
             progress.heartbeat_due_ns = 0;
         }
     }
 
-    /// What a majority has reached, of what the others and this member have.
+    /// The highest value that a majority has reached, counting the others and this member.
     pub(super) fn by_majority(&self, own: u64, others: impl Fn(&Progress) -> u64) -> u64 {
         let mut all: Vec<u64> = self.others.values().map(others).collect();
         all.push(own);
@@ -63,8 +62,8 @@ impl Leading {
 }
 
 impl Raft {
-    /// Begins to lead: with an entry of the new term, since no other makes those before
-    /// it count as committed (§5.4.2, §8).
+    /// Becomes leader and appends an entry of the new term, since only such an entry commits
+    /// those before it (§5.4.2, §8).
     pub(super) fn lead(&mut self, now_ns: u64) {
         let next = self.durable.log().last_index() + 1;
         let progress = |peer| {
@@ -85,8 +84,8 @@ impl Raft {
         self.propose(Bytes::new());
     }
 
-    /// Appends a command to the log, if this member leads; at which index. That it will
-    /// be committed there is not certain: another's entry may take the place.
+    /// Appends a command to the log, if this member leads; returns its index. It may not be
+    /// committed there: an entry of another leader may replace it.
     pub(crate) fn propose(&mut self, command: Bytes) -> Option<u64> {
         let term = self.leads_in()?;
         self.durable.push(Entry { term, command });
@@ -119,7 +118,7 @@ impl Raft {
         Some((Request::Append(request), Sent { term, up_to, round }))
     }
 
-    /// The leader of this term sends entries, or its heartbeat.
+    /// Handles entries or a heartbeat from the leader of this term.
     pub(super) fn append(&mut self, request: AppendRequest, now_ns: u64) -> Verdict {
         self.follow(Some(request.leader), now_ns);
         let log = self.durable.log();
@@ -137,7 +136,7 @@ impl Raft {
         Verdict::Yes
     }
 
-    /// A follower answered.
+    /// Handles the answer of a follower.
     pub(super) fn progressed(&mut self, peer: Member, sent: Sent, verdict: Verdict, now_ns: u64) {
         let Role::Leader(leading) = &mut self.role else {
             return;
@@ -161,8 +160,8 @@ impl Raft {
         self.advance_commit();
     }
 
-    /// An entry of this term that a majority has is committed, and with it all before.
-    /// One of an earlier term is not, however many have it (§5.4.2, figure 8).
+    /// Commits the entries of this term that a majority has, with all entries before them. An
+    /// entry of an earlier term alone is not, however many have it (§5.4.2, figure 8).
     pub(super) fn advance_commit(&mut self) {
         let Role::Leader(leading) = &self.role else {
             return;
@@ -174,7 +173,7 @@ impl Raft {
         }
     }
 
-    /// When this leader will not have heard of a majority for too long.
+    /// When this leader steps down unless a majority answers before.
     pub(super) fn steps_down_ns(&self) -> u64 {
         match &self.role {
             Role::Leader(leading) => leading

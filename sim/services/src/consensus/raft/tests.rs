@@ -1,4 +1,4 @@
-//! Raft's rules, each on members that are asked directly.
+//! Raft's rules, each tested on members that are called directly.
 
 use bytes::Bytes;
 
@@ -6,8 +6,8 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// The member `me` of three, with a log of entries of these terms and in the last of
-/// them, at time 0. It stands for election at 300 ms.
+/// The member `me` of three at time 0, in the term of its last log entry. Its log has entries
+/// of these terms. It stands for election at 300 ms.
 fn member(me: Member, terms: &[u64]) -> Raft {
     let entry = |term: &u64| Entry {
         term: *term,
@@ -57,7 +57,7 @@ fn terms(raft: &Raft) -> Vec<u64> {
         .collect()
 }
 
-/// Lets `raft` ask `peer`, who answers so.
+/// Lets `raft` call `peer`, which gives this answer.
 fn exchange(raft: &mut Raft, peer: Member, verdict: Verdict, now_ns: u64) {
     let (_, sent) = raft.request_for(peer, now_ns).expect("something to ask");
     let term = sent.term;
@@ -100,12 +100,12 @@ fn a_log_that_lacks_entries_gets_no_vote() {
 #[test]
 fn entries_follow_an_entry_on_which_both_agree() {
     let mut raft = member(0, &[1, 1, 2, 2]);
-    // Too far ahead, and of another term: back to where the logs may agree.
+    // Too far ahead, and of another term: go back to where the logs may agree.
     assert_eq!(append(&mut raft, 3, (6, 3), &[3], 0), Verdict::TryFrom(5));
     assert_eq!(append(&mut raft, 3, (4, 3), &[3], 0), Verdict::TryFrom(3));
     assert_eq!(append(&mut raft, 3, (2, 1), &[3, 3], 0), Verdict::Yes);
     assert_eq!(terms(&raft), [1, 1, 3, 3]);
-    // A late call does not take back what a later one brought.
+    // A late call does not remove the entries of a later one.
     assert_eq!(append(&mut raft, 3, (2, 1), &[3], 0), Verdict::Yes);
     assert_eq!(terms(&raft), [1, 1, 3, 3]);
 }
@@ -130,8 +130,8 @@ fn an_entry_of_an_earlier_term_is_committed_only_with_one_of_this_term() {
     let mut raft = member(0, &[1, 2]);
     elect(&mut raft);
     assert_eq!(terms(&raft), [1, 2, 3]);
-    // The first call brings member 1 the entry of this term alone; it lacks the one
-    // before. The second brings both. In between only the earlier would have been there.
+    // The first call brings member 1 only the entry of this term, without the one before. The
+    // second brings both. In between it would have had only the earlier one.
     exchange(&mut raft, 1, Verdict::TryFrom(2), 300 * MS);
     assert_eq!(raft.commit(), 0);
     let (request, sent) = raft.request_for(1, 300 * MS).expect("entries to send");
