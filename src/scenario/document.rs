@@ -1,5 +1,5 @@
-//! A scenario's TOML as a tree that remembers where each value came from: a place in
-//! the file, or an override. It knows nothing of what the keys mean.
+//! A scenario's TOML as a tree that records the origin of each value: a place in the file, or
+//! an override. It does not interpret the keys.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Place, ScenarioError};
 use super::overrides;
 
-/// The tree, and the texts that it was read from.
+/// The tree, and its source texts.
 ///
-/// A span up to the length of the file's text lies in the file. Every value of the
-/// i-th override has the span that begins i + 1 bytes further on, so that a position
-/// reported by the deserialiser always tells its origin.
+/// A span up to the length of the file's text lies in the file. Every value of the i-th
+/// override has the span that begins i + 1 bytes after that length, so that a position reported
+/// by the deserialiser always identifies its origin.
 pub(super) struct Document<'a> {
     file: &'a str,
     text: &'a str,
@@ -45,8 +45,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// An error at this span. One that lies in the file tells the overrides too, for
-    /// it may take both to make something impossible.
+    /// An error at this span. One that lies in the file also lists the overrides, because file
+    /// and override may be valid separately and invalid together.
     pub fn error(&self, span: Range<usize>, mut what: String) -> ScenarioError {
         if !self.is_override(&span) && !self.sets.is_empty() {
             what = format!("{what} (with --set {})", self.sets.join(" --set "));
@@ -57,7 +57,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether this span is an override's.
+    /// Whether this span belongs to an override.
     pub fn is_override(&self, span: &Range<usize>) -> bool {
         span.start > self.text.len()
     }
@@ -90,7 +90,7 @@ impl<'a> Document<'a> {
         find_in_table(self.root.get_ref(), span)
     }
 
-    /// The table or value at a path.
+    /// The table or value at this path.
     pub fn get(&self, path: &[String]) -> Option<&Spanned<DeValue<'a>>> {
         let (first, rest) = path.split_first()?;
         rest.iter()
@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
             })
     }
 
-    /// The span of what stands at a path, or of the nearest table around it.
+    /// The span of the value at this path, or of the nearest enclosing table.
     pub fn span_of(&self, path: &[String]) -> Range<usize> {
         (1..=path.len())
             .rev()
@@ -108,7 +108,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Which half of `key = value` is meant.
+/// Key or value in `key = value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Node {
     Key,
@@ -124,7 +124,7 @@ fn find_in_table(table: &DeTable<'_>, span: &Range<usize>) -> Option<(Vec<String
         if value.span() == *span {
             return Some((vec![name], Node::Value));
         }
-        // A value within an array counts as the array: its place is exact anyway.
+        // A value within an array counts as the array: its location is exact anyway.
         let (mut path, node) = match value.get_ref() {
             DeValue::Table(table) => find_in_table(table, span)?,
             DeValue::Array(_) if contains(value, span) => (vec![], Node::Value),

@@ -6,24 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use locklab_world::dist::Dist;
 
-/// What every Redis node is told when it starts.
+/// The configuration of every Redis node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeSpec {
-    /// What survives the end of its process.
+    /// What survives the end of the node's process.
     pub persistence: Persistence,
-    /// A process that is started again waits for so many milliseconds of its host's wall
-    /// clock before it serves anybody.
+    /// A process that is restarted waits for this many milliseconds of its host's wall clock
+    /// before it serves clients.
     pub restart_delay_ms: u64,
-    /// Without so many replicas that it has heard of within ten seconds a master does not
-    /// write.
+    /// A master accepts writes only if it has heard from this many replicas within ten seconds.
     pub min_replicas_to_write: u32,
-    /// How many connections the node takes at a time; further ones are refused. Redis's
-    /// own limit is 10000.
+    /// How many connections the node accepts at a time; further ones are refused. Redis's own
+    /// limit is 10000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxclients: Option<u32>,
-    /// Others write to the node this often, in milliseconds, to keys that are no locks;
-    /// absent: nobody does. No replica is written to.
+    /// Other clients write to the node this often, in milliseconds, to keys that are not locks;
+    /// absent: no other writes. Replicas are not written to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_writes_every_ms: Option<u64>,
     /// The clock that keys expire by.
@@ -31,29 +30,29 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// Whether it asks for nothing.
+    /// Whether all options have their defaults.
     pub(super) fn is_default(&self) -> bool {
         *self == NodeSpec::default()
     }
 }
 
-/// What of a node's data survives, and what.
+/// Which of a node's data survives which failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistence {
     /// Nothing.
     #[default]
     None,
-    /// Every write is durable before it is answered: `appendfsync always`.
+    /// Every write is durable before the reply: `appendfsync always`.
     AofAlways,
-    /// Writes survive the process at once, and a loss of power after a second at most:
-    /// `appendfsync everysec`.
+    /// Writes survive the end of the process immediately, and a power failure after a second at
+    /// most: `appendfsync everysec`.
     AofEverysec,
-    /// Writes survive the process at once, and a loss of power after half a minute:
-    /// `appendfsync no`.
+    /// Writes survive the end of the process immediately, and a power failure after half a
+    /// minute: `appendfsync no`.
     AofNo,
-    /// The data set as it was at the last snapshot, by the rule that Redis comes with:
-    /// `save 3600 1 300 100 60 10000`.
+    /// The data set of the last snapshot, by Redis's default rule: `save 3600 1 300 100 60
+    /// 10000`.
     Snapshot,
 }
 
@@ -70,14 +69,14 @@ impl From<Persistence> for locklab_redis::Persistence {
     }
 }
 
-/// The clock of its host that a node expires keys by.
+/// The clock of its host by which a node expires keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeClock {
-    /// The one that may be set: what Redis uses.
+    /// The wall clock, which may be set: what Redis uses.
     #[default]
     Wall,
-    /// The one that may not: what antirez said Redis should use.
+    /// The monotonic clock, which may not: what antirez said Redis should use.
     Monotonic,
 }
 
@@ -85,10 +84,10 @@ pub enum NodeClock {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// The way of a packet from one host to another, in milliseconds.
+    /// The one-way delay of a packet between two hosts, in milliseconds.
     pub latency_ms: Dist,
-    /// The share of transmissions that are lost, 0 to 1; a lost one is repeated after
-    /// the retransmission timeout.
+    /// The share of transmissions that are lost, 0 to 1; each is retransmitted after the
+    /// retransmission timeout.
     pub loss: f64,
 }
 
@@ -102,11 +101,11 @@ impl Default for Network {
     }
 }
 
-/// How far the hosts' clocks are off when the run begins.
+/// The hosts' clock errors at the beginning of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clocks {
-    /// Per host, `[clocks.host.n3]`; the clocks of every other host are right.
+    /// Per host, `[clocks.host.n3]`; the clocks of all other hosts are exact.
     pub host: BTreeMap<String, HostClock>,
 }
 

@@ -1,45 +1,45 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, with their location.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A scenario that cannot be run, said the way compilers say it:
+/// An invalid scenario, reported in the format of compilers:
 /// `scenarios/x.toml:12:3: unknown key "qorum" in [lock]; did you mean "quorum"?`
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// It is there and cannot be understood, or asks for something impossible.
+    /// The file exists but cannot be parsed, or contains an invalid value.
     #[error("{place}: {what}")]
     Invalid {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What, and if possible what to write instead.
+        /// The error, and if possible a correction.
         what: String,
     },
     /// There is no such file, and no scenario of that name ships.
     #[error("there is no file \"{name}\", and no scenario of that name ships{}", did_you_mean_one_of_many(.name, .shipped))]
     NotFound {
-        /// The path or name asked for.
+        /// The requested path or name.
         name: String,
-        /// The names of all scenarios that ship.
+        /// The names of all shipped scenarios.
         shipped: Vec<String>,
     },
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read the scenario {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// Where the culprit stands.
+/// The location of the culprit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// In a file; line and column (in characters) count from 1.
     File {
-        /// The file, as it was asked for.
+        /// The file, as requested.
         file: String,
         /// Line.
         line: usize,
@@ -59,10 +59,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// More names than this are no help in an error.
+/// An error lists no more names than this.
 const MOST_LISTED: usize = 16;
 
-/// `; did you mean "quorum"?`, or else what there is to choose from.
+/// `; did you mean "quorum"?`, or else the alternatives.
 pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
     if let Some(nearest) = nearest(word, candidates) {
         return format!("; did you mean \"{nearest}\"?");
@@ -78,7 +78,7 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
     }
 }
 
-/// `; did you mean "kleppmann/k1"?`, or else how to see them all.
+/// `; did you mean "kleppmann/k1"?`, or else how to list them all.
 fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
     match nearest(name, shipped) {
         Some(nearest) => format!("; did you mean \"{nearest}\"?"),
@@ -86,9 +86,8 @@ fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
     }
 }
 
-/// The candidate with the fewest slips of a finger between it and the word, if a
-/// third of the word, at most, would have been mistyped; or else one that goes on where
-/// the word ends, as `hold_ms` does where `hold` was written.
+/// The candidate closest to the word, if at most a third of the word was mistyped; or else one
+/// that starts with the word, such as `hold_ms` for `hold`.
 fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
     let slips = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
     let allowed = (word.chars().count() / 3).max(1);

@@ -1,9 +1,9 @@
-//! From the deserialiser's message to one that helps: which key, in which table, and
-//! what may have been meant.
+//! Turns the deserialiser's message into a helpful one: which key, in which table, and what may
+//! have been meant.
 //!
-//! serde words its errors the same way for every format (``unknown field `x`,
-//! expected one of `a`, `b` ``), and our own types keep to that wording; so the words
-//! in backticks are the culprit and its alternatives.
+//! serde words its errors the same way for every format (``unknown field `x`, expected one of
+//! `a`, `b` ``), and this crate's types use the same wording; so the words in backticks are the
+//! culprit and its alternatives.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use super::document::{Document, Node};
 use super::error::{ScenarioError, did_you_mean};
 
-/// Explains why the document is no scenario.
+/// Explains why the document is not a valid scenario.
 pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> ScenarioError {
     let span = error.span().unwrap_or_else(|| document.root.span());
     let message = error.message();
@@ -23,7 +23,7 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
     };
     let words = quoted(complaint);
     let word = words.first().cloned().unwrap_or_default();
-    // What is missing is nowhere: the table that lacks it is the culprit.
+    // A missing key has no location: the table that lacks it is the culprit.
     let is_missing = complaint.starts_with("missing field");
     let culprit = Culprit::locate(document, span, if is_missing { &[] } else { &words });
     let what = if complaint.starts_with("unknown field") {
@@ -45,7 +45,7 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
     document.error(culprit.span, what)
 }
 
-/// What is at fault.
+/// The part of the document that is at fault.
 struct Culprit {
     span: Range<usize>,
     path: Vec<String>,
@@ -53,10 +53,9 @@ struct Culprit {
 }
 
 impl Culprit {
-    /// The deserialiser's span is exact, except within a table that it had to read to
-    /// the end before it knew its type, such as `[lock]`, and within an override, all of
-    /// which has one span. There the culprit is the key, or else the value, that the
-    /// complaint quotes.
+    /// The deserialiser's span is exact, except within a table that it had to read to the end
+    /// before it knew its type, such as `[lock]`, and within an override, which has one span.
+    /// In these cases the culprit is the key, or else the value, that the message quotes.
     fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> Culprit {
         let (path, node) = document.find(&span).unwrap_or((vec![], Node::Value));
         let table = match document.get(&path).map(Spanned::get_ref) {
@@ -73,12 +72,12 @@ impl Culprit {
         named.unwrap_or(Culprit { span, path, node })
     }
 
-    /// The table in which the culprit stands.
+    /// The table that contains the culprit.
     fn table(&self) -> String {
         name_of_table(&self.path[..self.path.len().saturating_sub(1)])
     }
 
-    /// ` for lock.clock`, where the noun alone leaves open what it is that is unknown.
+    /// ` for lock.clock`, where the noun alone does not say what is unknown.
     fn of_what(&self, noun: &str) -> String {
         match noun {
             "value" => format!(" for {}", self.path.join(".")),
@@ -86,7 +85,7 @@ impl Culprit {
         }
     }
 
-    /// The name of the fault that an override began although it meant to change one.
+    /// The name of the fault that an override created instead of changing an existing one.
     fn is_new_fault(&self, document: &Document<'_>, lacking: &str) -> Option<&str> {
         match &self.path[..] {
             [fault, name] if fault == "fault" && lacking == "kind" => {
@@ -96,7 +95,7 @@ impl Culprit {
         }
     }
 
-    /// The culprit itself, by its path.
+    /// The culprit's own path.
     fn itself(&self) -> String {
         match self.path.len() {
             0 | 1 => name_of_table(&self.path),
@@ -105,7 +104,7 @@ impl Culprit {
     }
 }
 
-/// The key of one of these names, or else the value, in a table or the tables within.
+/// The key with one of these names, or else the value, in a table or its subtables.
 fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<Culprit> {
     let below = |key: &str| path.iter().cloned().chain([key.to_owned()]).collect();
     let key = |word: &String| table.get_key_value(word.as_str());
@@ -140,7 +139,7 @@ fn name_of_table(path: &[String]) -> String {
     }
 }
 
-/// What kind of thing is unknown, if that is the complaint.
+/// What kind of thing is unknown, if the message is about an unknown name.
 fn unknown<'a>(complaint: &'a str, culprit: &Culprit) -> Option<&'a str> {
     let noun = complaint.strip_prefix("unknown ")?.split(" `").next()?;
     if noun != "variant" {
@@ -157,7 +156,7 @@ fn unknown<'a>(complaint: &'a str, culprit: &Culprit) -> Option<&'a str> {
     })
 }
 
-/// Without the names of Rust's types.
+/// The message without the names of Rust types.
 fn plainly(message: &str) -> String {
     let message = match message.rsplit_once(", expected ") {
         Some((complaint, "u64" | "u32")) => {
@@ -168,11 +167,11 @@ fn plainly(message: &str) -> String {
         Some((complaint, "a boolean")) => format!("{complaint}, expected true or false"),
         _ => message.into(),
     };
-    // Strings stand in double quotes already, numbers in backticks.
+    // Strings are in double quotes already, numbers in backticks.
     message.replace('`', "")
 }
 
-/// The pieces of a message in backticks or double quotes.
+/// The parts of a message in backticks or double quotes.
 fn quoted(message: &str) -> Vec<String> {
     message
         .split(['`', '"'])
@@ -182,7 +181,7 @@ fn quoted(message: &str) -> Vec<String> {
         .collect()
 }
 
-/// A scalar as a complaint would quote it.
+/// A scalar as a message would quote it.
 fn text_of<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),

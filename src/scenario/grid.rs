@@ -1,7 +1,7 @@
 //! Grids: the variants of a scenario that a sweep runs.
 //!
-//! An axis is `path=v1,v2,…`, the values as TOML, or `path=from..to/steps`: that many
-//! intervals, both ends included. Several axes multiply; the last runs fastest.
+//! An axis is `path=v1,v2,…`, the values as TOML, or `path=from..to/steps`: this many
+//! intervals, both ends included. Several axes multiply; the last varies fastest.
 
 use std::fmt;
 
@@ -27,7 +27,8 @@ pub struct GridError {
     pub what: String,
 }
 
-/// A grid has at most this many cells; more is a slip, and would fill the memory.
+/// A grid has at most this many cells; more is likely a typing error, and would exhaust the
+/// memory.
 const MOST_CELLS: usize = 1_000_000;
 
 impl Grid {
@@ -35,8 +36,8 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// When one of them is not of either form, varies a parameter that another does,
-    /// or when there would be more than a million cells.
+    /// When one of them has neither form, when two vary the same parameter, or when there would
+    /// be more than a million cells.
     pub fn parse(axes: &[String]) -> Result<Grid, GridError> {
         let mut grid = Grid::default();
         let mut cells = 1_usize;
@@ -58,8 +59,8 @@ impl Grid {
         Ok(grid)
     }
 
-    /// The cells: path and value of every axis, in the order of the axes. A grid
-    /// without axes has one cell, which changes nothing.
+    /// The cells: path and value of every axis, in the order of the axes. A grid without axes
+    /// has one cell, which has no overrides.
     pub fn cells(&self) -> Vec<Vec<(String, String)>> {
         self.axes.iter().fold(vec![vec![]], |cells, axis| {
             let extend = |cell: Vec<(String, String)>| {
@@ -97,7 +98,7 @@ impl Axis {
     }
 }
 
-/// `from..to/steps`. Whole numbers stay whole where every point of the range is one.
+/// Expands `from..to/steps`. Whole numbers stay whole where every point of the range is one.
 fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
     let (to, steps) = rest
         .split_once('/')
@@ -121,12 +122,12 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
     Ok(points.iter().map(spell).collect())
 }
 
-/// Rounded to as many significant digits: 0.3, not 0.30000000000000004.
+/// Rounded to twelve significant digits: 0.3, not 0.30000000000000004.
 fn twelve_digits(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }
 
-/// Values between commas, except for commas within brackets, braces and quotes.
+/// Splits at commas, except for commas within brackets, braces and quotes.
 fn list(text: &str) -> Result<Vec<String>, String> {
     let mut values = vec![String::new()];
     let mut depth = 0_i32;

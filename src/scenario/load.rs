@@ -1,4 +1,4 @@
-//! Reading a scenario: from a file or from those that ship, with overrides.
+//! Reading a scenario: from a file or a shipped one, with overrides.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +11,13 @@ use super::explain::explain;
 use super::shipped::SHIPPED;
 use super::{Scenario, validate};
 
-/// Reads a scenario from a file, or the one of this name that ships, and applies
-/// overrides in their order, each written `path=value`: `fault.gc.duration_ms=500`.
+/// Reads a scenario from a file, or the shipped one of this name, and applies overrides in
+/// their order, each written `path=value`: `fault.gc.duration_ms=500`.
 ///
 /// # Errors
 ///
-/// When there is no such scenario, when it cannot be understood, or when it asks for
-/// something impossible; the first thing found wrong is reported.
+/// When there is no such scenario, when it cannot be parsed, or when it contains an invalid
+/// value; the first error found is reported.
 pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let path = Path::new(path_or_name);
     if path.is_file() {
@@ -36,7 +36,7 @@ pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioErr
     }
 }
 
-/// Reads a scenario from a text; `file` is its path, for its name and for errors.
+/// Reads a scenario from a text; `file` is its path, used for its name and for errors.
 ///
 /// # Errors
 ///
@@ -51,18 +51,17 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     Ok(scenario)
 }
 
-/// Whether a scenario that did not come from a TOML text could have.
+/// Checks a scenario that did not come from a TOML text.
 ///
 /// # Errors
 ///
-/// The first thing found that is impossible, with the path to it.
+/// The first invalid value found, with the path to it.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
     validate::validate(scenario)
         .map_err(|problem| format!("{}: {}", problem.path.join("."), problem.what))
 }
 
-/// `kleppmann/k1` for `scenarios/kleppmann/k1.toml`; outside of `scenarios` the name
-/// of the file.
+/// `kleppmann/k1` for `scenarios/kleppmann/k1.toml`; outside `scenarios`, the name of the file.
 fn name_of(file: &str) -> String {
     let stem = file.strip_suffix(".toml").unwrap_or(file);
     let below = stem.rsplit_once("scenarios/").map(|(_, below)| below);

@@ -1,9 +1,9 @@
 //! Scenario files: the TOML schema, its validation, overrides and grids.
 //!
-//! A scenario says everything about a run except its seed: which hosts there are,
-//! which lock they use, what they do with it, what goes wrong, and what ought to
-//! come of it. This module is the schema; [`load()`] reads it from a file, applies
-//! overrides and refuses what is impossible; [`grid`] makes variants of one scenario.
+//! A scenario determines everything about a run except its seed: the hosts, the lock, the
+//! workload, the faults, and the expected results. This module is the schema; [`load()`] reads
+//! a scenario from a file, applies overrides and rejects invalid ones; [`grid`] makes variants
+//! of one scenario.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ pub use shipped::SHIPPED;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its path below `scenarios/` without `.toml`, such as `kleppmann/k1`. It comes
-    /// from where the file lies, not from what it says.
+    /// Its path below `scenarios/` without `.toml`, such as `kleppmann/k1`. It is derived from
+    /// the file's location, not from its content.
     #[serde(skip)]
     pub name: String,
     /// The claim under test in a few words, for headings.
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// The claim's number in the catalogue of claims: `K1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
-    /// Who claimed it, and where.
+    /// The author of the claim, and where it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// What was claimed, what this run does, and what to look for.
@@ -58,12 +58,12 @@ pub struct Scenario {
     /// The hosts.
     #[serde(default)]
     pub topology: Topology,
-    /// What every Redis node is told when it starts.
+    /// The configuration of every Redis node.
     #[serde(default, skip_serializing_if = "NodeSpec::is_default")]
     pub node: NodeSpec,
     /// The lock and its parameters.
     pub lock: LockSpec,
-    /// What the clients do with it.
+    /// What the clients do with the lock.
     #[serde(default)]
     pub workload: Workload,
     /// What the lock protects.
@@ -72,27 +72,27 @@ pub struct Scenario {
     /// The network between the hosts.
     #[serde(default)]
     pub network: Network,
-    /// How far the hosts' clocks are off.
+    /// The errors of the hosts' clocks.
     #[serde(default)]
     pub clocks: Clocks,
-    /// What the sentinels are told, where there are any.
+    /// The configuration of the sentinels, if there are any.
     #[serde(default)]
     pub sentinel: SentinelOptions,
-    /// What goes wrong: one table `[fault.NAME]` each.
+    /// The faults: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: BTreeMap<String, FaultSpec>,
-    /// How long, in milliseconds, a lock that nobody holds may be wanted in vain; absent:
-    /// what follows from the lock's parameters and the network.
+    /// The longest time, in milliseconds, that a client may wait for a free lock; absent:
+    /// derived from the lock's parameters and the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_ms: Option<u64>,
-    /// The property that the scenario is about: its rate and its shortest violation
-    /// are what a demonstration shows.
+    /// The property that the scenario is about: a demonstration shows its rate and its shortest
+    /// violation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Property>,
-    /// What is expected of each property, over all runs together.
+    /// The prediction for each property, over all runs together.
     #[serde(default)]
     pub expect: BTreeMap<Property, Prediction>,
-    /// The grid that a sweep runs over when it is not told another.
+    /// The default grid of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
 }
@@ -104,17 +104,17 @@ pub struct SweepSpec {
     /// Every cell of the grid runs with the seeds `0..seeds`.
     #[serde(default = "default_seeds")]
     pub seeds: u64,
-    /// What varies, as the `--vary` option takes it; see [`grid`].
+    /// The axes, in the form of the `--vary` option; see [`grid`].
     #[serde(default)]
     pub vary: Vec<String>,
 }
 
-/// A minute, far beyond the leases of seconds that the scenarios use.
+/// A minute, far longer than the leases of seconds that the scenarios use.
 fn default_horizon_ms() -> u64 {
     60_000
 }
 
-/// Enough that a rate of 1 % has a 95 % interval of about ± 0.6 %.
+/// Enough for a 95 % interval of about ± 0.6 % at a rate of 1 %.
 fn default_seeds() -> u64 {
     1000
 }

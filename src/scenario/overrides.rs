@@ -1,4 +1,4 @@
-//! Overrides, `path=value`: changes to a scenario's TOML before anybody reads it.
+//! Overrides, `path=value`: changes to a scenario's TOML before it is interpreted.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Applies one override. Whatever it brings gets the span, by which an error about it
-/// finds back to it.
+/// Applies one override. All its values get the span, by which an error about them is traced to
+/// the override.
 pub(super) fn apply<'a>(
     root: &mut DeTable<'a>,
     set: &'a str,
@@ -20,7 +20,7 @@ pub(super) fn apply<'a>(
     if path.iter().any(|key| key.is_empty()) {
         return Err("the path of an override has an empty part".into());
     }
-    // What is not TOML is taken as a string, so that words need no quotes.
+    // A value that is not TOML is treated as a string, so that words need no quotes.
     let value = match DeValue::parse(value.trim()) {
         Ok(value) => value.into_inner(),
         Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
@@ -29,7 +29,7 @@ pub(super) fn apply<'a>(
     put(root, &path, stamp(value, span), span)
 }
 
-/// Puts a value at a path, making the tables on the way.
+/// Puts a value at a path, and creates missing tables.
 fn put<'a>(
     table: &mut DeTable<'a>,
     path: &[&'a str],
@@ -64,7 +64,7 @@ fn put<'a>(
     }
 }
 
-/// The last part of the path may be a place in a list, counted from 0.
+/// The last part of the path may be an index into a list, counted from 0.
 fn put_into_array<'a>(
     items: &mut DeArray<'a>,
     key: &str,
@@ -88,13 +88,13 @@ fn put_into_array<'a>(
     }
 }
 
-/// Words, and moments such as `c1 acquired #2`; not a list with a slip in it.
+/// Words, and moments such as `c1 acquired #2`; not a malformed list.
 fn is_bare_word(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_/# ".contains(c);
     !text.is_empty() && text.starts_with(char::is_alphabetic) && text.chars().all(plain)
 }
 
-/// Gives a value, and all within it, one span.
+/// Gives a value, and all values within it, one span.
 fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
     let value = match value {
         DeValue::Table(table) => DeValue::Table(

@@ -1,4 +1,4 @@
-//! The scenarios that ship, embedded in the program.
+//! The shipped scenarios, embedded in the program.
 
 /// Embeds `scenarios/NAME.toml` for each name.
 macro_rules! embed {

@@ -1,4 +1,4 @@
-//! What is impossible although each value by itself is well formed.
+//! Checks for values that are well formed individually but invalid together.
 
 use super::grid::Grid;
 use locklab_world::dist::Dist;
@@ -13,13 +13,13 @@ mod limits;
 mod lock;
 mod sentinel;
 
-/// The most nodes, and the most clients, of a scenario: names of two digits.
+/// The maximum number of nodes, and of clients, in a scenario: names of two digits.
 const MOST_HOSTS: u32 = 99;
 
-/// The most replicas of a node: names of one digit.
+/// The maximum number of replicas of a node: names of one digit.
 const MOST_REPLICAS: u32 = 9;
 
-/// Something impossible, and the path to it.
+/// An invalid value, and the path to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub path: Vec<String>,
@@ -35,7 +35,7 @@ impl Problem {
     }
 }
 
-/// Finds the first thing that is impossible.
+/// Finds the first invalid value.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     limits::validate(scenario)?;
     topology(scenario)?;
@@ -115,7 +115,7 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
     })
 }
 
-/// What only one kind of workload has.
+/// Checks the keys that only one kind of workload has.
 fn adds(scenario: &Scenario) -> Result<(), Problem> {
     let workload = &scenario.workload;
     if workload.kind == WorkloadKind::Lock {
@@ -179,8 +179,8 @@ fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
     )
 }
 
-/// Each prediction by itself; and `resource` is three properties together, so it holds
-/// exactly if they do.
+/// Checks each prediction individually; and since `resource` combines three properties, that
+/// its prediction agrees with theirs.
 fn expectations(scenario: &Scenario) -> Result<(), Problem> {
     for (property, prediction) in &scenario.expect {
         if let Some(what) = prediction.problem() {

@@ -1,4 +1,4 @@
-//! Impossible faults: on hosts that are not there, at points that nobody reaches.
+//! Checks faults: on hosts that do not exist, at points that no client reaches.
 
 use super::{Problem, drift, probability, require};
 use crate::fault::{Described, FaultSpec, Placement};
@@ -31,7 +31,7 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
     }
 }
 
-/// Refuses impossible amounts.
+/// Rejects invalid amounts.
 struct Validate<'f> {
     fault: &'f str,
 }
@@ -60,7 +60,8 @@ impl Convert<Described, Bare> for Validate<'_> {
     }
 }
 
-/// Whether there is a replica to promote, and somebody on these hosts who can be asked.
+/// Checks that there is a replica to promote, and that a failover can be requested on these
+/// hosts.
 fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
     require(
         scenario.topology.replicas > 0,
@@ -99,7 +100,7 @@ fn links(scenario: &Scenario, name: &str, links: &Links) -> Result<(), Problem> 
     }
 }
 
-/// More is a slip, and would fill the memory.
+/// More repetitions are likely a typing error, and would exhaust the memory.
 const MOST_REPETITIONS: f64 = 1_000_000.0;
 
 fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(), Problem> {
@@ -135,7 +136,7 @@ fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(
     }
 }
 
-/// The longest interval that can be drawn; a mean or median stands for no bound.
+/// The longest interval that can be drawn; for an unbounded distribution its mean or median.
 fn longest_ms(dist: &Dist) -> f64 {
     match *dist {
         Dist::Constant(value) => value,

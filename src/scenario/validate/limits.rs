@@ -1,21 +1,21 @@
-//! Numbers so large that time itself would overflow.
+//! Limits on numbers that would overflow the time arithmetic.
 
 use serde_json::Value;
 
 use super::Problem;
 use crate::scenario::Scenario;
 
-/// The longest time that a scenario can name: a year of virtual time. Sums of a few
-/// hundred still fit into 64 bits of nanoseconds.
+/// The longest time in a scenario: a year of virtual time. Sums of a few hundred such times
+/// still fit into 64 bits of nanoseconds.
 const LONGEST_MS: f64 = 365.0 * 86_400_000.0;
 
-/// The fastest clock: eleven times as fast as time.
+/// The fastest clock: eleven times as fast as true time.
 const FASTEST_PPM: f64 = 10_000_000.0;
 
-/// The largest allowance for drift, in leases.
+/// The largest drift allowance, as a multiple of the lease.
 const MOST_LEASES: f64 = 100.0;
 
-/// Looks at every number whose key says its unit.
+/// Checks every number whose key names its unit.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     let value = serde_json::to_value(scenario).expect("a scenario can be written as JSON");
     look_at(&value, &mut Vec::new())
@@ -41,7 +41,7 @@ fn look_at(value: &Value, path: &mut Vec<String>) -> Result<(), Problem> {
     }
 }
 
-/// The largest number at this path, by the innermost key that says a unit.
+/// The largest number at this path, by the innermost key that names a unit.
 fn limit(path: &[String]) -> Option<(f64, &'static str)> {
     path.iter().rev().find_map(|key| {
         if key.ends_with("_ms") {

@@ -1,4 +1,4 @@
-//! Impossible parameters of the locks.
+//! Checks the locks' parameters.
 
 use super::Problem;
 use crate::scenario::Scenario;

@@ -1,9 +1,9 @@
-//! Impossible numbers and options of sentinels.
+//! Checks the numbers and options of sentinels.
 
 use super::{Problem, require};
 use crate::scenario::Scenario;
 
-/// The most sentinels: names of one digit.
+/// The maximum number of sentinels: names of one digit.
 const MOST_SENTINELS: u32 = 9;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
