@@ -1,7 +1,7 @@
 //! What a lock is, for the author of one.
 //!
 //! A lock knows how to make one attempt, how to wait for the next, and how to keep and
-//! give back what it got. [`Locker`](super::Locker) makes of that what a user wants:
+//! release a grant. [`Locker`](super::Locker) builds the user's interface on that:
 //! `acquire`, `try_acquire`, and a guard.
 
 use std::future::Future;
@@ -18,7 +18,7 @@ use locklab_plant::plant;
 /// but what the algorithm itself keeps on the client's side.
 pub trait Lock {
     /// Opens the connections that the lock will need, so that the first attempt does
-    /// not pay for them. A node that cannot be reached is no error yet.
+    /// not pay for them. An unreachable node is not an error yet.
     fn connect(&self) -> impl Future<Output = ()>;
 
     /// Makes one attempt to take the lock.
@@ -85,7 +85,7 @@ impl Request {
     }
 }
 
-/// Whether a lock may be held by several at once.
+/// Whether several owners may hold a lock at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// By one owner only.

@@ -17,8 +17,6 @@ use locklab_env::{Duration, Env};
 use locklab_history::{ClockKind, Deadline, Event, Failpoint, Op, Outcome};
 use locklab_plant::plant;
 
-/// The point at which patience is over.
-
 /// A lock as used by one process.
 pub struct Locker<E: Env, O: Observer> {
     env: E,

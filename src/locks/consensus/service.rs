@@ -33,7 +33,7 @@ impl<E: Env> Service<E> {
         }
     }
 
-    /// Asks the leader until it answers, for `patience` at most.
+    /// Repeats a request to the leader until it answers, for `patience` at most.
     ///
     /// # Errors
     /// The last member's error when `patience` is over; an error that the service returns; an
