@@ -1,10 +1,10 @@
-//! What to say of a run that has no result.
+//! Error messages for a run without a result.
 
 use anyhow::anyhow;
 
 use crate::runner::pool::{Broken, Why};
 
-/// A run that panicked: a bug in Locklab, and how to see it again.
+/// A run that panicked: a bug in Locklab, with a command to reproduce it.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} with seed {seed} panicked: {message}\n  reproduce  {reproduce}")]
 pub(super) struct Bug {
@@ -15,8 +15,8 @@ pub(super) struct Bug {
 }
 
 impl Bug {
-    /// What to say of a run of `what`, as people call it; the line `reproduce` does it again.
-    /// Only a panic is a bug.
+    /// The error for a run of `what`, a readable name; the command line `reproduce` repeats the
+    /// run. Only a panic is a bug.
     pub(super) fn or_usage(broken: Broken, what: &str, reproduce: String) -> anyhow::Error {
         let seed = broken.seed;
         match broken.why {

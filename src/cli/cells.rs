@@ -9,7 +9,7 @@ use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::pool::Broken;
 use crate::scenario::Scenario;
 
-/// One cell for each scenario, of which `seeds` has one range each.
+/// One cell per scenario; `seeds` has one range for each.
 pub(super) fn run(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
@@ -32,7 +32,7 @@ pub(super) fn run(
     Ok(cells?.into_iter().flatten().collect())
 }
 
-/// How many runs these are together.
+/// The total number of runs.
 pub(super) fn runs(seeds: &[Range<u64>]) -> u64 {
     let lengths = seeds.iter().map(|seeds| seeds.end - seeds.start);
     lengths.fold(0, u64::saturating_add)

@@ -1,5 +1,4 @@
-//! `locklab completions`: what a shell needs to complete commands, options and the
-//! names of scenarios.
+//! `locklab completions`: shell completion of commands, options and the names of scenarios.
 
 use anyhow::Context;
 use clap::Args;

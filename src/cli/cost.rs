@@ -1,4 +1,4 @@
-//! `locklab cost`: what every lock costs, and how those fare who wait for it.
+//! `locklab cost`: the cost of every lock, and the waiting times of its clients.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -84,7 +84,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     Ok(Exit::AsPredicted)
 }
 
-/// A row and what it is put into: label, scenario, overrides, lease.
+/// A row with a setting: label, scenario, overrides, lease.
 type Place = (String, String, Vec<String>, u64);
 
 fn place(row: &Row, metric: &Metric) -> Place {
@@ -97,8 +97,8 @@ fn place(row: &Row, metric: &Metric) -> Place {
     )
 }
 
-/// What was counted of every row in every setting, run by run; metrics of the same setting
-/// share its runs.
+/// The samples of every row in every setting, one per run; metrics of the same setting share
+/// its runs.
 fn measure(
     options: &Options,
     rows: &[Row],
@@ -143,7 +143,7 @@ fn measure(
         .collect())
 }
 
-/// A run of these that has no result.
+/// The error for a run of these places without a result.
 fn bug(broken: Broken, places: &[Place]) -> anyhow::Error {
     let (row, scenario, ..) = &places[broken.job];
     let seeds = (broken.seed + 1).to_string();
@@ -151,14 +151,14 @@ fn bug(broken: Broken, places: &[Place]) -> anyhow::Error {
     Bug::or_usage(broken, &format!("{row} in {scenario}"), reproduce)
 }
 
-/// A measured number, and where the true one lies.
+/// A measured number with its confidence interval.
 struct Value {
     value: f64,
     interval: Option<Interval>,
 }
 
 impl Value {
-    /// Of these runs; `None` if it never came to that.
+    /// The value over these runs; `None` if there is nothing to measure it from.
     fn of(runs: &[Sample], measure: Measure) -> Option<Value> {
         let together = |places: &mut dyn Iterator<Item = usize>| {
             let mut all = Sample::default();
@@ -178,7 +178,7 @@ impl Value {
         Some(Value { value, interval })
     }
 
-    /// `12.3 (11.9–12.8)`; a number that never varies stands alone.
+    /// `12.3 (11.9–12.8)`; a number that never varies has no interval.
     fn describe(&self) -> String {
         let number = |value: f64| match value {
             0.0..100.0 => format!("{value:.1}"),
@@ -249,14 +249,14 @@ fn as_table(
     }
 }
 
-/// One number for a program.
+/// One number, for programs.
 #[derive(Serialize)]
 struct Number {
     lock: &'static str,
     row: String,
     metric: String,
     title: String,
-    /// The runs that it was measured over.
+    /// The number of runs over which it was measured.
     runs: u64,
     value: Option<f64>,
     low: Option<f64>,
@@ -288,7 +288,7 @@ fn numbers(
     numbers
 }
 
-/// One line for each number, for programs that read tables.
+/// One line per number, for programs that read tables.
 fn as_list(numbers: &[Number]) -> Table {
     let row = |number: &Number| {
         let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));

@@ -13,7 +13,7 @@ use crate::runner::pool::Broken;
 use crate::runner::prediction::compare;
 use crate::scenario::{self, Scenario};
 
-/// Claims K1, K5, K10, K13 and R5, the last two with what they are to be compared with.
+/// Claims K1, K5, K10, K13 and R5, the last two with a scenario for comparison.
 const SCENARIOS: [&str; 8] = [
     "kleppmann/k1",
     "kleppmann/k5",
@@ -25,10 +25,10 @@ const SCENARIOS: [&str; 8] = [
     "redis-docs/r5-compared",
 ];
 
-/// Runs of each: a rate of zero is then below 0.4 %.
+/// Runs of each scenario: with this many, an observed rate of zero means less than 0.4 %.
 const SEEDS: u64 = 1000;
 
-/// What the headlines ask, in short; `locklab list properties` says it in full.
+/// The headline properties in short; `locklab list properties` has the full text.
 const LEGEND: &str = "  \
   belief    no two clients believe at once that they hold the lock
   lease     the same, but each believes only until its deadline by its own clock
@@ -94,7 +94,8 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Draws the shortest run that violates the headline; the first run where none does.
+/// Draws the run with the earliest violation of the headline, or the first run if there is
+/// none.
 fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()> {
     let headline = scenario.headline();
     let shortest = cell.shortest.get(&headline);

@@ -1,4 +1,4 @@
-//! `locklab list`: what there is.
+//! `locklab list`: the available locks, faults, properties and scenarios.
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};

@@ -72,7 +72,7 @@ fn problem_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(problems.map(|problem| problem.name))
 }
 
-/// The rows that `names` mean; without names all.
+/// The rows selected by `names`; all rows if `names` is empty.
 pub(super) fn chosen_rows(names: &[String]) -> Vec<Row> {
     let mut rows = rows();
     rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
@@ -116,7 +116,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What is run, if anything is.
+    /// The scenario to run, if the problem applies.
     fn scenario(&self) -> Option<&Scenario> {
         match &self.part {
             Part::Plays { scenario, .. } => Some(scenario),
@@ -137,7 +137,7 @@ fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Pl
         .collect()
 }
 
-/// The results of the places that are run, each at its place.
+/// The results of the places that are run, by place.
 fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cell>>> {
     let played = |place| Some((place, Place::scenario(place)?.clone()));
     let (playing, scenarios): (Vec<&Place<'_>>, Vec<Scenario>) =
@@ -150,7 +150,7 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
     Ok(places.iter().map(cell).collect())
 }
 
-/// A run of this place that has no result.
+/// The error for a run of this place without a result.
 fn bug(place: &Place<'_>, broken: Broken) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
     let seeds = (broken.seed + 1).to_string();
@@ -166,7 +166,7 @@ fn bug(place: &Place<'_>, broken: Broken) -> anyhow::Error {
     Bug::or_usage(broken, &format!("{row} in {problem}"), reproduce)
 }
 
-/// What came of a row in a problem.
+/// The result of a row in a problem.
 struct CellResult {
     lock: &'static str,
     row: String,
@@ -175,11 +175,11 @@ struct CellResult {
     outcome: Outcome,
 }
 
-/// What came of it.
+/// The result.
 enum Outcome {
-    /// Nothing: the lock cannot meet the problem, and why.
+    /// The problem does not apply to the lock, for this reason.
     Cannot(String),
-    /// It was run.
+    /// The lock was run.
     Ran {
         comparison: Comparison,
         shortest: Option<Shortest>,
@@ -243,7 +243,7 @@ impl CellResult {
         Field { text, detail, look }
     }
 
-    /// For a program.
+    /// The result as JSON.
     fn json(&self) -> Value {
         let mut value = json!({
             "lock": self.lock,
@@ -318,7 +318,7 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
     }
 }
 
-/// One line for each cell, for programs that read tables.
+/// One line per cell, for programs that read tables.
 fn as_list(results: &[CellResult]) -> Table {
     let columns = [
         "problem",
@@ -379,7 +379,7 @@ fn as_list(results: &[CellResult]) -> Table {
     }
 }
 
-/// Shows a cell in full, with a run that is written down.
+/// Shows a cell in full, with a recorded run.
 fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
     let (row, problem) = (&result.row, &result.problem);
     let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {

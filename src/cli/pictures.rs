@@ -10,18 +10,18 @@ use crate::scenario::Scenario;
 
 use super::store::Store;
 
-/// A run that shows something, and where it is written down.
+/// A run that serves as evidence, and the path of its recording.
 pub(super) struct Evidence {
-    /// How it was judged.
+    /// The verdicts of the run.
     pub(super) verdicts: BTreeMap<Property, Verdict>,
-    /// What it violates, of that which is asked about.
+    /// The properties that it violates, of those in question.
     pub(super) properties: Vec<Property>,
     pub(super) recording: PathBuf,
     pub(super) picture: PathBuf,
 }
 
-/// Writes a recording and draws it, with the violation of `property` called out if there
-/// is one.
+/// Writes a recording and draws it, with the violation of `property` highlighted if there is
+/// one.
 pub(super) fn keep(
     store: &Store,
     stem: &str,
@@ -45,7 +45,7 @@ pub(super) fn keep(
     })
 }
 
-/// Writes a drawing as `STEM.svg` and as `STEM.png`; where they are.
+/// Writes a drawing as `STEM.svg` and as `STEM.png`; returns their paths.
 pub(super) fn write(store: &Store, stem: &str, svg: &str) -> anyhow::Result<[PathBuf; 2]> {
     Ok([
         store.write(&format!("{stem}.svg"), svg.as_bytes())?,
@@ -53,7 +53,7 @@ pub(super) fn write(store: &Store, stem: &str, svg: &str) -> anyhow::Result<[Pat
     ])
 }
 
-/// How the run violates `property`, if it does.
+/// The violation of `property` by the run, if there is one.
 fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {
         Some(Verdict::Violated(violation)) => Some(violation),

@@ -1,4 +1,4 @@
-//! Progress of long work: a bar on a terminal, now and then a line elsewhere.
+//! The progress of long work: a bar on a terminal, otherwise occasional lines.
 
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -18,12 +18,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Expects `runs` of something.
+    /// Progress of `runs` runs of something.
     pub(super) fn new(what: &str, runs: u64) -> Self {
         let bar = ProgressBar::new(runs);
         let style = "{msg} {wide_bar} {human_pos} of {human_len} runs, {rate}, {eta} to go";
         let rate = |state: &ProgressState, out: &mut dyn Write| {
-            // A rate that cannot be written is a rate that nobody sees.
+            // If the rate cannot be written, nobody sees it either, so the error does not
+            // matter.
             let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
         };
         let style = ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar());
@@ -40,13 +41,13 @@ impl Progress {
         }
     }
 
-    /// Counts `runs` more.
+    /// Adds `runs` to the count.
     pub(super) fn add(&self, runs: u64) {
         self.bar.inc(runs);
         if let Some(announced) = &self.announced {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0).max(1));
             let mut announced = lock(announced);
-            // Short work needs no announcement but its result.
+            // Short work is not announced, only its result.
             if all >= LONG && done * 10 / all > *announced {
                 *announced = done * 10 / all;
                 let (done, all) = (HumanCount(done), HumanCount(all));
@@ -61,5 +62,5 @@ impl Progress {
     }
 }
 
-/// From how many runs on lines are printed where there is no terminal: a few seconds.
+/// The minimum number of runs for which lines are printed without a terminal: a few seconds.
 const LONG: u64 = 20_000;

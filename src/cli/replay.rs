@@ -1,4 +1,4 @@
-//! `locklab replay`: a recorded run, done again and compared byte for byte.
+//! `locklab replay`: repeats a recorded run and compares the results byte by byte.
 
 use std::fs;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     })
 }
 
-/// The run once more; of a run on real Redis its judgement once more.
+/// Repeats the run; for a run on real Redis, repeats only its judgement.
 fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunError> {
     let header = &recorded.header;
     match header.environment {
@@ -98,7 +98,7 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunErro
     }
 }
 
-/// The number of the first line that is not the same, counted from 1.
+/// The number of the first line that differs, counted from 1.
 fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     if one == other {
         return None;

@@ -1,4 +1,4 @@
-//! What a person reads about runs, and what a program reads about them.
+//! The output about runs, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub(super) fn heading(scenario: &Scenario) -> String {
     }
 }
 
-/// One line for each property that was predicted or violated, and one more for its rate
-/// where every fault began, if that is not every run.
+/// One line per property that was predicted or violated, and one for its rate among the runs in
+/// which every fault began, if those are not all runs.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
     let told: Vec<&Comparison> = comparisons.iter().filter(told).collect();
@@ -51,7 +51,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     lines.join("\n")
 }
 
-/// What it would take to decide.
+/// What is needed to decide an inconclusive comparison.
 fn more(comparison: &Comparison) -> String {
     match (comparison.judgement, comparison.more_runs) {
         (Judgement::Inconclusive, Some(runs)) => {
@@ -61,7 +61,7 @@ fn more(comparison: &Comparison) -> String {
     }
 }
 
-/// A line on how much was lost, where that is measured.
+/// A line about the loss, if it was measured.
 pub(super) fn loss(cell: &Cell) -> Option<String> {
     let loss = cell.loss.as_ref()?;
     Some(format!("  loss rate {}", loss.describe()))
@@ -79,9 +79,9 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
     }
 }
 
-/// A line for each way in which these properties came out other than well.
+/// One line per violation or inconclusive verdict of these properties.
 pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
-    // R says again what one of its parts says.
+    // R repeats the violation of one of its parts.
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
     for property in properties {
         let sentence = match verdicts.get(property) {
@@ -101,7 +101,7 @@ pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Pr
     sentences.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How a program should end after these comparisons.
+/// The exit code after these comparisons.
 pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
     match worst(comparisons) {
         Judgement::AsPredicted | Judgement::Unpredicted => Exit::AsPredicted,
@@ -110,9 +110,9 @@ pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
     }
 }
 
-/// The worse of two endings: a difference outweighs what could not be judged.
+/// The worse of two exit codes: a difference outweighs an inconclusive result.
 pub(super) fn worse(one: Exit, other: Exit) -> Exit {
-    // Not the greater number: 3 says less than 2.
+    // Not the greater number: 3 is less serious than 2.
     match (one, other) {
         (Exit::AsPredicted, other) => other,
         (Exit::Inconclusive, Exit::Differs) => Exit::Differs,
@@ -120,7 +120,7 @@ pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     }
 }
 
-/// The counts and rates of a tally for a program. A rate says of which runs it is a share.
+/// The counts and rates of a tally, for programs. A rate names the runs of which it is a share.
 pub(super) fn rates(tally: &Tally) -> Value {
     let rate = |rate: Rate, of: &str| {
         let Interval { low, high } = rate.interval();
@@ -145,7 +145,7 @@ pub(super) fn rates(tally: &Tally) -> Value {
     })
 }
 
-/// A scenario's results for a program.
+/// A scenario's results, for programs.
 pub(super) fn json(
     scenario: &Scenario,
     environment: &str,
@@ -181,7 +181,7 @@ pub(super) fn json(
     value
 }
 
-/// A sweep's results for a program.
+/// A sweep's results, for programs.
 pub(super) fn sweep_json(sweep: &Sweep) -> Value {
     let tally = |(property, tally): (&Property, &Tally)| (property.name().into(), rates(tally));
     let cell = |cell: &Cell| {

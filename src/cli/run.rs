@@ -174,7 +174,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The seeds asked for, or else as many as are usual where the scenario is run.
+/// The requested seeds, or the backend's default number of seeds.
 fn seeds(options: &Options, backend: &dyn Backend, scenario: &Scenario) -> Range<u64> {
     match (options.seed, &options.seeds) {
         (Some(seed), _) => seed..seed + 1,
@@ -205,8 +205,8 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// Runs of one scenario, one after the other, and their recordings by seed, for a backend
-/// of which no two runs are alike, so that they cannot be recorded later.
+/// Runs a scenario with one seed after the other and returns the recordings by seed, for a
+/// backend whose runs cannot be repeated, so that they cannot be recorded later.
 fn one_by_one(
     backend: &dyn Backend,
     scenario: &Scenario,
@@ -234,9 +234,9 @@ fn one_by_one(
     Ok((cell, recordings))
 }
 
-/// The shortest violating run of each violated property, and the first run where no run
-/// could be judged, written down; the headline's first. Properties that the same run
-/// shows share it.
+/// Writes the run with the earliest violation of each violated property, and the first run if
+/// no run could be judged; the headline's comes first. Properties violated by the same run
+/// share it.
 fn gather(
     scenario: &Scenario,
     seeds: &Range<u64>,

@@ -1,5 +1,5 @@
-//! How the program speaks: people's text on standard error, data on standard output,
-//! and lines to paste. A reader who has left, as `| head` does, is no error.
+//! The program's output: text for people on standard error, data on standard output, and
+//! command lines to paste. A closed pipe, as with `| head`, is not an error.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
-/// Prints a line for people, as `eprintln!` does for those who are there to read it.
+/// Prints a line for people, like `eprintln!`, but ignores errors.
 macro_rules! tell {
     () => { $crate::cli::say::to_people(format_args!("")) };
     ($($arg:tt)*) => { $crate::cli::say::to_people(format_args!($($arg)*)) };
@@ -17,7 +17,7 @@ pub(super) use tell;
 
 /// Prints a line for people.
 pub(super) fn to_people(line: Arguments<'_>) {
-    // If nobody can be told, nobody can be told that either.
+    // If standard error cannot be written, the error cannot be reported either.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
@@ -36,7 +36,7 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
-/// A command of this program as a line to paste where this one was called.
+/// A command of this program as a line to paste in the current shell and folder.
 pub(super) fn line(arguments: &[&str]) -> String {
     let program = std::env::args_os().next().map_or_else(
         || "locklab".into(),
@@ -47,7 +47,7 @@ pub(super) fn line(arguments: &[&str]) -> String {
     words.join(" ")
 }
 
-/// The line that runs a scenario with one seed.
+/// The command line that runs a scenario with one seed.
 pub(super) fn run_line(scenario: &str, sets: &[String], seed: u64) -> String {
     let seed = seed.to_string();
     let mut arguments = vec!["run", scenario];
@@ -58,13 +58,13 @@ pub(super) fn run_line(scenario: &str, sets: &[String], seed: u64) -> String {
     line(&arguments)
 }
 
-/// The line that does a recorded run again.
+/// The command line that replays a recorded run.
 pub(super) fn replay_line(recording: &Path) -> String {
     line(&["replay", &recording.to_string_lossy()])
 }
 
-/// A word as a shell must be given it: as it is where every shell takes it so, or else
-/// in single quotes.
+/// A word quoted for a shell: unchanged if every shell takes it literally, otherwise in single
+/// quotes.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

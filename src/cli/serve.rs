@@ -1,4 +1,4 @@
-//! `locklab serve`: nodes for whoever speaks Redis.
+//! `locklab serve`: Redis nodes for any client.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -64,7 +64,7 @@ pub(super) struct Options {
     maxclients: u32,
 }
 
-/// The addresses that only this machine reaches.
+/// Parses an address that is reachable only from this machine.
 fn loopback(text: &str) -> Result<IpAddr, String> {
     let ip: IpAddr = text
         .parse()
@@ -83,7 +83,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     ctrlc::set_handler(move || {
-        // If nobody listens, the program is about to end.
+        // If the receiver is gone, the program is about to end.
         let _ = interrupts.send(Event::Interrupted);
     })
     .context("cannot listen for Ctrl-C")?;
@@ -102,6 +102,6 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     let down_after = Duration::from_millis(options.down_after_ms.into());
     let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
     serve::serve(places, max_clients, down_after, (sender, events))?;
-    // Either way it did what it was asked to do, as `redis-server` sees it too.
+    // Either way the command succeeded, as with `redis-server`.
     Ok(Exit::AsPredicted)
 }

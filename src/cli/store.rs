@@ -1,19 +1,19 @@
-//! Files that commands write: whole or not at all.
+//! Output files of commands: written completely or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A folder for results that can be written to.
+/// A writable folder for results.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     folder: PathBuf,
 }
 
 impl Store {
-    /// Makes the folder if need be, and makes sure that it can be written to, before
-    /// any work is done for it.
+    /// Creates the folder if it does not exist, and checks that it is writable before any work
+    /// is done.
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let advice = || {
             format!(
@@ -22,7 +22,7 @@ impl Store {
             )
         };
         fs::create_dir_all(folder).with_context(advice)?;
-        // Named for the process, as another may do the same here.
+        // The process id is in the name, since another process may do the same here.
         let probe = folder.join(format!(".locklab-{}", std::process::id()));
         fs::write(&probe, "").with_context(advice)?;
         fs::remove_file(&probe).with_context(advice)?;
@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// The folder of a scenario in this one: `kleppmann/k1` in `kleppmann-k1`.
+    /// The subfolder for a scenario: `kleppmann-k1` for `kleppmann/k1`.
     pub(super) fn of_scenario(&self, name: &str) -> anyhow::Result<Self> {
         Store::open(&self.folder.join(folder_of(name)))
     }
@@ -40,15 +40,14 @@ impl Store {
         self.folder.join(name)
     }
 
-    /// Writes a file: beside its place first, then into it.
+    /// Writes a file: first to a temporary file beside it, which is then renamed.
     pub(super) fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.path(name);
         let beside = self.path(&format!(".{name}.{}", std::process::id()));
         let advice = || format!("cannot write {}", path.display());
         let written = fs::write(&beside, contents).and_then(|()| fs::rename(&beside, &path));
         if written.is_err() {
-            // What could not be written whole is not left in part. The error that counts
-            // is the first.
+            // Remove an incomplete file. The first error is the one that counts.
             let _ = fs::remove_file(&beside);
         }
         written.with_context(advice)?;
@@ -56,7 +55,7 @@ impl Store {
     }
 }
 
-/// The folder of a scenario of this name: a single one, whatever the name.
+/// The name of the folder for this scenario: a single folder, whatever the name.
 pub(super) fn folder_of(name: &str) -> String {
     let plain = |c: char| match c {
         '.' | '_' => c,

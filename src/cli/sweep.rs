@@ -147,8 +147,7 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
     Ok((axes, seeds))
 }
 
-/// One job for each cell. A cell that makes an impossible scenario is an error before
-/// anything runs.
+/// One job per cell. An invalid scenario in any cell is an error before anything runs.
 fn jobs(
     options: &Options,
     axes: &[String],
@@ -168,13 +167,12 @@ fn jobs(
     grid.cells().into_iter().enumerate().map(job).collect()
 }
 
-/// The overrides that make a cell's scenario.
+/// The overrides for the scenario of a cell.
 fn sets(options: &Options, parameters: &[(String, String)]) -> Vec<String> {
     [options.sets.clone(), overrides(parameters)].concat()
 }
 
-/// An error in a cell, which names its parameters as overrides, for those who gave them
-/// as axes.
+/// An error in a cell, with overrides in its text replaced by the axes that the user gave.
 fn blame_axis(error: &ScenarioError, parameters: &[(String, String)]) -> anyhow::Error {
     let blame =
         |told: String, set: String| told.replace(&format!("--set {set}"), &format!("--vary {set}"));
@@ -184,7 +182,7 @@ fn blame_axis(error: &ScenarioError, parameters: &[(String, String)]) -> anyhow:
     anyhow!(told)
 }
 
-/// Runs the jobs that are not done yet; each cell goes into the ledger when finished.
+/// Runs the jobs that are not done yet; each finished cell is added to the ledger.
 fn run(
     options: &Options,
     jobs: &[Job],
@@ -230,7 +228,7 @@ fn run(
     Ok(cells)
 }
 
-/// Set by Ctrl-C. A second Ctrl-C ends the program at once.
+/// A flag set by Ctrl-C. A second Ctrl-C ends the program immediately.
 fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| {
@@ -242,8 +240,8 @@ fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
     Ok(&INTERRUPTED)
 }
 
-/// A line for each cell: its parameters, and the headline's rate. Then a line to paste,
-/// which shows the violation that comes soonest.
+/// Prints one line per cell with its parameters and the headline's rate, then a command line to
+/// paste, which shows the earliest violation.
 fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let headline = options.property.first().copied();
     let headline = headline.unwrap_or_else(|| base.headline());
@@ -284,10 +282,10 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     }
 }
 
-/// The properties to draw; none leaves it to the chart.
+/// The properties to draw; empty means the chart's default.
 fn charted(options: &Options, base: &Scenario) -> Vec<Property> {
     match (&options.property[..], base.headline()) {
-        // Both of the first two, and of the third the loss rate.
+        // The default draws both of the first two; for the third it draws the loss rate.
         ([], Property::Lease | Property::Resource | Property::AcknowledgedLost) => Vec::new(),
         ([], headline) => vec![headline],
         (asked, _) => asked.to_vec(),

@@ -1,4 +1,4 @@
-//! A table of results in all its forms, written down.
+//! Writes a table of results in all its formats.
 
 use serde::Serialize;
 
@@ -7,7 +7,8 @@ use super::store::Store;
 use crate::report;
 use crate::results::table::Table;
 
-/// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and says so.
+/// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and prints the
+/// paths.
 pub(super) fn write(
     store: &Store,
     stem: &str,

@@ -17,8 +17,8 @@ use crate::runner::pool::{self, Broken};
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
-/// Runs everything two times, and compares every event of the world, every record and
-/// every verdict.
+/// Runs everything twice, and compares every event of the world, every record and every
+/// verdict.
 pub(super) fn compare(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
@@ -64,13 +64,13 @@ fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{ending}", thousands(number))
 }
 
-/// Where two runs of one seed part, if they do.
+/// Where two runs of one seed diverge, if they do.
 fn difference(scenario: &Scenario, seed: u64) -> Result<Option<String>, RunError> {
     let run = || judged::run(scenario, seed, Keep::EVERYTHING);
     Ok(describe(&run()?, &run()?))
 }
 
-/// Where two runs part, if they do: at which event of the world, or else in what.
+/// Where two runs diverge: the first different event of the world, or else what differs.
 fn describe(one: &JudgedRun, other: &JudgedRun) -> Option<String> {
     if let Some(place) = first_difference(&one.trace, &other.trace) {
         let event = |run: &JudgedRun| match run.trace.get(place) {
