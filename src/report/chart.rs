@@ -1,10 +1,10 @@
-//! The rate chart: how often a property was violated, against what was swept.
+//! The rate chart: how often a property was violated, over the swept parameters.
 //!
-//! Each point is the share of all runs of one cell that violate one property, with its
-//! 95 % Wilson interval; a grey dash is the share of runs that could not have shown it. The first swept parameter with numeric values is the
-//! x axis; the other parameters and the properties make the series. Where no
-//! parameter is numeric, the values of the first stand side by side as bars. A sweep that
-//! measured how much was lost shows that rate instead, unless it is asked for properties.
+//! Each point is the share of all runs of one cell that violate one property, with its 95 %
+//! Wilson interval; a grey dash is the share of inconclusive runs. The first swept parameter
+//! with numeric values is the x axis; the other parameters and the properties form the series.
+//! If no parameter is numeric, the values of the first are drawn side by side as bars. A sweep
+//! that measured losses shows the loss rate instead, unless properties are requested.
 
 mod draw;
 mod series;
@@ -13,23 +13,23 @@ mod x_axis;
 use super::Error;
 use crate::{check::Property, results::Sweep};
 
-/// What a chart shows beside the data.
+/// The options of a chart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChartOptions {
-    /// The properties to draw. Empty: Bd and R, those of them that were judged,
-    /// since B∞ is broken by every lock with a lease; without either, all.
+    /// The properties to draw. Empty: those of Bd and R that were judged (every lock with a
+    /// lease violates B∞); if neither was, all.
     pub properties: Vec<Property>,
-    /// How far up the rate axis goes.
+    /// The upper end of the rate axis.
     pub rate_axis: RateAxis,
 }
 
-/// How far up the rate axis goes.
+/// The upper end of the rate axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RateAxis {
-    /// To 100 %, so that charts can be compared at a glance.
+    /// 100 %, so that charts are easy to compare.
     #[default]
     Full,
-    /// To just above the highest interval, for rare violations.
+    /// Just above the highest interval, for rare violations.
     Fitted,
 }
 

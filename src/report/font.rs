@@ -1,4 +1,4 @@
-//! The one font of all pictures, built in: the width of a text in it, and its letters.
+//! The one font of all pictures, built in: text widths and glyph outlines.
 
 use std::sync::LazyLock;
 
@@ -8,8 +8,8 @@ use tiny_skia::{Path, PathBuilder};
 /// A subset of DejaVu Sans; `assets/fonts/README.md` says which.
 pub(super) const BYTES: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
 
-/// The name that the pictures give; Verdana runs to the same widths where a viewer
-/// has no DejaVu Sans.
+/// The font families that the pictures name; Verdana has the same widths if a viewer has no
+/// DejaVu Sans.
 pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 static FONT: LazyLock<FontRef<'static>> =
@@ -22,8 +22,8 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() / em * size
 }
 
-/// The letters of `text`, from `x` on and on the baseline `y`; nothing if all are blank.
-/// A letter without a glyph is an empty box.
+/// The outline of `text`, from `x` on and on the baseline `y`; `None` if it is blank. A
+/// character without a glyph becomes an empty box.
 pub(super) fn outline(text: &str, size: f32, (mut x, y): (f32, f32)) -> Option<Path> {
     let scale = size / FONT.units_per_em().unwrap_or(1.0);
     let mut path = PathBuilder::new();
@@ -38,7 +38,8 @@ pub(super) fn outline(text: &str, size: f32, (mut x, y): (f32, f32)) -> Option<P
             | OutlineCurve::Quad(from, ..)
             | OutlineCurve::Cubic(from, ..)) = curve;
             let from = at(from);
-            // A contour ends where it began, so one that does not go on begins anew.
+            // A contour is closed, so a curve that does not continue from the last point begins
+            // a new one.
             if path.last_point() != Some(from.into()) {
                 path.close();
                 path.move_to(from.0, from.1);
@@ -61,8 +62,8 @@ pub(super) fn outline(text: &str, size: f32, (mut x, y): (f32, f32)) -> Option<P
     path.finish()
 }
 
-/// `text` broken between words into lines no wider than `room`; a word that is
-/// wider than that has a line of its own.
+/// Wraps `text` between words into lines no wider than `room`; a wider word has a line of its
+/// own.
 pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -77,7 +78,7 @@ pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// The printed characters of `text` that the font does not have.
+/// The printable characters of `text` that the font lacks.
 #[cfg(test)]
 pub(super) fn missing(text: &str) -> Vec<char> {
     let printed = text.chars().filter(|c| !c.is_ascii_whitespace());

@@ -1,8 +1,8 @@
-//! Charts and diagrams. Reads results and histories only.
+//! Charts and diagrams. They use results and histories only.
 //!
-//! Every picture is drawn once, as SVG; a PNG is that SVG rasterised. The font is
-//! built in, numbers are written with a fixed precision, and nothing is asked of the
-//! machine, so that a picture's bytes depend on its data alone.
+//! Every picture is drawn once, as SVG; a PNG is that SVG rasterised. The font is built in,
+//! numbers are written with a fixed precision, and nothing depends on the machine, so the bytes
+//! of a picture depend on its data alone.
 
 pub mod chart;
 mod font;
@@ -18,21 +18,21 @@ pub use raster::png;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A sweep in which no run of the properties asked for was judged.
+    /// A sweep in which no run was judged by the requested properties.
     #[error("nothing to draw: the sweep of {scenario} has no judged run of {asked}")]
     NothingJudged {
-        /// The scenario's name.
+        /// The name of the scenario.
         scenario: String,
-        /// The properties asked for, in words.
+        /// The requested properties, in words.
         asked: String,
     },
     /// A history without any event or message.
     #[error("nothing to draw: the history is empty")]
     EmptyHistory,
-    /// The chart library refused.
+    /// The chart library failed.
     #[error("while drawing the chart: {0}")]
     Chart(String),
-    /// The rasteriser refused.
+    /// The rasteriser failed.
     #[error("while turning the drawing into PNG: {0}")]
     Raster(String),
 }

@@ -1,20 +1,20 @@
 //! The colours of all pictures.
 //!
-//! Series and clients have the colours that Okabe and Ito chose so that colour-blind
-//! readers tell them apart; red is kept for violations alone.
+//! Series and clients use the palette of Okabe and Ito, which colour-blind readers can
+//! distinguish; red is reserved for violations.
 
 /// Text and axes.
 pub(super) const INK: &str = "#222222";
-/// Text of second rank.
+/// Secondary text.
 pub(super) const MUTED: &str = "#666666";
 /// Grids and life lines.
 pub(super) const FAINT: &str = "#c8c8c8";
-/// The ground of columns in which time is shortened.
+/// The background of columns in which time is compressed.
 pub(super) const IDLE: &str = "#f4f4f4";
 /// A violation, and nothing else.
 pub(super) const VIOLATION: &str = "#cc1f1a";
 
-/// One colour per series or client; they repeat after the last.
+/// One colour per series or client; they repeat after the last one.
 const SERIES: [&str; 7] = [
     "#0072b2", // blue
     "#009e73", // bluish green

@@ -1,5 +1,5 @@
-//! From SVG to PNG. Of SVG this reads what pictures here are written in, and refuses all
-//! else: nothing is left out of a PNG in silence.
+//! Converts SVG to PNG. Supports only the parts of SVG that the pictures here use, and rejects
+//! everything else: nothing is silently left out of a PNG.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ const SCALE: f32 = 2.0;
 ///
 /// # Errors
 ///
-/// [`Error::Raster`] if that is no SVG, has no size, or says what no picture of
-/// [this module](super) does.
+/// [`Error::Raster`] if the input is not SVG, has no size, or uses a feature that no picture of
+/// [this module](super) uses.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let document = Document::parse(svg).map_err(|error| Error::Raster(error.to_string()))?;
     let drawn = draw(document.root_element(), &mut Tiles::new()).map_err(Error::Raster)?;
@@ -27,10 +27,10 @@ pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     encoded.map_err(|error| Error::Raster(error.to_string()))
 }
 
-/// The patterns read so far, by their ids.
+/// The patterns read so far, by id.
 type Tiles = BTreeMap<String, Tile>;
 
-/// What a pattern repeats, and how that lies in the drawing.
+/// The content that a pattern repeats, and its position in the drawing.
 struct Tile {
     pixmap: Pixmap,
     transform: Transform,
@@ -55,7 +55,7 @@ fn draw(frame: Node, tiles: &mut Tiles) -> Result<Pixmap, String> {
     Ok(pixmap)
 }
 
-/// A pattern, and the id by which a fill asks for it.
+/// A pattern, and the id by which fills refer to it.
 fn tile(pattern: Node) -> Result<(String, Tile), String> {
     let id = pattern.attribute("id").ok_or("a pattern without an id")?;
     let pixmap = draw(pattern, &mut Tiles::new())?;
@@ -64,7 +64,7 @@ fn tile(pattern: Node) -> Result<(String, Tile), String> {
     Ok((id.to_owned(), Tile { pixmap, transform }))
 }
 
-/// The shape of an element; nothing if it has no extent.
+/// The shape of an element; `None` if it has no extent.
 fn outline(element: Node) -> Result<Option<Path>, String> {
     let at = |name| length(element, name);
     Ok(match element.tag_name().name() {
@@ -98,7 +98,7 @@ fn outline(element: Node) -> Result<Option<Path>, String> {
     })
 }
 
-/// From point to point; the coordinates are x and y in turn.
+/// Lines from point to point; the coordinates alternate between x and y.
 fn lines(coordinates: &[f32]) -> PathBuilder {
     let mut path = PathBuilder::new();
     for (number, point) in coordinates.chunks_exact(2).enumerate() {
@@ -110,7 +110,7 @@ fn lines(coordinates: &[f32]) -> PathBuilder {
     path
 }
 
-/// How a shape is painted.
+/// The paint of a shape.
 struct Look<'a> {
     fill: Option<&'a str>,
     fill_opacity: f32,
@@ -121,8 +121,8 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// What the attributes say. `opacity` counts for fill and line each, which is what SVG
-    /// means where they do not overlap.
+    /// Reads the attributes. `opacity` is applied to fill and line separately, which is
+    /// equivalent in SVG if they do not overlap.
     fn read(element: Node<'a, '_>) -> Result<Self, String> {
         let mut look = Look {
             fill: Some("#000000"),
@@ -147,7 +147,8 @@ impl<'a> Look<'a> {
                 ("stroke-dasharray", _) => look.stroke.dash = StrokeDash::new(numbers(value)?, 0.0),
                 ("stroke-linejoin", "round") => look.stroke.line_join = LineJoin::Round,
                 ("paint-order", "stroke") => look.line_first = true,
-                // The shape, which is read elsewhere, and the family: there is one font.
+                // The shape, which is read elsewhere, and the font family, of which there is
+                // only one.
                 ("x" | "y" | "width" | "height" | "cx" | "cy" | "r" | "points", _)
                 | ("x1" | "y1" | "x2" | "y2" | "dy" | "transform", _)
                 | ("font-size" | "font-family" | "text-anchor", _) => {}
@@ -186,7 +187,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// A colour or a pattern, as a fill or a stroke names it.
+/// A colour or a pattern, as referred to by a fill or a stroke.
 fn ink<'a>(
     name: Option<&str>,
     opacity: f32,
@@ -222,7 +223,7 @@ fn ink<'a>(
     }))
 }
 
-/// `rotate(DEGREES)`, or `rotate(DEGREES, X, Y)` about a point; none is no change.
+/// `rotate(DEGREES)`, or `rotate(DEGREES, X, Y)` about a point; the identity if absent.
 fn transform(element: Node, name: &str) -> Result<Transform, String> {
     let Some(text) = element.attribute(name) else {
         return Ok(Transform::identity());
@@ -237,11 +238,11 @@ fn transform(element: Node, name: &str) -> Result<Transform, String> {
     }
 }
 
-/// A length: in units of the drawing, or a multiple of the font's size. SVG takes what is
-/// not said for zero.
+/// A length: in units of the drawing, or a multiple of the font size. As in SVG, an absent
+/// length is zero.
 fn length(element: Node, name: &str) -> Result<f32, String> {
     let text = element.attribute(name).unwrap_or("0");
-    // Where it is not measured, an `ex` is half an `em`.
+    // Without a measurement of the font, an `ex` is half an `em`.
     let ems = [("em", 1.0), ("ex", 0.5)];
     for (unit, em) in ems {
         if let Some(factor) = text.strip_suffix(unit) {
@@ -255,7 +256,7 @@ fn points(element: Node) -> Result<Vec<f32>, String> {
     numbers(element.attribute("points").unwrap_or_default())
 }
 
-/// Numbers between spaces and commas.
+/// Numbers separated by spaces and commas.
 fn numbers(text: &str) -> Result<Vec<f32>, String> {
     let texts = text.split([' ', ',']).filter(|text| !text.is_empty());
     texts.map(number).collect()

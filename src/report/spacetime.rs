@@ -1,10 +1,9 @@
-//! The space-time diagram of one run: who believed what, when, and why.
+//! The space-time diagram of one run: which client believed what, when, and why.
 //!
-//! Each host has a horizontal line of life, clients on top, then the nodes, then the
-//! resource; time runs to the right. It is the figure of Kleppmann's *How to do
-//! distributed locking* (2016), drawn from a recorded history. Where nothing happens,
-//! time is shortened, visibly; a client that asks again and again and is told no
-//! counts as nothing happening.
+//! Each host has a horizontal life line, with the clients at the top, then the nodes, then the
+//! resource; time runs to the right. It is the figure of Kleppmann's *How to do distributed
+//! locking* (2016), drawn from a recorded history. Idle time is visibly compressed; repeated
+//! refused attempts of a client count as idle.
 
 mod arrows;
 mod axis;
@@ -29,8 +28,8 @@ use crate::{check::Violation, history::History};
 
 /// Draws the run, or the part of it that led to the violation, as SVG.
 ///
-/// With a violation the picture begins where the clients concerned asked for their
-/// locks, and ends when they were done with them.
+/// With a violation, the picture begins when the clients involved requested their locks, and
+/// ends when they were done with them.
 ///
 /// # Errors
 ///
@@ -44,7 +43,7 @@ pub fn draw(
     Ok(draw::svg(&scene, title))
 }
 
-/// A duration for a person to read, three digits at most where that is exact enough.
+/// A duration as readable text, with at most three digits if that is precise enough.
 fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000_000 => (ns as f64 / 1e3, "µs"),

@@ -7,24 +7,24 @@ use std::fmt::Write;
 
 use super::font;
 
-/// A drawing under way.
+/// A drawing in progress.
 pub(super) struct Svg {
     width: f64,
     body: String,
 }
 
-/// Where a text stands relative to its point.
+/// The position of a text relative to its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// It begins there.
+    /// The text begins at the point.
     Start,
-    /// It is centred there.
+    /// The text is centred at the point.
     Middle,
-    /// It ends there.
+    /// The text ends at the point.
     End,
 }
 
-/// The look of a text.
+/// The style of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextStyle {
     pub size: f64,
@@ -33,7 +33,7 @@ pub(super) struct TextStyle {
 }
 
 impl Svg {
-    /// An empty drawing, `width` units wide; its height is told at the end.
+    /// An empty drawing, `width` units wide; its height is set at the end.
     pub(super) fn new(width: f64) -> Self {
         Svg {
             width,
@@ -55,7 +55,7 @@ impl Svg {
         ));
     }
 
-    /// A rectangle by its left upper corner, width and height.
+    /// A rectangle by its upper left corner, width and height.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), look: &str) {
         let (x, y) = (number(x), number(y));
         let (width, height) = (number(width), number(height));
@@ -72,7 +72,7 @@ impl Svg {
         ));
     }
 
-    /// Straight lines through the points.
+    /// A line through the points.
     pub(super) fn polyline(&mut self, points: &[(f64, f64)], look: &str) {
         let points: Vec<String> = points
             .iter()
@@ -89,7 +89,7 @@ impl Svg {
         self.write_text((x, y), text, style, "");
     }
 
-    /// A text with a white rim, legible over lines.
+    /// A text with a white outline, legible over lines.
     pub(super) fn text_over(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle) {
         const RIM: &str =
             r##" stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke""##;
@@ -126,14 +126,14 @@ impl Svg {
     }
 }
 
-/// One decimal at most, never `-0`.
+/// At most one decimal, never `-0`.
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" { "0" } else { text }.to_owned()
 }
 
-/// Text as XML wants it.
+/// Escapes text for XML.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -148,7 +148,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// The text on one line; characters that XML 1.0 cannot hold become `?`.
+/// The text on one line; characters that are invalid in XML 1.0 become `?`.
 pub(super) fn printable(text: &str) -> String {
     let printable = text.chars().map(|c| match c {
         '\t' | '\n' | '\r' => ' ',

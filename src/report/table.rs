@@ -4,14 +4,14 @@ use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::svg::{Anchor, Svg, TextStyle};
 use crate::results::table::{Field, Look, Table};
 
-/// Units of the drawing.
+/// Dimensions in units of the drawing.
 const LABEL_WIDTH: f64 = 230.0;
 const COLUMN_WIDTH: f64 = 108.0;
 const ROW_HEIGHT: f64 = 22.0;
 const LINE_HEIGHT: f64 = 13.0;
 const MARGIN: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 34.0;
-/// How many letters of a heading fit on a line of a column.
+/// The number of characters of a heading that fit on one line of a column.
 const HEADING_LETTERS: usize = 17;
 
 /// Draws the table, as SVG.
@@ -65,7 +65,7 @@ fn draw_field(svg: &mut Svg, (x, y): (f64, f64), field: &Field) {
     match field.look {
         Look::Holds => svg.rect((x, y), (inner, high), &filled("#d9efe6")),
         Look::Violated(share) => {
-            // Seldom is pale, always is strong; never is not drawn so.
+            // A low share is pale, a high one is strong; a share of zero is not drawn this way.
             let look = format!(
                 r#"fill="{VIOLATION}" fill-opacity="{:.2}""#,
                 0.18 + 0.42 * share
@@ -106,7 +106,7 @@ fn text(size: f64, colour: &'static str, anchor: Anchor) -> TextStyle {
     }
 }
 
-/// Words on as few lines as they need.
+/// Wraps words into as few lines as possible.
 fn wrap(heading: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in heading.split(' ') {

@@ -1,4 +1,4 @@
-//! The drawing of a chart, through `plotters`.
+//! Drawing a chart with `plotters`.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::{Shift, types::RangedCoordf64};
@@ -11,17 +11,17 @@ use super::series::{Plot, Point, Series};
 use super::x_axis::{Kind, XAxis};
 
 const WIDTH: u32 = 1200;
-/// The height of what stands below title and legend.
+/// The height of the part below title and legend.
 const BODY: u32 = 560;
-/// From the left edge to the y axis, and from the axis's end to the right edge.
+/// From the left edge to the y axis, and from the end of the x axis to the right edge.
 const LEFT: i32 = 92;
 const RIGHT: i32 = 36;
 /// From the left edge to the y axis's description.
 const MARGIN: i32 = 16;
-/// `plotters` writes a size of 1.24 as 1: its sizes are the font's line height.
+/// `plotters` takes sizes as line heights: a size of 1.24 gives letters of size 1.
 const LINE_HEIGHT: f64 = 1.24;
 
-/// An area in pixels.
+/// A drawing area, in pixels.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Pixel = (i32, i32);
 
@@ -53,7 +53,7 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     Ok(svg)
 }
 
-/// Title, subtitle and legend, each text with its place.
+/// Title, subtitle and legend, each text with its position.
 struct Header {
     title: Vec<(Pixel, String)>,
     subtitle: Pixel,
@@ -105,7 +105,7 @@ impl Header {
     }
 }
 
-/// The sign of a series in the legend.
+/// The symbol of a series in the legend.
 fn key(root: &Area, (x, y): Pixel, number: usize, kind: Kind) -> Result<(), Error> {
     match kind {
         Kind::Words => bar(root, (x + 6, y - 7), (x + 26, y + 7), number),
@@ -116,7 +116,7 @@ fn key(root: &Area, (x, y): Pixel, number: usize, kind: Kind) -> Result<(), Erro
     }
 }
 
-/// Draws the axes and gives the way from their units to pixels.
+/// Draws the axes and returns the conversion from their units to pixels.
 fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel + use<'a>, Error> {
     let mut chart = ChartBuilder::on(body)
         .margin_left(MARGIN)
@@ -152,8 +152,8 @@ fn axes<'a>(body: &Area<'a>, plot: &Plot) -> Result<impl Fn(f64, f64) -> Pixel +
     Ok(move |x, y| area.map_coordinate(&(x, y)))
 }
 
-/// The labels of the x axis, which `plotters` would let meet: they are smaller where
-/// room is short, and in two rows where that does not help.
+/// Draws the labels of the x axis. `plotters` would let them overlap: they are smaller if space
+/// is short, and in two rows if that is not enough.
 fn x_labels(root: &Area, at: &impl Fn(f64, f64) -> Pixel, axis: &XAxis) -> Result<(), Error> {
     let room = f64::from(WIDTH as i32 - LEFT - RIGHT) / axis.ticks.len().max(1) as f64;
     let widths = axis.ticks.iter().map(|(_, text)| font::width(text, 14.0));
@@ -173,7 +173,7 @@ fn x_labels(root: &Area, at: &impl Fn(f64, f64) -> Pixel, axis: &XAxis) -> Resul
     Ok(())
 }
 
-/// A grey dash at each point's share of inconclusive runs, as far as the axis goes.
+/// A grey dash at each point's share of inconclusive runs, unless it is above the axis.
 fn doubts(
     root: &Area,
     at: &impl Fn(f64, f64) -> Pixel,
@@ -190,7 +190,7 @@ fn doubts(
     Ok(())
 }
 
-/// Interval as a light band with whiskers at the measured points; then the line.
+/// The interval as a light band with whiskers at the measured points; then the line.
 fn line(
     root: &Area,
     at: &impl Fn(f64, f64) -> Pixel,
@@ -220,7 +220,7 @@ fn bars(
     number: usize,
     of: usize,
 ) -> Result<(), Error> {
-    /// The share of a word's place that its bars fill together.
+    /// The share of the space of one word that its bars fill together.
     const FILLED: f64 = 0.6;
     let width = FILLED / of as f64;
     for point in &series.points {
@@ -259,7 +259,7 @@ fn path(root: &Area, points: Vec<Pixel>, number: usize, width: u32) -> Result<()
     root.draw(&PathElement::new(points, look)).map_err(failed)
 }
 
-/// A sign at a measured point; its shape tells series apart where colour does not.
+/// A symbol at a measured point; its shape distinguishes series without colour.
 fn marker(root: &Area, (x, y): Pixel, number: usize) -> Result<(), Error> {
     let look = colour(palette::series(number)).filled();
     let polygon = |corners: &[Pixel]| {
@@ -286,7 +286,7 @@ fn style(size: f64, ink: &str) -> TextStyle<'static> {
         .color(&colour(ink))
 }
 
-/// `#rrggbb` as `plotters` has it.
+/// Converts `#rrggbb` for `plotters`.
 fn colour(hex: &str) -> RGBColor {
     let channel = |from: usize| {
         let digits = hex.get(from..from + 2).unwrap_or_default();
@@ -299,7 +299,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Chart(error.to_string())
 }
 
-/// The x axis with ticks where it says, not where `plotters` would put them.
+/// The x axis with its own ticks instead of those of `plotters`.
 #[derive(Clone)]
 struct Ticked {
     ticks: Vec<f64>,
@@ -333,7 +333,7 @@ impl Ranged for Ticked {
 }
 
 impl ValueFormatter<f64> for Ticked {
-    /// Nothing: [`x_labels`] writes them.
+    /// Empty: [`x_labels`] draws the labels.
     fn format_ext(&self, _: &f64) -> String {
         String::new()
     }

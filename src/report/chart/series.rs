@@ -1,4 +1,4 @@
-//! From a sweep's counts to the points of a chart.
+//! Converts a sweep's counts to the points of a chart.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     results::{Cell, Seeding, Sweep},
 };
 
-/// All that a chart draws, in the units of its axes: percent on y.
+/// The contents of a chart, in the units of its axes: percent on y.
 pub(super) struct Plot {
     pub(super) title: String,
     pub(super) subtitle: String,
@@ -36,11 +36,11 @@ pub(super) struct Point {
     pub(super) rate: f64,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// The share of runs that could not have shown a violation.
+    /// The share of inconclusive runs.
     pub(super) inconclusive: f64,
 }
 
-/// Arranges the sweep as a chart.
+/// Converts the sweep to a chart.
 pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error> {
     let properties = properties(sweep, options);
     let of_loss = options.properties.is_empty() && is_measured(sweep);
@@ -97,8 +97,8 @@ fn properties(sweep: &Sweep, options: &ChartOptions) -> Vec<Property> {
     }
 }
 
-/// The place among the parameters of the first one with numeric values, or else of
-/// the first that varies, or else of the first.
+/// The index of the first parameter with numeric values; otherwise of the first that varies;
+/// otherwise of the first.
 fn x_parameter(sweep: &Sweep) -> usize {
     let count = sweep.cells.first().map_or(0, |cell| cell.parameters.len());
     let numeric = |place: usize| values(sweep, place).all(|value| parse_number(value).is_some());
@@ -139,7 +139,7 @@ fn x_axis(sweep: &Sweep, place: usize) -> XAxis {
     }
 }
 
-/// The series in the order of the grid, and within a cell in that of the properties.
+/// The series in the order of the grid, and within a cell in the order of the properties.
 fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Vec<Series> {
     let mut order: Vec<String> = Vec::new();
     let mut points: BTreeMap<String, Vec<Point>> = BTreeMap::new();
@@ -167,7 +167,7 @@ fn series(sweep: &Sweep, properties: &[Property], place: usize, x: &XAxis) -> Ve
     in_order.collect()
 }
 
-/// Whether the sweep measured how much was lost.
+/// Whether the sweep measured losses.
 fn is_measured(sweep: &Sweep) -> bool {
     sweep.cells.iter().any(|cell| cell.loss.is_some())
 }
@@ -204,7 +204,7 @@ fn position(cell: &Cell, place: usize, x: &XAxis) -> Option<f64> {
     }
 }
 
-/// A property's rate in a cell, of all its runs.
+/// A property's rate in a cell, over all its runs.
 fn point(cell: &Cell, property: Property, x: f64) -> Option<Point> {
     let tally = cell.tallies.get(&property)?;
     let interval = tally.rate().interval();
@@ -217,8 +217,8 @@ fn point(cell: &Cell, property: Property, x: f64) -> Option<Point> {
     })
 }
 
-/// What sets the series apart: its property, if there are several, and the values of
-/// the parameters that vary beside the x axis.
+/// The label that distinguishes a series: its property, if there are several, and the values of
+/// the varying parameters other than the x axis.
 fn label(sweep: &Sweep, cell: &Cell, x: usize, property: Property, properties: usize) -> String {
     let varied = cell
         .parameters
@@ -270,7 +270,7 @@ fn top(series: &[Series], axis: RateAxis) -> f64 {
     }
 }
 
-/// A property as a chart calls it.
+/// The name of a property in charts.
 fn name(property: Property) -> &'static str {
     match property {
         Property::Belief => "B∞ (one believer)",
@@ -288,7 +288,7 @@ fn name(property: Property) -> &'static str {
     }
 }
 
-/// A number as TOML spells it, if it is one and finite.
+/// Parses a number in TOML's notation; `None` if it is not a finite number.
 fn parse_number(value: &str) -> Option<f64> {
     let number: f64 = value.replace('_', "").parse().ok()?;
     number.is_finite().then_some(number)
@@ -305,7 +305,7 @@ mod tests {
     use crate::evidence::Tally;
     use crate::results::loss::LossRate;
 
-    /// A cell whose two runs lost these shares of a hundred adds.
+    /// A cell with two runs that lost these shares of a hundred adds.
     fn cell(value: &str, lost: [u64; 2]) -> Cell {
         let mut loss = LossRate::default();
         for lost in lost {

@@ -1,35 +1,35 @@
-//! The x axis: where the values of the swept parameter stand, and their labels.
+//! The x axis: the positions of the values of the swept parameter, and their labels.
 
 /// A parameter as the axis of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct XAxis {
     /// The parameter with its unit, such as `duration (ms)`.
     pub(super) label: String,
-    /// Position and text of each tick, by ascending position.
+    /// Position and text of each tick, in ascending order of position.
     pub(super) ticks: Vec<(f64, String)>,
     /// The positions at the two ends.
     pub(super) range: (f64, f64),
     pub(super) kind: Kind,
-    /// The swept values in the order of their positions, empty unless numeric.
+    /// The swept values in the order of their positions; empty if not numeric.
     values: Vec<f64>,
 }
 
-/// How values become positions.
+/// How values are converted to positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A number stands where its value says.
+    /// A number is at the position of its value.
     Proportional,
-    /// Numbers too unevenly spread for that stand one apart, in order.
+    /// Numbers that are too unevenly spread for that are evenly spaced, in order.
     Even,
-    /// Words stand one apart, in the order of the sweep, and are not joined by lines.
+    /// Words are evenly spaced, in the order of the sweep, and are not joined by lines.
     Words,
 }
 
-/// Values whose widest gap is more than this many times the narrowest are spaced
-/// evenly: drawn to scale, the near ones would fall onto each other.
+/// Values whose widest gap is more than this many times the narrowest are evenly spaced: drawn
+/// to scale, the close ones would overlap.
 const UNEVEN: f64 = 24.0;
 
-/// Ticks stand at the swept values themselves as long as there are no more of them.
+/// The maximum number of swept values that each get a tick.
 const MOST_TICKS_AT_VALUES: usize = 13;
 
 impl XAxis {
@@ -83,7 +83,7 @@ impl XAxis {
         }
     }
 
-    /// Where a swept number stands; `None` for any other.
+    /// The position of a swept number; `None` for any other number.
     pub(super) fn position(&self, value: f64) -> Option<f64> {
         let place = self.values.iter().position(|swept| *swept == value)?;
         Some(match self.kind {
@@ -93,10 +93,10 @@ impl XAxis {
     }
 }
 
-/// The last part of a parameter's path, its unit set apart:
-/// `faults.gc.duration_ms` is `duration (ms)`.
+/// The last part of a parameter's path, with its unit in parentheses: `faults.gc.duration_ms`
+/// becomes `duration (ms)`.
 pub(super) fn parameter_label(path: &str) -> String {
-    // "name" alone says nothing: `lock.name` is the lock.
+    // "name" alone is not informative: `lock.name` becomes `lock`.
     let path = path.strip_suffix(".name").unwrap_or(path);
     let name = path.rsplit('.').next().unwrap_or(path);
     let (stem, unit) = match name.rsplit_once('_') {
@@ -116,7 +116,7 @@ fn one_apart(labels: impl Iterator<Item = String>) -> Vec<(f64, String)> {
     (0..).map(f64::from).zip(labels).collect()
 }
 
-/// About eight multiples of 1, 2 or 5 times a power of ten within the range.
+/// About eight round values within the range: multiples of 1, 2 or 5 times a power of ten.
 fn round_values(first: f64, last: f64) -> Vec<f64> {
     let raw = (last - first) / 8.0;
     let power = 10f64.powf(raw.log10().floor());

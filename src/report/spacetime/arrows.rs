@@ -8,7 +8,7 @@ use super::{
 };
 use crate::history::Message;
 
-/// A picture with more messages than this says no more of what the rest contain.
+/// The maximum number of messages that are labelled in a picture.
 const MOST_LABELS: usize = 300;
 
 /// The longest label of a message, in characters.
@@ -23,16 +23,16 @@ struct Arrow {
     end: End,
 }
 
-/// What stands at the end of an arrow.
+/// What is drawn at the end of an arrow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Head,
     Cross,
-    /// It goes on beyond the picture.
+    /// The arrow continues beyond the picture.
     Nothing,
 }
 
-/// All messages, those of retries thin.
+/// All messages; those of retries are thin.
 pub(super) fn draw(page: &mut Page, scene: &Scene) {
     retries(page, scene);
     for message in &scene.messages {
@@ -50,8 +50,8 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// Where time is shortened hundreds of retries would make a solid block: some are
-/// drawn for all.
+/// Where time is compressed, hundreds of retries would form a solid block, so only some are
+/// drawn.
 fn retries(page: &mut Page, scene: &Scene) {
     let mut drawn: Vec<(&str, f64)> = Vec::new();
     for retry in &scene.retries {
@@ -72,8 +72,8 @@ fn retries(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// What the messages say, as far as there is room; the same request to several nodes
-/// at once is said once.
+/// The contents of the messages, as far as there is space; a request sent to several nodes at
+/// the same time is labelled once.
 pub(super) fn labels(page: &mut Page, scene: &Scene) {
     let mut said: Vec<(&str, u64, &str)> = Vec::new();
     for message in scene.messages.iter().take(MOST_LABELS) {
@@ -92,13 +92,13 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// Above the line where the arrow begins, if it goes down; or else beside it.
+/// Above the line where the arrow begins, if it goes down; otherwise beside it.
 fn places(arrow: Arrow) -> Vec<(f64, f64, Anchor)> {
     let ((x, y), (dx, dy)) = (
         arrow.from,
         (arrow.to.0 - arrow.from.0, arrow.to.1 - arrow.from.1),
     );
-    // Beside a slanted line there is more room above it on one side, below it on the
+    // Beside a slanted line there is more space above it on one side, and below it on the
     // other.
     let (above, right, left): (&[f64], f64, f64) = match dy > 0.0 {
         true => (&[12.0, 24.0, 36.0], 0.0, 8.0),
@@ -139,7 +139,7 @@ fn arrow(page: &Page, scene: &Scene, message: &Message) -> Option<Arrow> {
             let flight = arrived_ns.saturating_sub(message.sent_ns).max(1) as f64;
             (scene.window.to_ns, shown / flight, End::Nothing)
         }
-        // Nobody knows where it was lost; the cross stands half way.
+        // It is unknown where the message was lost; the cross is half way.
         None => (
             message.sent_ns.saturating_add(scene.flight_ns() / 2),
             0.5,

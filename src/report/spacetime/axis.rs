@@ -1,4 +1,4 @@
-//! The time axis, and the columns in which time is shortened.
+//! The time axis, and the columns in which time is compressed.
 
 use super::{
     super::{
@@ -12,14 +12,14 @@ use super::{
     scene::Scene,
 };
 
-/// The size of all text on the axis.
+/// The font size on the axis.
 const SIZE: f64 = 11.0;
-/// In a column narrower than this the axis is interrupted and bears no mark.
+/// In a column narrower than this the axis is interrupted without a break mark.
 const NARROW: f64 = 20.0;
-/// Ticks stand at least this far apart.
+/// The minimum distance between ticks.
 const TICK_SPACING: f64 = 64.0;
 
-/// The width that an idle gap needs for what is written in it.
+/// The width that an idle gap needs for the text in it.
 pub(super) fn room(scene: &Scene, from_ns: u64, to_ns: u64) -> f64 {
     let notes = (scene.hosts.iter())
         .filter_map(|host| waiting(scene, host.name, from_ns, to_ns))
@@ -28,7 +28,7 @@ pub(super) fn room(scene: &Scene, from_ns: u64, to_ns: u64) -> f64 {
     notes.fold(label, f64::max)
 }
 
-/// How often a client was refused in the gap, in words.
+/// How often a client was refused in the gap, as text.
 fn waiting(scene: &Scene, client: &str, from_ns: u64, to_ns: u64) -> Option<String> {
     let within = |from: u64| (from_ns..to_ns).contains(&from);
     let mine = scene.retries.iter().filter(|r| r.client == client);
@@ -39,7 +39,7 @@ fn waiting(scene: &Scene, client: &str, from_ns: u64, to_ns: u64) -> Option<Stri
     }
 }
 
-/// The columns themselves, below everything else.
+/// The columns, drawn below everything else.
 pub(super) fn idle_columns(page: &mut Page) {
     let (top, bottom) = (page.lanes.top, page.lanes.bottom);
     for gap in page.scale.idle() {
@@ -51,8 +51,8 @@ pub(super) fn idle_columns(page: &mut Page) {
     }
 }
 
-/// The axis with its ticks, the breaks with their durations, and in the columns how
-/// often the waiting clients were refused.
+/// The axis with its ticks, the breaks with their durations, and in each column how often the
+/// waiting clients were refused.
 pub(super) fn draw(page: &mut Page, scene: &Scene) {
     let y = page.lanes.bottom;
     let stroke = format!(
@@ -91,7 +91,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// The axis interrupted, with a stroke on either side.
+/// A break of the axis, with a stroke on either side.
 fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
     let y = page.lanes.bottom;
     if gap.right - gap.left < NARROW {
@@ -107,7 +107,7 @@ fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
     }
 }
 
-/// Ticks at round times; in a burst without any, one at its beginning.
+/// Ticks at round times; in a burst without any, one at the start.
 fn ticks(page: &mut Page, burst: &Stretch, stroke: &str) {
     let y = page.lanes.bottom;
     let span = (burst.to_ns - burst.from_ns) as f64;
@@ -144,7 +144,8 @@ fn ticks(page: &mut Page, burst: &Stretch, stroke: &str) {
     });
 }
 
-/// The smallest of 1, 2 or 5 times a power of ten nanoseconds that is no less.
+/// The smallest value of at least `least_ns` that is 1, 2 or 5 times a power of ten
+/// nanoseconds.
 fn round_step(least_ns: f64) -> u64 {
     let powers = (0..=18).map(|exponent| 10_u64.pow(exponent));
     powers
@@ -153,7 +154,7 @@ fn round_step(least_ns: f64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// The decimals that a millisecond needs to tell multiples of the step apart.
+/// The number of decimals of a millisecond needed to distinguish multiples of the step.
 fn decimals(step_ns: u64) -> usize {
     match step_ns {
         0..10 => 6,
@@ -166,7 +167,7 @@ fn decimals(step_ns: u64) -> usize {
     }
 }
 
-/// Milliseconds with the thousands set apart.
+/// Milliseconds with a thousands separator.
 pub(super) fn milliseconds(at_ns: u64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", at_ns as f64 / 1e6);
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));

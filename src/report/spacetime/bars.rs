@@ -1,7 +1,7 @@
-//! The bars on the clients' lines: who believes that it holds the lock.
+//! The bars on the clients' lines: when a client believes that it holds the lock.
 //!
-//! Full colour as far as the client's lease goes by its own clock, hatched beyond;
-//! red where another client believes the same.
+//! A bar has full colour while the client's lease lasts by its own clock, and is hatched after
+//! that; it is red while another client also believes that it holds the lock.
 
 use super::{
     super::{palette, svg::Anchor},
@@ -59,7 +59,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// What the bars mean, where there is room.
+/// The labels of the bars, where there is space.
 pub(super) fn labels(page: &mut Page, scene: &Scene) {
     for hold in &scene.holds {
         let Some(&lane) = page.lanes.of(hold.client) else {
@@ -103,7 +103,7 @@ fn bar(page: &mut Page, scene: &Scene, y: f64, (from_ns, until_ns): (u64, u64), 
     }
 }
 
-/// A fill of slanted strokes on white.
+/// A fill of slanted lines on white.
 fn hatch(page: &mut Page, id: &str, colour: &str) {
     page.svg.raw(&format!(
         r##"<defs><pattern id="{id}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#ffffff"/><rect width="2.5" height="6" fill="{colour}"/></pattern></defs>"##

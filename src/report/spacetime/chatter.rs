@@ -1,17 +1,17 @@
-//! What servers say to one another all the time: heartbeats, hellos, acknowledgements, and
-//! the answers to all of them. A picture with it shows nothing else.
+//! Background messages between servers: heartbeats, hellos, acknowledgements, and the answers
+//! to all of them. They would drown everything else in a picture.
 
 use super::hosts::{Host, Role};
 use crate::history::Message;
 
-/// Words of requests and answers that change nothing.
+/// Words of requests and answers that do not change anything.
 const IDLE_WORDS: [&str; 11] = [
     "PING", "PONG", "OK", "QUEUED", "INFO", "PUBLISH", "SELECT", "REPLCONF", "ACK", "CLIENT",
     "SETNAME",
 ];
 
-/// Whether a message between two servers is left out of the picture. What a client or the
-/// resource has a part in never is.
+/// Whether a message between two servers is left out of the picture. Messages from or to a
+/// client or the resource never are.
 pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
     let is_server = |name: &str| {
         let host = hosts.iter().find(|host| host.name == name);
@@ -20,7 +20,7 @@ pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
     is_idle(&message.label) && is_server(&message.from) && is_server(&message.to)
 }
 
-/// Whether nothing in the text asks for anything or tells of a change.
+/// Whether the text contains neither a request nor a change.
 fn is_idle(label: &str) -> bool {
     let mut words = label.split(' ');
     let is_command = |word: &&str| {
@@ -28,12 +28,13 @@ fn is_idle(label: &str) -> bool {
         word.len() > 1 && word.bytes().all(is_name)
     };
     match words.clone().find(is_command) {
-        // Answers: a number, a text.
+        // Answers: numbers or text.
         None => true,
-        // Of Raft: without an entry, and its answer.
+        // Raft's AppendEntries without an entry, and its answer.
         Some("APPEND") => words.skip(1).all(|word| word.parse::<u64>().is_ok()),
         Some("YES" | "NO") => true,
-        // A message of a lock is passed on to replicas; only sentinels greet each other.
+        // A message published by a lock is propagated to replicas; hellos come only from
+        // sentinels.
         Some("PUBLISH") if !label.contains("__sentinel__") => false,
         Some(_) => !words.any(|word| is_command(&word) && !IDLE_WORDS.contains(&word)),
     }

@@ -1,4 +1,4 @@
-//! The drawing of a scene: the page, and what is drawn upon what.
+//! Drawing a scene: the page, and the order of its layers.
 
 use super::{
     super::{
@@ -16,11 +16,11 @@ use super::{
 use crate::evidence::thousands;
 
 const WIDTH: f64 = 1200.0;
-/// From the left edge to the lines of life, and from their end to the right edge.
+/// From the left edge to the life lines, and from their end to the right edge.
 const LEFT: f64 = 100.0;
 const RIGHT: f64 = 24.0;
 
-/// A page under way, with all that places things on it.
+/// A page in progress, with its layout.
 pub(super) struct Page<'a> {
     pub(super) svg: Svg,
     pub(super) labels: Labels,
@@ -31,8 +31,8 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The two ends of a stretch of time; what goes on beyond the picture goes on to
-    /// its edge.
+    /// The two ends of a time span on the page; a span that continues beyond the picture is
+    /// drawn to its edge.
     pub(super) fn span(&self, scene: &Scene, from_ns: u64, until_ns: u64) -> (f64, f64) {
         let left = match from_ns < scene.window.from_ns {
             true => self.left,
@@ -82,7 +82,7 @@ pub(super) fn svg(scene: &Scene, title: &str) -> String {
     marks::accesses(&mut page, scene);
     marks::violation(&mut page, scene);
 
-    // Labels by rank: the first that asks for a place has it.
+    // Labels by priority: the first label that requests a position gets it.
     axis::draw(&mut page, scene);
     bars::labels(&mut page, scene);
     shades::labels(&mut page, scene);
@@ -95,7 +95,7 @@ pub(super) fn svg(scene: &Scene, title: &str) -> String {
     page.svg.document(height)
 }
 
-/// Title, violation and the part of the run that is shown; gives where it ends.
+/// Title, violation and the part of the run that is shown; returns its lower end.
 fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
     let room = WIDTH - 24.0 - RIGHT;
     let mut y = 12.0;
@@ -137,7 +137,7 @@ fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
     y
 }
 
-/// Each host's name and its line, dotted where time is shortened.
+/// Each host's name and life line, dotted where time is compressed.
 fn life_lines(page: &mut Page) {
     for lane in &page.lanes.lanes {
         let name = TextStyle {

@@ -1,4 +1,4 @@
-//! The faults of a run as stretches on their hosts' lines.
+//! The faults of a run as spans on their hosts' lines.
 
 use super::duration;
 use crate::history::{Event, Family, FaultKind, History, Phase, Record, Span};
@@ -8,14 +8,14 @@ use crate::history::{Event, Family, FaultKind, History, Phase, Record, Span};
 pub(super) struct FaultSpan<'a> {
     pub(super) host: &'a str,
     pub(super) from_ns: u64,
-    /// Equal to `from_ns` if it was over at once, as a clock step is.
+    /// Equal to `from_ns` if the fault was instantaneous, such as a clock step.
     pub(super) until_ns: u64,
     pub(super) family: Family,
-    /// Its name, what it is and how much of it.
+    /// Its name, kind and amount.
     pub(super) label: String,
 }
 
-/// All faults that took effect, in the order in which they did.
+/// All faults that took effect, in that order.
 pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
     let begins = history.records.iter().enumerate();
     let spans = begins.filter_map(|(index, record)| match &record.event {
@@ -32,7 +32,7 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
             let ends_ns = ends.map(|end| end.at_ns);
             let until_ns = match kind.span() {
                 Span::Momentary => record.at_ns,
-                // Over at once means: nobody starts the process again.
+                // An end at the same instant means that the process never restarts.
                 Span::Down => ends_ns
                     .filter(|&at_ns| at_ns > record.at_ns)
                     .unwrap_or(history.end_ns),
@@ -60,7 +60,7 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
     spans.collect()
 }
 
-/// How far the wall clock jumped between the record before the step and the step.
+/// How far the wall clock was stepped, from the record before the step to the one at the step.
 fn step(earlier: &[Record], begins: &Record) -> String {
     let before = earlier.iter().rev().find(|record| {
         let before = matches!(

@@ -1,5 +1,5 @@
-//! When each client believed that it held the lock, and when two did at once: the timeline
-//! that the checks judge by, as a picture shows it.
+//! When each client believed that it held the lock, and when two did at the same time: the
+//! timeline that the checks use, prepared for a picture.
 
 use crate::history::timeline::{Grant, Timeline};
 
@@ -8,13 +8,13 @@ use crate::history::timeline::{Grant, Timeline};
 pub(super) struct Hold<'a> {
     pub(super) client: &'a str,
     pub(super) from_ns: u64,
-    /// When the client's own clock reached the deadline, if that was before it ended.
+    /// When the client's own clock reached the deadline, if that was before the end.
     pub(super) deadline_ns: Option<u64>,
-    /// When the client stopped believing of itself, or died, or the run ended; or when the
-    /// lease was renewed that had been over, with which another stretch begins.
+    /// When the client ended its belief, or died, or the run ended; or when an expired lease
+    /// was renewed, which begins another stretch.
     pub(super) until_ns: u64,
     pub(super) token: Option<u64>,
-    /// Whether it is a reader's.
+    /// Whether it is a reader's grant.
     pub(super) shared: bool,
 }
 
@@ -25,7 +25,7 @@ impl Hold<'_> {
     }
 }
 
-/// A stretch in which two clients believe at once.
+/// A stretch in which two clients believe at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Overlap<'a> {
     pub(super) clients: [&'a str; 2],
@@ -57,8 +57,8 @@ pub(super) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
     grants.map(hold).collect()
 }
 
-/// The overlaps of holds of different clients that are not both readers, covered and
-/// uncovered parts apart.
+/// The overlaps of holds of different clients that are not both readers; covered and uncovered
+/// parts are separate.
 pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {
@@ -146,7 +146,7 @@ mod tests {
         check(&[hold("c1", 0, None, 9), hold("c1", 5, None, 30)], &[]);
     }
 
-    /// A client that prolongs its lease when it is over had not the lock in between.
+    /// A client that extends an expired lease did not hold the lock in between.
     #[test]
     fn a_lease_renewed_in_time_is_one_hold_and_two_if_it_was_over() {
         let begins = |at_ns| Record {

@@ -1,11 +1,11 @@
-//! Which hosts a history speaks of, what each of them is, and their order.
+//! The hosts in a history, their roles and their order.
 
 use std::collections::BTreeMap;
 
 use super::window::Window;
 use crate::history::{Event, History, Point};
 
-/// What a host is in the picture, from top to bottom.
+/// The role of a host in the picture, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Client,
@@ -20,7 +20,7 @@ pub(super) struct Host<'a> {
     pub(super) role: Role,
 }
 
-/// The hosts that have a part in the window, from top to bottom.
+/// The hosts with events or messages in the window, from top to bottom.
 pub(super) fn hosts(history: &History, window: Window) -> Vec<Host<'_>> {
     let mut roles: BTreeMap<&str, Role> = BTreeMap::new();
     let mut clients: Vec<&str> = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn hosts(history: &History, window: Window) -> Vec<Host<'_>> {
             Event::Fault { .. } => {
                 roles.entry(&record.host).or_insert(Role::Node);
             }
-            // What a sentinel says: `+switch-master`.
+            // An event of a sentinel: `+switch-master`.
             Event::Reached {
                 point: Point::Notice(_),
             } => {
@@ -75,7 +75,7 @@ fn has_part(history: &History, window: Window, name: &str) -> bool {
         })
 }
 
-/// `n2` comes before `n10`.
+/// A sort key by which `n2` comes before `n10`.
 fn natural(name: &str) -> (&str, u64, &str) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name[stem.len()..].parse().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Labels that keep off each other: each takes the first of its places that is free,
-//! or is left out.
+//! Labels that do not overlap: each takes the first of its positions that is free, or is left
+//! out.
 
 use super::super::{
     font,
@@ -15,18 +15,19 @@ pub(super) struct Area {
     pub(super) bottom: f64,
 }
 
-/// What is taken already, and the page that labels must stay on.
+/// The areas already occupied, and the page on which labels must stay.
 pub(super) struct Labels {
     page: Area,
     taken: Vec<Area>,
     lines: Vec<[(f64, f64); 2]>,
 }
 
-/// A label over more lines than this cannot be told to whom it belongs.
+/// The maximum number of lines that a label may cross; with more it is unclear what it belongs
+/// to.
 const MOST_LINES_CROSSED: usize = 2;
 
 impl Labels {
-    /// Nothing taken yet.
+    /// Labels for a page on which nothing is occupied.
     pub(super) fn new(page: Area) -> Self {
         Labels {
             page,
@@ -40,13 +41,13 @@ impl Labels {
         self.taken.push(area);
     }
 
-    /// Notes a line that labels had better not stand on.
+    /// Notes a line that labels should avoid.
     pub(super) fn avoid(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.lines.push([from, to]);
     }
 
-    /// Writes the text at the best of the places, or nowhere: where nothing stands,
-    /// and where the fewest lines are crossed.
+    /// Writes the text at the best of the positions: one that is free and crosses the fewest
+    /// lines. If none is free, writes nothing.
     pub(super) fn put(
         &mut self,
         svg: &mut Svg,
@@ -78,7 +79,7 @@ impl Labels {
     }
 }
 
-/// The area that a text takes, with its baseline at `y`.
+/// The area of a text with its baseline at `y`.
 fn extent((x, y): (f64, f64), text: &str, size: f64, anchor: Anchor) -> Area {
     let width = font::width(text, size);
     let left = match anchor {

@@ -1,4 +1,4 @@
-//! Where on the page each host's line of life runs.
+//! The positions of the hosts' life lines on the page.
 
 use super::hosts::{Host, Role};
 
@@ -13,9 +13,9 @@ pub(super) struct Lanes<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane<'a> {
     pub(super) host: Host<'a>,
-    /// The line of life.
+    /// The position of the life line.
     pub(super) y: f64,
-    /// Its number among the clients, for its colour; 0 for other hosts.
+    /// Its index among the clients, for its colour; 0 for other hosts.
     pub(super) client: usize,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Lanes<'a> {
 }
 
 impl Role {
-    /// The room above and below the line of life.
+    /// The space above and below the life line.
     fn room(self) -> (f64, f64) {
         match self {
             Role::Client => (46.0, 44.0),
@@ -59,8 +59,7 @@ impl Role {
         }
     }
 
-    /// How far from the line messages begin and end: the half height of what is drawn
-    /// on it.
+    /// How far from the line messages begin and end: half the height of what is drawn on it.
     pub(super) fn reach(self) -> f64 {
         match self {
             Role::Client => 7.0,
@@ -69,7 +68,7 @@ impl Role {
         }
     }
 
-    /// The word below a host's name.
+    /// The text below a host's name.
     pub(super) fn caption(self) -> &'static str {
         match self {
             Role::Client => "client",

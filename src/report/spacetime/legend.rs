@@ -1,4 +1,4 @@
-//! The legend: the signs that this picture uses, and no others.
+//! The legend, with only the symbols that this picture uses.
 
 use super::{
     super::{
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::history::{Event, Family};
 
-/// A sign with its meaning.
+/// A symbol with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Hold,
@@ -27,11 +27,11 @@ enum Sign {
 }
 
 const SIZE: f64 = 11.0;
-/// The width of a sign, and from one entry to the next.
+/// The width of a symbol, and the distance from one entry to the next.
 const SIGN: f64 = 26.0;
 const APART: f64 = 22.0;
 
-/// Draws it below `y` and gives where the page ends.
+/// Draws the legend below `y` and returns the lower end of the page.
 pub(super) fn draw(page: &mut Page, scene: &Scene, mut y: f64) -> f64 {
     let mut x = page.left;
     for sign in signs(page, scene) {
@@ -117,7 +117,7 @@ impl Sign {
         }
     }
 
-    /// Draws it, centred on the line at `y`.
+    /// Draws the symbol, centred on the line at `y`.
     fn draw(self, page: &mut Page, (x, y): (f64, f64)) {
         let colour = palette::series(0);
         let centre = (x + SIGN / 2.0, y);

@@ -1,5 +1,5 @@
-//! Marks at instants: what the resource did, points of the clients' programs, and
-//! where the run went wrong.
+//! Marks at instants: accesses to the resource, failpoints reached by the clients, and the
+//! violation.
 
 use super::{
     super::{palette, svg::Anchor},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::history::{Access, Event};
 
-/// How an access looks.
+/// The symbol of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// A read: ○.
@@ -21,8 +21,8 @@ pub(super) enum Mark {
     Refused,
 }
 
-/// What the resource did, on its line; without messages to it a dotted line leads
-/// from the client that asked.
+/// The accesses on the resource's line; if there are no messages to it, a dotted line leads
+/// from the client.
 pub(super) fn accesses(page: &mut Page, scene: &Scene) {
     for record in &scene.accesses {
         let Event::Access {
@@ -49,7 +49,7 @@ pub(super) fn accesses(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// One mark in the colour of the client that asked.
+/// One mark in the colour of the client.
 pub(super) fn access_mark(page: &mut Page, (x, y): (f64, f64), mark: Mark, colour: &str) {
     let stroke = format!(r##"fill="#ffffff" stroke="{colour}" stroke-width="2""##);
     match mark {
@@ -65,7 +65,7 @@ pub(super) fn access_mark(page: &mut Page, (x, y): (f64, f64), mark: Mark, colou
     }
 }
 
-/// Who asked what of the resource, in up to three rows below its line.
+/// The client and kind of each access, in up to three rows below the resource's line.
 pub(super) fn access_labels(page: &mut Page, scene: &Scene) {
     for record in &scene.accesses {
         let Event::Access {
@@ -107,7 +107,7 @@ pub(super) fn access_labels(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// The points that the clients reached, where there is room left.
+/// The points that the clients reached, where there is space left.
 pub(super) fn points(page: &mut Page, scene: &Scene) {
     for record in &scene.points {
         let (Event::Reached { point }, Some(lane)) = (&record.event, page.lanes.of(&record.host))
@@ -129,8 +129,7 @@ pub(super) fn points(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// A line through all lanes where the run went wrong, and a ring around the access
-/// that did it.
+/// A line through all lanes at the violation, and a ring around the access that caused it.
 pub(super) fn violation(page: &mut Page, scene: &Scene) {
     let Some(violation) = scene.violation else {
         return;

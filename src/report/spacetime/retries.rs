@@ -1,8 +1,8 @@
-//! The attempts of a waiting client that were only told no.
+//! The refused attempts of a waiting client.
 //!
-//! Each client's first refused attempt in the window tells the reader that it waits;
-//! the many after it would flood the picture. They are drawn thin, without labels,
-//! and are counted where time is shortened.
+//! Each client's first refused attempt in the window shows that it waits; the many later ones
+//! would flood the picture. They are drawn thin, without labels, and are counted where time is
+//! compressed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

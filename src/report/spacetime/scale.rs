@@ -1,13 +1,12 @@
-//! From true time to a place on the page, idle time shortened.
+//! Maps true time to positions on the page, with idle time compressed.
 //!
-//! The instants at which something happens form bursts. Within a burst the scale is
-//! linear; a longer gap between two bursts is idle, and gets a fixed width however
-//! long it lasts.
+//! The instants at which something happens form bursts. Within a burst the scale is linear; a
+//! longer gap between two bursts is idle, and has a fixed width whatever its duration.
 
 /// The scale of one picture.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
-    /// From left to right without holes.
+    /// From left to right without gaps.
     pub(super) stretches: Vec<Stretch>,
 }
 
@@ -21,25 +20,24 @@ pub(super) struct Stretch {
     pub(super) pace: Pace,
 }
 
-/// Whether time is shown at length.
+/// Whether time is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     /// Something happens here.
     Burst,
-    /// Nothing happens here, and time is shortened.
+    /// Nothing happens here, and time is compressed.
     Idle,
 }
 
-/// The narrowest burst and the widest default of an idle gap.
+/// The minimum width of a burst and the default width of an idle gap.
 const BURST: f64 = 30.0;
 const IDLE: f64 = 56.0;
-/// The share of the page that idle gaps may take together.
+/// The maximum share of the page for all idle gaps together.
 const IDLE_SHARE: f64 = 0.45;
 
 impl Scale {
-    /// A scale over the sorted `instants` from `left` to `right` on the page. A gap
-    /// longer than `idle_ns` is shortened to a fixed width, `room` at least if there
-    /// is so much.
+    /// A scale over the sorted `instants` from `left` to `right` on the page. A gap longer than
+    /// `idle_ns` is compressed to a fixed width, at least `room` if there is enough space.
     pub(super) fn new(
         instants: &[u64],
         idle_ns: u64,
@@ -57,7 +55,7 @@ impl Scale {
         let wanted: f64 = gaps.iter().map(|gap| gap.2).sum();
         let shrink = (IDLE_SHARE * (right - left) / wanted.max(1.0)).min(1.0);
 
-        // A burst has room for what happens in it, whatever time that takes.
+        // The width of a burst depends on the number of its instants, not on its duration.
         let weight = |burst: &[u64]| 1.0 + burst.len() as f64;
         let weights: f64 = bursts.iter().map(|burst| weight(burst)).sum();
         let free = right - left - wanted * shrink;
@@ -90,7 +88,7 @@ impl Scale {
         Scale { stretches }
     }
 
-    /// The place of an instant; the nearer edge for one outside.
+    /// The position of an instant; the nearer edge for one outside.
     pub(super) fn x(&self, at_ns: u64) -> f64 {
         let next = self.stretches.partition_point(|s| s.to_ns < at_ns);
         match self.stretches.get(next) {
@@ -99,15 +97,15 @@ impl Scale {
         }
     }
 
-    /// The stretches in which time is shortened.
+    /// The stretches in which time is compressed.
     pub(super) fn idle(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|s| s.pace == Pace::Idle)
     }
 }
 
 impl Stretch {
-    /// The place of an instant of this stretch. The content of a burst keeps off its
-    /// edges, so that a mark at its first instant does not touch the idle gap.
+    /// The position of an instant in this stretch. Instants of a burst keep a distance from its
+    /// edges, so that a mark at the first one does not touch the idle gap.
     fn x(&self, at_ns: u64) -> f64 {
         let inset = match self.pace {
             Pace::Burst => (0.12 * (self.right - self.left)).min(12.0),

@@ -1,4 +1,4 @@
-//! All that one picture shows, taken from the history and put into its window.
+//! The contents of one picture, taken from the history and cut to its window.
 
 use super::{
     chatter::is_chatter,
@@ -13,7 +13,7 @@ use crate::{
     history::{Event, History, Message, Record, timeline::Timeline},
 };
 
-/// What is to be drawn, in true time.
+/// The contents to draw, in true time.
 pub(super) struct Scene<'a> {
     pub(super) window: Window,
     pub(super) end_ns: u64,
@@ -25,11 +25,11 @@ pub(super) struct Scene<'a> {
     pub(super) accesses: Vec<&'a Record>,
     /// The records of [`Event::Reached`].
     pub(super) points: Vec<&'a Record>,
-    /// Messages outside of retries.
+    /// Messages that do not belong to retries.
     pub(super) messages: Vec<&'a Message>,
     pub(super) retries: Vec<Retry<'a>>,
     pub(super) retry_messages: Vec<&'a Message>,
-    /// How many messages of the window are not drawn.
+    /// The number of messages in the window that are not drawn.
     pub(super) left_out: usize,
     pub(super) violation: Option<&'a Violation>,
 }
@@ -70,8 +70,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// The instants in the window at which something happens, sorted; retries are
-    /// nothing.
+    /// The instants in the window at which something happens, sorted; retries do not count.
     pub(super) fn instants(&self) -> Vec<u64> {
         let mut instants = vec![self.window.from_ns, self.window.to_ns];
         for message in &self.messages {
@@ -94,8 +93,8 @@ impl<'a> Scene<'a> {
         instants
     }
 
-    /// Beyond this a gap between instants is idle time: three times what a message
-    /// usually takes.
+    /// A gap between instants that is longer than this is idle: three times the usual transit
+    /// time of a message.
     pub(super) fn idle_ns(&self) -> u64 {
         match self.flight_ns() {
             0 => (self.window.to_ns - self.window.from_ns) / 12,
@@ -103,7 +102,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// What a message usually takes: the median; 0 if there is none.
+    /// The usual transit time of a message: the median; 0 if there is none.
     pub(super) fn flight_ns(&self) -> u64 {
         let arrived = (self.messages.iter())
             .filter_map(|message| message.arrived_ns?.checked_sub(message.sent_ns));

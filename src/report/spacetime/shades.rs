@@ -1,4 +1,4 @@
-//! Shaded stretches: faults on their hosts, and two holders at once.
+//! Shaded areas: faults on their hosts, and two holders at the same time.
 
 use super::{
     super::{palette, svg::Anchor},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::history::Family;
 
-/// Between the lanes of two clients that believe at once.
+/// Shades the area between the lanes of two clients that believe at the same time.
 pub(super) fn overlaps(page: &mut Page, scene: &Scene) {
     for overlap in &scene.overlaps {
         let lanes = overlap.clients.map(|client| page.lanes.of(client));
@@ -26,7 +26,7 @@ pub(super) fn overlaps(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// Each fault as a box around its host's line, or a mark if it was over at once.
+/// Each fault as a box around its host's line, or as a mark if it was instantaneous.
 pub(super) fn faults(page: &mut Page, scene: &Scene) {
     for fault in &scene.faults {
         let Some(&lane) = page.lanes.of(fault.host) else {
@@ -59,7 +59,7 @@ pub(super) fn faults(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// What the faults are, in the corner of their boxes.
+/// The labels of the faults, in the corners of their boxes.
 pub(super) fn labels(page: &mut Page, scene: &Scene) {
     for fault in &scene.faults {
         let Some(&lane) = page.lanes.of(fault.host) else {
@@ -92,7 +92,7 @@ fn places(page: &Page, scene: &Scene, fault: &FaultSpan, lane: &Lane) -> Vec<(f6
     ]
 }
 
-/// How far a box reaches above and below the line of life.
+/// How far a box extends above and below the life line.
 fn extent(role: Role) -> (f64, f64) {
     match role {
         Role::Client => (38.0, 30.0),
@@ -101,7 +101,7 @@ fn extent(role: Role) -> (f64, f64) {
     }
 }
 
-/// Fill of a family's boxes, and the colour of edge and text.
+/// The fill of a family's boxes, and the colour of border and text.
 pub(super) fn colours(family: Family) -> (&'static str, &'static str) {
     match family {
         Family::Process => ("#e9e9ee", "#55556a"),

@@ -1,4 +1,4 @@
-//! Which part of a run the picture shows.
+//! The part of a run that the picture shows.
 
 use super::retries::retries;
 use crate::{
@@ -6,19 +6,19 @@ use crate::{
     history::{Event, History, Message, Op},
 };
 
-/// A stretch of true time, both ends included, in nanoseconds.
+/// A span of true time, both ends included, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
 }
 
-/// Without a violation to look at, the picture ends after this many messages,
-/// retries not counted: more of them would be drawn upon each other.
+/// Without a violation, the picture ends after this many messages, not counting retries: more
+/// would be drawn on top of each other.
 const MOST_MESSAGES: usize = 80;
 
 impl Window {
-    /// The stretch to show; `None` for a history without anything in it.
+    /// The span to show; `None` for an empty history.
     pub(super) fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
         let records = history.records.iter().map(|record| record.at_ns);
         let sent = history.messages.iter().map(|message| message.sent_ns);
@@ -41,9 +41,9 @@ impl Window {
         })
     }
 
-    /// From the clients' calls of `acquire` to what they last did under these grants,
-    /// or to the end of the first of the grants, whichever is later. Of a client that was
-    /// waiting at the violation, from its first call in vain.
+    /// From the clients' calls of `acquire` to their last events under these grants, or to the
+    /// end of the first of the grants, whichever is later. For a client that was waiting at the
+    /// violation, from its first unsuccessful call.
     fn around(history: &History, violation: &Violation) -> Option<Self> {
         let latest_ns = violation.until_ns.max(violation.at_ns);
         let mut from_ns = violation.at_ns;
@@ -73,7 +73,7 @@ impl Window {
             }
         }
         to_ns = to_ns.max(first_end_ns.unwrap_or(0));
-        // The replies to the last requests are part of the story.
+        // Include the replies to the last requests.
         let replies = history.messages.iter().filter(|message| {
             (from_ns..=to_ns).contains(&message.sent_ns) && violation.clients.contains(&message.to)
         });
@@ -84,19 +84,20 @@ impl Window {
         })
     }
 
-    /// Whether the instant lies in it.
+    /// Whether the instant is in the window.
     pub(super) fn contains(self, at_ns: u64) -> bool {
         (self.from_ns..=self.to_ns).contains(&at_ns)
     }
 
-    /// Whether any of the message's way lies in it.
+    /// Whether any part of the message's transit is in the window.
     pub(super) fn shows(self, message: &Message) -> bool {
         let arrived_ns = message.arrived_ns.unwrap_or(message.sent_ns);
         message.sent_ns <= self.to_ns && arrived_ns >= self.from_ns
     }
 }
 
-/// Since when the client had called `acquire` in vain at an instant.
+/// Since when the client has been waiting at an instant: its first call of `acquire` since
+/// its last grant. `None` if there is none.
 fn waiting_since(history: &History, client: &str, at_ns: u64) -> Option<u64> {
     let earlier = history.records.iter().filter(|r| r.at_ns <= at_ns);
     let mut since_ns = None;
@@ -112,7 +113,7 @@ fn waiting_since(history: &History, client: &str, at_ns: u64) -> Option<u64> {
     since_ns
 }
 
-/// The client's last grant until then: when it asked for it, and its number.
+/// The client's last grant up to an instant: the time of the request for it, and its number.
 fn grant(history: &History, client: &str, latest_ns: u64) -> Option<(u64, u32)> {
     let mut asked_ns = None;
     let mut granted = None;
