@@ -8,8 +8,8 @@
 //! | `DELETE session request path` | 1; 0 if there was no such node |
 //! | `CHILDREN path` | path and number of each node directly below, in order of paths |
 //! | `WATCH session path` | `GONE`, as soon as there is no such node |
-//! | `CLOSE session` | 1; one that is sent again is told `NOSESSION` |
-//! | `STATUS` | pairs of name and value: what this member is, whoever leads |
+//! | `CLOSE session` | 1; the answer to a repeated one is `NOSESSION` |
+//! | `STATUS` | pairs of name and value: the state of this member, leader or not |
 //!
 //! `request` is a number that ascends within a session. A repeated request with the same number
 //! is answered again, but not executed again.
