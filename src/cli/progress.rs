@@ -23,8 +23,7 @@ impl Progress {
         let bar = ProgressBar::new(runs);
         let style = "{msg} {wide_bar} {human_pos} of {human_len} runs, {rate}, {eta} to go";
         let rate = |state: &ProgressState, out: &mut dyn Write| {
-            // If the rate cannot be written, nobody sees it either, so the error does not
-            // matter.
+            // A rate that cannot be written would not be visible either.
             let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
         };
         let style = ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar());
