@@ -25,8 +25,8 @@ use super::algorithm::{
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Duration, Env};
-use locklab_history::{Name, Failpoint};
 use locklab_history::Topology;
+use locklab_history::{Failpoint, Name};
 use locklab_plant::plant;
 
 mod service;

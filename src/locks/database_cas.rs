@@ -14,14 +14,16 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers};
+use super::algorithm::{
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::{deadline, parameter};
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name, Failpoint};
+use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
 /// The owner of a free lock.

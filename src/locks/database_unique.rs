@@ -11,14 +11,16 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers};
+use super::algorithm::{
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::parameter;
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
-use locklab_history::{Name, Failpoint};
 use locklab_history::Topology;
+use locklab_history::{Failpoint, Name};
 use locklab_plant::plant;
 
 /// `database-unique` as one process uses it.

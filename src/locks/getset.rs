@@ -27,7 +27,7 @@ use super::one_node::{OneNode, lost, parameter};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name, Failpoint};
+use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
 /// `getset` as one client uses it.

@@ -26,7 +26,7 @@ use super::one_node::{OneNode, lost, parameter};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name, Failpoint};
+use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
 /// `getset-as-listed` as one client uses it.

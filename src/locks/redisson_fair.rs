@@ -37,7 +37,7 @@ use super::{KEY, scripts};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name, Failpoint};
+use locklab_history::{ClockKind, Failpoint, Name};
 
 /// `redisson-fair` as one client uses it.
 pub struct RedissonFair<E: Env> {

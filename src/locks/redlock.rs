@@ -26,7 +26,7 @@ use super::{KEY, random_token, scripts};
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Deadline, Name, Failpoint};
+use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 use locklab_plant::plant;
 
 /// `redlock` as one client uses it.

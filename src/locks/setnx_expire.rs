@@ -21,7 +21,7 @@ use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name, Failpoint};
+use locklab_history::{ClockKind, Failpoint, Name};
 use locklab_plant::plant;
 
 /// `setnx-expire` as one client uses it.

@@ -24,7 +24,7 @@ use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
-use locklab_history::{ClockKind, Name, Failpoint};
+use locklab_history::{ClockKind, Failpoint, Name};
 use locklab_plant::plant;
 
 /// The reply of `PTTL` for a key without expiry.

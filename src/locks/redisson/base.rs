@@ -10,7 +10,7 @@ use super::watchdog::{Renew, Watchdog};
 use crate::{Grant, LockError, Owner, scripts};
 use locklab_env::redis::{Error, Reply, Script};
 use locklab_env::{Duration, Env};
-use locklab_history::{Name, Failpoint};
+use locklab_history::{Failpoint, Name};
 
 /// One lock of the family, as one process uses it.
 pub(crate) struct Base<E: Env> {

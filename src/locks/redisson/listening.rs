@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use crate::{Owner, Request};
 use locklab_env::redis::{Error, Subscription};
 use locklab_env::{Duration, Env, timeout};
-use locklab_history::{Name, Failpoint};
+use locklab_history::{Failpoint, Name};
 use locklab_plant::plant;
 
 /// The message that a release publishes (`LockPubSub.UNLOCK_MESSAGE`).

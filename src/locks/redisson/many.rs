@@ -27,7 +27,7 @@ use crate::algorithm::{Bound, EXPIRY_MS};
 use crate::lock::Lock;
 use crate::{Grant, KEY, LockError, Request};
 use locklab_env::{Duration, Env};
-use locklab_history::{Name, Failpoint};
+use locklab_history::{Failpoint, Name};
 use locklab_plant::plant;
 
 /// How long `lock` waits for each of its locks, in milliseconds.
