@@ -57,10 +57,10 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
     let hosts = topology.hosts();
     let clients = &hosts[..topology.clients as usize];
     let among = |name: &Name, names: &[String]| names.iter().any(|known| **known == **name);
-    if let Start::After { client, .. } = &fault.start {
-        if !among(client, clients) {
-            return Some(format!("there is no client \"{client}\""));
-        }
+    if let Start::After { client, .. } = &fault.start
+        && !among(client, clients)
+    {
+        return Some(format!("there is no client \"{client}\""));
     }
     if let Some(host) = fault.target.hosts().find(|host| !among(host, &hosts)) {
         return Some(format!("there is no host \"{host}\""));
