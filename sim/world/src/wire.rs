@@ -59,6 +59,7 @@ impl World {
         if let Some(last) =
             Route::of(&reset).and_then(|route| self.network.last_of_handshake(route))
         {
+            cov_mark::hit!(a_reset_completes_the_handshake);
             self.net.deliver(last);
         }
         self.stirred = true;
@@ -90,8 +91,12 @@ impl World {
             let repeated = packets
                 .peek()
                 .is_some_and(|next| packet::carries_ack_of(next, &packet));
-            if repeated && !opening && !self.windows.ever_filled() {
-                continue;
+            if repeated {
+                if opening {
+                    cov_mark::hit!(the_end_of_a_handshake_goes_alone);
+                } else if !self.windows.ever_filled() {
+                    continue;
+                }
             }
             self.deliver_ack(packet, opening);
         }
@@ -116,6 +121,7 @@ impl World {
         // It frees room in the sender's buffer, but lets the sender send more only if the
         // sender had filled its window.
         if self.windows.ever_filled() {
+            cov_mark::hit!(an_acknowledgement_makes_room);
             self.stirred = true;
             self.windows.correct(route, &mut packet);
         }

@@ -8,6 +8,7 @@ use crate::setup::{Diary, PORT, SECOND, ms, outcome, within, world};
 
 #[test]
 fn what_is_written_at_once_after_connecting_arrives() {
+    cov_mark::check!(the_end_of_a_handshake_goes_alone);
     let (mut world, [server, client]) = world();
     let diary = Diary::default();
     diary.start(&mut world, server, |host, diary| async move {
@@ -112,6 +113,7 @@ fn byte_at(index: usize) -> u8 {
 /// window goes each way, 16 windows after those that fill the buffers.
 #[test]
 fn a_writer_waits_for_a_reader_whatever_the_reader_reads_at_once() {
+    cov_mark::check!(an_acknowledgement_makes_room);
     for piece in [1 << 20, 65_536, 32_768, 4_096, 100] {
         check_exchange(
             piece,
@@ -199,6 +201,7 @@ fn many_connections_do_not_mix() {
 /// its port, and accept.
 #[test]
 fn connections_that_were_given_up_leave_nothing_behind() {
+    cov_mark::check!(a_reset_completes_the_handshake);
     let (mut world, [server, client]) = world();
     let diary = Diary::default();
     diary.start(&mut world, server, |host, diary| async move {
