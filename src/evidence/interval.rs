@@ -179,6 +179,27 @@ mod tests {
         }
     }
 
+    /// Of 0, 1/4, 1/2, 3/4 and 1 the mean is 1/2 and the variance 5/32.
+    #[test]
+    fn the_interval_of_a_mean_is_196_standard_errors_each_way() {
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-4;
+        let margin = 1.96 * (5.0_f64 / 32.0 / 5.0).sqrt();
+        let interval = of_mean(5, 2.5, 1.875);
+        assert!(near(interval.low, 0.5 - margin), "{interval:?}");
+        assert!(
+            (interval.high - (0.5 + margin)).abs() < 1e-4,
+            "{interval:?}"
+        );
+        // Two values, 0 and 1: wider than there is room.
+        assert_eq!(of_mean(2, 1.0, 1.0), Interval::OF_A_SHARE);
+        // Two that are alike: no width, also where rounding goes below 0.
+        let interval = of_mean(2, 1.4, 0.98);
+        assert!(near(interval.low, 0.7) && near(interval.high, 0.7));
+        for count in [0, 1] {
+            assert_eq!(of_mean(count, 0.5, 0.25), Interval::OF_A_SHARE);
+        }
+    }
+
     /// For the mean of n values between 0 and 1 the standard error is known, and the bootstrap
     /// approximates it.
     #[test]

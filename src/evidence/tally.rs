@@ -147,6 +147,20 @@ pub(super) mod tests {
         }
     }
 
+    #[test]
+    fn runs_of_two_parts_are_added() {
+        let part = |factor: u64| Tally {
+            holds: 2 * factor,
+            violated: 3 * factor,
+            inconclusive: 5 * factor,
+            struck: 7 * factor,
+            violated_struck: 11 * factor,
+        };
+        let mut whole = part(3);
+        whole.merge(part(4));
+        assert_eq!(whole, part(7));
+    }
+
     /// A run that could not have shown a violation is a run without one.
     #[test]
     fn a_rate_is_a_share_of_all_runs() {
