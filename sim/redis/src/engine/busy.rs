@@ -1,16 +1,16 @@
-//! Scripts that take long: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
+//! Long-running scripts: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
 //!
-//! Between two of its calls no time passes in a node, so a script runs to its end at
-//! once. But it *takes* time, a microsecond for every ten instructions, and if that is
-//! worth mentioning the node keeps to itself what the script did until then. Nobody can
-//! tell the difference: a server that runs a script does nothing else, and when it has
-//! done so for `busy-reply-threshold` milliseconds it answers everybody `BUSY`, but for a
-//! few commands that see no keys. A script that the interpreter had to stop has no end:
-//! it is over when somebody kills it, which works if it has called nothing that writes.
+//! No time passes within one call of a node, so a script runs to its end immediately. But it
+//! *takes* time, a microsecond for every ten instructions, and if that is significant the node
+//! withholds the effects of the script until then. Clients cannot tell the difference: a server
+//! that runs a script does nothing else, and after `busy-reply-threshold` milliseconds it replies
+//! `BUSY` to every client, except for a few commands that access no keys. A script that the
+//! interpreter had to stop never ends: it runs until it is killed, which is possible if it has
+//! called no command that writes.
 //!
-//! Two things are known too early here. Whether a script writes is asked of all of it, not
-//! of the part until the kill; and a message that it publishes is out when the node
-//! first answers again, though its time may come later.
+//! Two things are known too early here. Whether a script writes is decided for the whole script,
+//! not for the part before the kill. And a message that a script publishes is sent when the node
+//! first answers again, although its time may come later.
 
 use bytes::Bytes;
 
@@ -21,16 +21,16 @@ use super::table::{Call, Command, Flag};
 use super::{blocking, tracking};
 use crate::wire::reply::{Error, Reply};
 
-/// The speed of a node's scripts. A machine's is some ten times that, but here an
-/// endless script has to be found out by running it.
+/// The speed of a node's scripts. A real machine is about ten times as fast, but here an endless
+/// script can only be detected by running it.
 const INSTRUCTIONS_PER_US: u64 = 10;
 
-/// A script that runs for no more instructions takes no time.
+/// A script that runs for at most this many instructions takes no time.
 const FREE_INSTRUCTIONS: u64 = 1_000_000;
 
-/// A script whose time is not over.
+/// A script whose time has not passed yet.
 pub(super) struct Busy {
-    /// Whose it is: that client waits.
+    /// The client that runs it, which waits.
     pub(super) client: u64,
     pub(super) kind: Kind,
     /// Its SHA-1, or the function's name.
@@ -38,27 +38,26 @@ pub(super) struct Busy {
     /// The request.
     pub(super) command: Vec<Bytes>,
     pub(super) since_us: u64,
-    /// From when on the node answers others, in wall-clock microseconds.
+    /// When the node starts to answer other clients, in wall-clock microseconds.
     answers_from_us: u64,
-    /// When it is over; `None` for never.
+    /// When it ends; `None` for never.
     ends_us: Option<u64>,
     /// It called a command that writes.
     wrote: bool,
-    /// What its client gets if it is killed.
+    /// The reply to its client if it is killed.
     killed: Error,
-    /// Where in what is to be sent to its client its reply is: the place, and how many
-    /// bytes.
+    /// The position and length in bytes of its reply, in the pending output of its client.
     reply: (usize, usize),
 }
 
-/// What a script was called by, and can be killed by.
+/// How a script was called, which decides how it can be killed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Script,
     Function,
 }
 
-/// A script has run, with this answer: takes its time.
+/// A script has run, with this reply: accounts for its time.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
     if reading.instructions <= FREE_INSTRUCTIONS || call.state.loading {
         return;
@@ -87,7 +86,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
         killed: killed_error(program.name(), reading),
         reply: (call.session().out.len(), encoded.len()),
     };
-    // Of two in one transaction the first may be killed, and both take their time.
+    // If there are two in one transaction, the first may be killed, and both take their time.
     match &mut call.state.busy {
         None => call.state.busy = Some(busy),
         Some(first) => {
@@ -104,7 +103,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
     }
 }
 
-/// Whether a command has to be refused, and how.
+/// Whether a command has to be rejected, and with which error.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
     let busy = state.busy.as_ref()?;
     (!command.has(Flag::AllowBusy)).then(|| busy.kind.error())
@@ -114,7 +113,7 @@ pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
 ///
 /// # Errors
 ///
-/// There is nothing to kill, or it may not be killed like this.
+/// There is no script to kill, or this command may not kill it.
 pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
     let Some(busy) = &mut state.busy else {
         return Err(Error::of("NOTBUSY No scripts in execution right now."));
@@ -143,7 +142,7 @@ pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends a script whose time is over: what it did comes out, and who had to wait goes on.
+/// Ends a script whose time has passed: releases its effects, and deferred clients continue.
 pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
     let over = |busy: &Busy| busy.ends_us.is_some_and(|ends_us| ends_us <= wall_us);
     let Some(Busy { client, .. }) = state.busy.take_if(|busy| over(busy)) else {
@@ -161,8 +160,8 @@ pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
     propagate::flush(state, Unit::Whole);
 }
 
-/// Whether what this connection sends has to wait for the end of a script: its own
-/// client's requests, and the master's stream.
+/// Whether input on this connection has to wait for the end of a script: requests of the client
+/// that runs it, and the master's stream.
 pub(super) fn holds_back(state: &State, client: u64) -> bool {
     let busy = state.busy.as_ref();
     busy.is_some_and(|busy| busy.client == client || state.repl.is_master(client))
@@ -174,7 +173,7 @@ pub(super) fn next_wake_us(state: &State) -> Option<u64> {
 }
 
 impl Kind {
-    /// What others hear meanwhile (`slowevalerr`, `slowscripterr`).
+    /// The error for other clients meanwhile (`slowevalerr`, `slowscripterr`).
     pub(super) fn error(self) -> Error {
         Error::of(match self {
             Kind::Script => {

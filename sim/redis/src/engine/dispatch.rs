@@ -1,4 +1,4 @@
-//! From a request to its reply: `processCommand` of `src/server.c`.
+//! The path from a request to its reply: `processCommand` of `src/server.c`.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ use super::{busy, tracking};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Processed {
     Done,
-    /// CLIENT PAUSE holds it back: it is to be processed again.
+    /// CLIENT PAUSE defers it: it has to be processed again.
     Postponed,
 }
 
-/// Checks a request in Redis's order, then queues or calls it, and answers it.
+/// Checks a request in the order in which Redis does, then queues or calls it, and replies.
 pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
     state.current = Some(client);
     state.db.overdue = state.overdue_for(client);
@@ -74,7 +74,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     Processed::Done
 }
 
-/// Sends the reply of a command that was run, and tells what comes after it.
+/// Sends the reply of an executed command, and then its notifications.
 pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     state.client(client).answer(reply);
     if !state.db.changes.is_empty() {
@@ -90,7 +90,7 @@ fn queue(session: &mut Session, args: &[&[u8]]) {
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
 }
 
-/// `resetClient`: CLIENT CACHING is for one command.
+/// `resetClient`: CLIENT CACHING applies to one command.
 fn after_command(state: &mut State, client: u64, command: &Command) {
     let session = state.client(client);
     if session.transaction.is_none()
@@ -101,8 +101,8 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
     }
 }
 
-/// `rejectCommand`: a refused command spoils the transaction that it was meant for,
-/// and a refused EXEC ends it.
+/// `rejectCommand`: a rejected command marks its transaction as failed, and a rejected EXEC ends
+/// it.
 fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply {
     let session = state.client(client);
     if args[0].eq_ignore_ascii_case(b"exec") {
@@ -118,7 +118,7 @@ fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply
     error.into()
 }
 
-/// Calls a command that was checked when it was queued; its reply is for [`answer`].
+/// Calls a command that was checked when it was queued; [`answer`] sends its reply.
 pub(super) fn call(call: &mut Call<'_>) -> Reply {
     match table::find(call.args) {
         Some(command) => run(command, call),
@@ -126,7 +126,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Reply {
     }
 }
 
-/// A command of a script: `scriptCall` of `src/script.c`.
+/// Executes a command of a script: `scriptCall` of `src/script.c`.
 pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     let Some(command) = table::find(call.args) else {
         return Error::of("ERR Unknown Redis command called from script").into();
@@ -155,12 +155,12 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     run(command, call)
 }
 
-/// Whether a script may run here and now, as far as it says what it needs
+/// Whether a script may run in the current state, given the requirements it declares
 /// (`scriptPrepareForRun`).
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason why it may not run.
 pub(super) fn may_run(
     call: &mut Call<'_>,
     flags: Option<&Flags>,
@@ -213,7 +213,7 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     }
     if tracks && !movable && command.has(Flag::ReadOnly) {
         let keys = match call.context {
-            // Of a script 7.0 remembers not what it read, but what was declared.
+            // For a script, 7.0 records the declared keys, not the keys that it read.
             Context::Script => None,
             Context::Direct | Context::Transaction => Some(command.keys_of(call.args)),
         };
@@ -269,7 +269,7 @@ fn check(
     }
 }
 
-/// What a request needs (`getCommandFlags`).
+/// The requirements of a request (`getCommandFlags`).
 struct Needs {
     /// It may change the keyspace.
     writes: bool,
@@ -294,8 +294,8 @@ impl Needs {
     }
 }
 
-/// What the script or the function of a request says of itself: that counts, not what
-/// its command says.
+/// The flags that the script or the function of a request declares. They take precedence over
+/// those of the command.
 fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
     if command.has(Flag::TakesScript) {
         return script::declared_flags(args[1]);
@@ -318,8 +318,8 @@ const READ_ONLY: Error = Error::of("READONLY You can't write against a read only
 const MASTER_DOWN: Error =
     Error::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
 
-/// `min-replicas-to-write`: a master that has heard of too few replicas lately does not
-/// write.
+/// `min-replicas-to-write`: a master that lately received acknowledgements from too few replicas
+/// rejects writes.
 fn too_few_replicas(state: &State, wall_us: u64) -> bool {
     let wanted = state.config.min_replicas_to_write;
     wanted > 0
@@ -328,7 +328,7 @@ fn too_few_replicas(state: &State, wall_us: u64) -> bool {
         && master::count_good(state, wall_us) < wanted
 }
 
-/// A replica writes what its master says, and nothing else.
+/// A replica executes only the writes of its master.
 fn is_read_only(state: &State, client: u64) -> bool {
     state.repl.link().is_some()
         && state.config.replica_is_read_only()
@@ -336,27 +336,27 @@ fn is_read_only(state: &State, client: u64) -> bool {
         && !state.loading
 }
 
-/// `replica-serve-stale-data no`: a replica without its master says little.
+/// `replica-serve-stale-data no`: a replica without its master rejects most commands.
 fn is_stale(state: &State) -> bool {
     let down = state.repl.link().is_some_and(|link| !link.is_up());
     down && !state.config.serves_stale_data()
 }
 
-/// Whether a request has as many words as its command takes.
+/// Whether the number of words in a request is valid for its command.
 fn has_right_arity(command: &Command, args: &[&[u8]]) -> bool {
     let expected = command.arity.unsigned_abs() as usize;
     args.len() == expected || (command.arity < 0 && args.len() > expected)
 }
 
-/// The error for a wrong number of words; `name` as in `client|setname`.
+/// The error for a wrong number of words; `name` has the form `client|setname`.
 pub(super) fn wrong_arity(name: &str) -> Error {
     Error::new(format!(
         "ERR wrong number of arguments for '{name}' command"
     ))
 }
 
-/// The error for a name that is in no table, with as much of the request as Redis
-/// shows: 128 bytes of the name, and of the other words together.
+/// The error for an unknown command name. Shows as much of the request as Redis does: 128 bytes
+/// of the name, and 128 of the other words together.
 fn unknown(args: &[&[u8]]) -> Error {
     if table::is_container(args[0]) {
         let mut text = b"ERR unknown subcommand '".to_vec();
@@ -382,7 +382,7 @@ fn unknown(args: &[&[u8]]) -> Error {
     Error::new(text)
 }
 
-/// What C prints of a string: up to a NUL, and up to `max` bytes.
+/// The part of a string that C prints: up to a NUL, and at most `max` bytes.
 fn c_string(text: &[u8], max: usize) -> Vec<u8> {
     text.iter()
         .copied()

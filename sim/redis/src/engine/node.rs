@@ -1,4 +1,4 @@
-//! The node: its connections, and what goes in and out of them.
+//! The node: its connections, and its input and output.
 
 use std::collections::BTreeMap;
 
@@ -14,70 +14,69 @@ use super::state::State;
 use super::{blocking, busy, config, shutdown, tracking};
 use crate::wire::request::{Parsed, Parser};
 
-/// What distinguishes one node from another when it starts.
+/// The properties that distinguish one node from another when it starts.
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
-    /// Determines the 40-digit run id that `INFO` shows, what RANDOMKEY, SPOP and
-    /// SRANDMEMBER draw, and when the server does its regular work: `serverCron`,
-    /// `replicationCron`, pings. A restarted server has a new run id, so give every start of a
-    /// node its own seed.
+    /// Determines the 40-digit run id that `INFO` shows, the random choices of RANDOMKEY, SPOP
+    /// and SRANDMEMBER, and the phase of the periodic work: `serverCron`, `replicationCron`,
+    /// pings. A restarted server has a new run id, so give every start of a node its own seed.
     pub run_id_seed: u64,
 }
 
-/// A client's connection to one [`Node`]; also its client id, as `CLIENT ID`
-/// answers it. Never reused within a node.
+/// A client's connection to one [`Node`]. Also the client id that `CLIENT ID` returns. Never
+/// reused within a node.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ConnId(u64);
 
-/// What the driver of a [`Node`] has to do, in order.
+/// The actions that the driver of a [`Node`] has to perform, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Send these bytes to a client.
     Send {
         /// The client's connection.
         conn: ConnId,
-        /// Whole replies and messages.
+        /// Complete replies and messages.
         bytes: Bytes,
     },
-    /// Close a connection, after what was sent on it. The node has forgotten it.
+    /// Close a connection, after sending the data queued for it. The node has already dropped it.
     Close {
         /// The connection to close.
         conn: ConnId,
     },
-    /// Connect to this node's master. The driver then tells [`Node::connected`], or
-    /// [`Node::closed`] if it cannot; what arrives goes to [`Node::receive`].
+    /// Connect to this node's master. The driver then calls [`Node::connected`], or
+    /// [`Node::closed`] if it cannot connect; it passes the master's data to [`Node::receive`].
     Connect {
-        /// The connection to be.
+        /// The id of the new connection.
         conn: ConnId,
         /// The master's name or address, as REPLICAOF gave it.
         host: String,
-        /// Its port.
+        /// The master's port.
         port: u16,
     },
-    /// Write to the node's disk, before anything is sent that comes after this.
+    /// Write to the node's disk, before sending anything that follows this effect.
     Disk(DiskWrite),
-    /// SHUTDOWN is done: the process ends, and all its connections with it.
+    /// SHUTDOWN is complete: the process exits, and all its connections close.
     Exit,
 }
 
-/// One `redis-server`. Dropping it is its end: what persists is what it had its driver
-/// write to a disk, and what of that is there for [`Node::load`] when it starts again.
+/// One `redis-server`. Dropping it ends the process: only the data that its driver wrote to a
+/// disk persists, and [`Node::load`] reads what remains of that after a restart.
 pub struct Node {
     state: State,
     inputs: BTreeMap<ConnId, Input>,
     next_conn: u64,
 }
 
-/// What a connection sent.
+/// The input state of a connection.
 #[derive(Default)]
 struct Input {
     parser: Parser,
-    /// The query buffer: what arrived and is not handled yet.
+    /// The query buffer: bytes received but not yet handled.
     pending: BytesMut,
 }
 
 impl Node {
-    /// A server that has just started, with an empty keyspace.
+    /// Creates a freshly started server with an empty keyspace.
     pub fn new(config: NodeConfig) -> Self {
         Node {
             state: State::new(config.run_id_seed),
@@ -86,13 +85,13 @@ impl Node {
         }
     }
 
-    /// Sets a parameter as a configuration file would: any that CONFIG SET knows, and
-    /// `replicaof` with a host and a port. To be called before anything else; a node that
-    /// was configured so has a file to which CONFIG REWRITE may write.
+    /// Sets a parameter as a configuration file would: any parameter of CONFIG SET, and
+    /// `replicaof` with a host and a port. Call it before anything else. A node configured this
+    /// way has a configuration file, which CONFIG REWRITE may write.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The reason why the parameter is invalid.
     pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
         let refused = |why: &str| ParameterError::new(parameter, value, why);
         self.state.config.has_file = true;
@@ -104,7 +103,7 @@ impl Node {
                     refused("give a host and a port, as in `replicaof 127.0.0.1 6379`")
                 })?;
             repl::follow(&mut self.state, host.to_owned(), port);
-            // Nothing has happened here yet that could go on.
+            // Nothing has happened on this node yet, so there is nothing to continue.
             self.state.repl.history = false;
             return Ok(());
         }
@@ -116,7 +115,7 @@ impl Node {
         Ok(())
     }
 
-    /// As [`Node::configure`], with all parameters of a file.
+    /// Like [`Node::configure`], with all parameters of a file.
     pub fn configure_all(&mut self, parameters: &Parameters) {
         for (name, value) in parameters.iter() {
             self.configure(name, value)
@@ -124,19 +123,18 @@ impl Node {
         }
     }
 
-    /// Reads what the node's disk has when its process starts, at the node's wall-clock
-    /// time `wall_us`. To be called after [`Node::configure`] and before any client
-    /// connects.
+    /// Loads the contents of the node's disk when its process starts, at the node's wall-clock
+    /// time `wall_us`. Call it after [`Node::configure`] and before any client connects.
     pub fn load(&mut self, files: &Files, wall_us: u64) {
         persist::load(&mut self.state, files, wall_us);
     }
 
-    /// A client connected, from nobody knows where, and when the node last saw the time.
+    /// Connects a client of unknown address, at the time that the node last saw.
     pub fn accept(&mut self) -> ConnId {
         self.accept_from(Addresses::default(), self.state.seen_us.unwrap_or(0))
     }
 
-    /// A client connected when the node's wall clock read `wall_us`, in microseconds.
+    /// Connects a client when the node's wall clock reads `wall_us`, in microseconds.
     pub fn accept_from(&mut self, addresses: Addresses, wall_us: u64) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
@@ -147,7 +145,7 @@ impl Node {
         conn
     }
 
-    /// A connection that [`Effect::Connect`] asked for is there.
+    /// The connection that [`Effect::Connect`] requested is established.
     pub fn connected(&mut self, conn: ConnId, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         let mut session = Session::new(conn.0, Addresses::default(), true, wall_us);
@@ -156,28 +154,27 @@ impl Node {
         if replica::connected(&mut self.state, conn.0) {
             self.inputs.insert(conn, Input::default());
         } else {
-            // The node follows somebody else by now.
+            // The node follows another master by now.
             self.state.kill(conn.0);
         }
         self.finish(wall_us, effects);
     }
 
-    /// A client went away. Its transaction, its watches, its subscriptions and its
-    /// wait end. Does nothing for a connection that the node does not know (any
-    /// more).
+    /// A client disconnected. Ends its transaction, watches, subscriptions and wait. Does nothing
+    /// if the node does not know the connection, or has already dropped it.
     pub fn closed(&mut self, conn: ConnId) {
         self.state.forget(conn.0);
         self.inputs.remove(&conn);
     }
 
-    /// Bytes from a client, at the node's wall-clock time `wall_us`
-    /// (microseconds since the Unix epoch).
+    /// Receives bytes from a client, at the node's wall-clock time `wall_us` (microseconds since
+    /// the Unix epoch).
     ///
-    /// Handles every request that is complete in the connection's query buffer,
-    /// and keeps the rest. What that has for whom is appended to `effects`, at most
-    /// one [`Effect::Send`] for a connection. A request that waits, or that CLIENT
-    /// PAUSE holds back, and those after it, are handled later, by a call of this
-    /// or of [`Node::wake`]. Bytes on an unknown connection are ignored.
+    /// Handles every complete request in the connection's query buffer, and keeps the rest.
+    /// Appends the resulting output to `effects`, with at most one [`Effect::Send`] per
+    /// connection. A request that blocks or that CLIENT PAUSE defers, and those after it, are
+    /// handled by a later call of this method or of [`Node::wake`]. Bytes on an unknown
+    /// connection are ignored.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
         let Some(input) = self.inputs.get_mut(&conn) else {
             return;
@@ -190,8 +187,8 @@ impl Node {
         }
         busy::end_if_over(&mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
-        // As a rule nothing is pending and `bytes` are whole requests: then they
-        // are handled where they lie.
+        // Usually nothing is pending and `bytes` holds complete requests, which are then handled
+        // in place.
         if input.pending.is_empty() {
             let answers = replica::hear(&mut self.state, conn.0, bytes);
             let rest = &bytes[answers..];
@@ -208,32 +205,32 @@ impl Node {
         self.finish(wall_us, effects);
     }
 
-    /// How much of what a client sent is kept because it cannot be handled yet, in
-    /// bytes. The driver decides how much is too much.
+    /// The number of bytes buffered from a client because they cannot be handled yet. The driver
+    /// decides on the limit.
     pub fn pending_bytes(&self, conn: ConnId) -> usize {
         let input = self.inputs.get(&conn);
         input.map_or(0, |input| input.pending.len())
     }
 
-    /// Whether a connection is to this node's master, or from a replica: a whole data set
-    /// passes it.
+    /// Whether a connection leads to this node's master, or comes from a replica. Such a
+    /// connection carries whole data sets.
     pub fn is_replication(&self, conn: ConnId) -> bool {
         let session = self.state.clients.get(&conn.0);
         session.is_some_and(|session| session.peer != Peer::Client)
     }
 
-    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    /// `maxclients`: the maximum number of connections, for a driver that limits them.
     pub fn max_clients(&self) -> usize {
         self.state.config.max_clients()
     }
 
-    /// The node's wall-clock time in microseconds at which it wants to be called
-    /// again, if nothing arrives before; `None` while nothing of what it does is due
-    /// to time. Ask after each call, and whenever the wall clock was set.
+    /// The wall-clock time, in microseconds, at which the node has to be called again if no input
+    /// arrives before; `None` if no timer is pending. Query it after each call, and whenever the
+    /// wall clock was set.
     ///
-    /// It is asked for by a client that waits, a pause, DEBUG SLEEP, the expiry of keys if
-    /// somebody is told of it, replication, a SHUTDOWN that waits, and a disk: never by a node
-    /// that only answers.
+    /// Sources of timers are a blocked client, a pause, DEBUG SLEEP, the expiry of keys if a
+    /// client is notified of it, replication, a SHUTDOWN that waits, and a disk. A node that only
+    /// answers requests sets no timer.
     pub fn next_wake_us(&self) -> Option<u64> {
         if let Some(us) = self.state.asleep_until_us {
             return Some(us);
@@ -248,7 +245,7 @@ impl Node {
             let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
             self.state.tick_from(us.min(u64::MAX / 2))
         };
-        // What only `beforeSleep` does is done when `serverCron` ends the sleep.
+        // Work that only `beforeSleep` does happens when `serverCron` ends the sleep.
         let pause = self.state.pause;
         let pause = pause.filter(|_| self.state.count_postponed() > 0);
         let pause_us = pause.map(|pause| at_tick(pause.until_ms));
@@ -271,15 +268,14 @@ impl Node {
         due.into_iter().flatten().min()
     }
 
-    /// The node's wall-clock time in microseconds at which a call of [`Node::wake`] would
-    /// free the memory of a key whose time is over, though nobody would notice. For a
-    /// driver that runs for long.
+    /// The wall-clock time, in microseconds, at which a call of [`Node::wake`] would free the
+    /// memory of an expired key, although no client would notice. For long-running drivers.
     pub fn next_expiry_us(&self) -> Option<u64> {
         self.state.next_cycle_us()
     }
 
-    /// The wall clock reads `wall_us`: does what is due. To be called at the time
-    /// that [`Node::next_wake_us`] gave, and harmless at any other.
+    /// The wall clock reads `wall_us`: performs the work that is due. Call it at the time that
+    /// [`Node::next_wake_us`] returned; a call at any other time is harmless.
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
@@ -291,7 +287,7 @@ impl Node {
         }
     }
 
-    /// `beforeSleep`: what is left to do when the requests that arrived are done.
+    /// `beforeSleep`: the remaining work once the requests that arrived are handled.
     fn finish(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         if self.state.busy.is_none() {
             let now_ms = (wall_us / 1000) as i64;
@@ -302,7 +298,7 @@ impl Node {
         }
         loop {
             self.resume_all(wall_us);
-            // SCRIPT KILL may have been among that.
+            // SCRIPT KILL may have been among the requests.
             busy::end_if_over(&mut self.state, wall_us);
             if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
                 repl::handover::go_on(&mut self.state, wall_us);
@@ -316,12 +312,12 @@ impl Node {
                 repl::master::ask_for_acks(&mut self.state);
                 self.connect_if_due(wall_us, effects);
             }
-            // Who has waited for the disk goes on at once.
+            // Clients that waited for the disk continue immediately.
             if !self.write_to_disk(wall_us, effects) {
                 break;
             }
         }
-        // Somebody may be there more than once: then there is nothing left to send.
+        // A client may be listed more than once: then there is nothing left to send.
         for id in std::mem::take(&mut self.state.dirty_clients) {
             self.send(ConnId(id), effects);
         }
@@ -335,7 +331,7 @@ impl Node {
         }
     }
 
-    /// Writes what there is to write; says whether somebody had waited for that.
+    /// Performs pending writes; returns whether a client was waiting for them.
     fn write_to_disk(&mut self, wall_us: u64, effects: &mut Vec<Effect>) -> bool {
         let state = &mut self.state;
         if !state.writes_to_disk() || (state.busy.is_some() && state.shut_down.is_none()) {
@@ -346,12 +342,12 @@ impl Node {
         state.config.append_only() && blocking::serve_ack_waiters(state)
     }
 
-    /// Goes on with those who have waited.
+    /// Continues with the requests of clients that had to wait.
     fn resume_all(&mut self, wall_us: u64) {
         while !self.state.is_asleep(wall_us)
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
-            // It may have been killed meanwhile.
+            // The client may have been killed meanwhile.
             if let Some(input) = self.inputs.get_mut(&ConnId(id))
                 && self.state.clients.contains_key(&id)
             {
@@ -361,7 +357,7 @@ impl Node {
         }
     }
 
-    /// Looks for its master, if it has one and no connection to it.
+    /// Connects to the master, if this node has one and is not connected to it.
     fn connect_if_due(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         let next = self.next_conn;
         if let Some((host, port)) = replica::begin_connecting(&mut self.state, next, wall_us) {
@@ -392,7 +388,7 @@ impl Node {
 }
 
 impl Input {
-    /// Goes on with what arrived before.
+    /// Continues with the input that arrived before.
     fn resume(&mut self, state: &mut State, client: u64, wall_us: u64) {
         let pending = std::mem::take(&mut self.pending);
         let answers = replica::hear(state, client, &pending);
@@ -403,8 +399,8 @@ impl Input {
 }
 
 impl Parser {
-    /// Handles the whole requests at the start of `input`, for as long as the client
-    /// need not wait; returns their length.
+    /// Handles the complete requests at the start of `input` until the client has to wait;
+    /// returns the length handled.
     fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
         while may_go_on(state, client) && !state.is_asleep(wall_us) {
@@ -436,8 +432,8 @@ impl Parser {
     }
 }
 
-/// Whether a connection's next request may be handled; one that has ended has none, and a
-/// server that has ended handles none.
+/// Whether a connection's next request may be handled. A closed connection has none, and a server
+/// that has shut down handles none.
 fn may_go_on(state: &State, client: u64) -> bool {
     let free = |session: &Session| session.is_free();
     state.shut_down.is_none()
@@ -446,7 +442,7 @@ fn may_go_on(state: &State, client: u64) -> bool {
         && !busy::holds_back(state, client)
 }
 
-/// Processes a request, and serves who waited for what it did.
+/// Processes a request, and serves the clients that waited for its changes.
 fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
     if args.is_empty() {
         return Processed::Done;

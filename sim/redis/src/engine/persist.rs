@@ -1,10 +1,10 @@
-//! Persistence: what the node has on its disk, and what it finds there when it starts
-//! (`src/aof.c`, `src/rdb.c`).
+//! Persistence: the data that the node writes to its disk, and loads when it starts (`src/aof.c`,
+//! `src/rdb.c`).
 //!
-//! The node says what to write and when to make it durable; the disk, and what a loss
-//! of power takes from it, are the driver's. Three parameters matter: `appendonly`,
-//! `appendfsync` and `save`. What a node writes it has written before it replies, as
-//! Redis does before it sleeps; with `appendfsync always` it is durable by then.
+//! The node decides what to write and when to sync it; the driver provides the disk and models
+//! the effect of a power failure on it. Three parameters matter: `appendonly`, `appendfsync` and
+//! `save`. A node writes before it replies, as Redis does before it sleeps; with `appendfsync
+//! always` the data is also durable by then.
 
 use bytes::{Bytes, BytesMut};
 
@@ -19,13 +19,13 @@ use crate::store::effects::Op;
 use crate::store::rdb;
 use crate::wire::request::{Parsed, Parser};
 
-/// Something to do to the node's files.
+/// An operation on the node's files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DiskWrite {
-    /// Append these bytes to the append-only file. They survive the process, and the
-    /// machine once they are synced.
+    /// Append these bytes to the append-only file. They survive a crash of the process, and one
+    /// of the machine once they are synced.
     Append(Bytes),
-    /// Make all that was appended durable.
+    /// Make all appended bytes durable.
     Fsync,
     /// Replace the append-only file by this one, durably.
     Rewrite(Bytes),
@@ -35,7 +35,7 @@ pub enum DiskWrite {
     Config(Parameters),
 }
 
-/// What the disk has when the node starts; an empty file is none.
+/// The contents of the disk when the node starts; an empty file counts as absent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
     /// The append-only file.
@@ -47,7 +47,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Does what a node asks its disk for, on one that loses nothing.
+    /// Performs a disk operation of a node, on a disk that loses nothing.
     pub fn write(&mut self, write: DiskWrite) {
         match write {
             DiskWrite::Append(bytes) => self.aof.extend_from_slice(&bytes),
@@ -59,26 +59,26 @@ impl Files {
     }
 }
 
-/// What is to be written, and what was.
+/// The state of writing: pending and completed.
 #[derive(Default)]
 pub(super) struct Persistence {
     writes: Vec<DiskWrite>,
-    /// To be appended.
+    /// Bytes to append.
     buffer: BytesMut,
-    /// The file has said SELECT.
+    /// The file contains SELECT.
     selected: bool,
-    /// Something was appended since the last sync.
+    /// Bytes were appended since the last sync.
     unsynced: bool,
-    /// How far the server was when all of it was durable; none without a file.
+    /// The progress of the server when everything was last durable; none without a file.
     durable: Option<Written>,
-    /// The second of the wall clock in which the last sync began.
+    /// The wall-clock second in which the last sync began.
     synced_s: u64,
-    /// What `Effects::dirty` was at the last snapshot, and when that was.
+    /// The value of `Effects::dirty` at the last snapshot, and the time of that snapshot.
     saved_dirty: u64,
     saved_s: u64,
 }
 
-/// Commands for the file.
+/// Appends commands to the file.
 pub(super) fn feed(state: &mut State, ops: &[Op]) {
     if !state.config.append_only() {
         return;
@@ -93,7 +93,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     }
 }
 
-/// The data set came from elsewhere, or the file is new: it begins with a snapshot.
+/// The data set was replaced, or the file is new: the file begins with a snapshot.
 pub(super) fn rewrite(state: &mut State) {
     if state.config.append_only() {
         let persist = &mut state.persist;
@@ -106,13 +106,13 @@ pub(super) fn rewrite(state: &mut State) {
     }
 }
 
-/// There is no file from now on: what is in it is no concern of anybody's any more.
+/// There is no file from now on: its contents no longer matter.
 pub(super) fn stop(state: &mut State) {
     state.persist.durable = None;
     blocking::serve_ack_waiters(state);
 }
 
-/// `rewriteConfig`: the parameters as they are, and whom the server follows.
+/// `rewriteConfig`: the current parameters and the master.
 pub(super) fn save_config(state: &mut State) {
     let mut lines = state.config.lines();
     if let Some(link) = state.repl.link() {
@@ -122,7 +122,7 @@ pub(super) fn save_config(state: &mut State) {
     state.persist.writes.push(DiskWrite::Config(lines));
 }
 
-/// `beforeSleep`: what is to be written before anybody is answered.
+/// `beforeSleep`: the writes that have to precede any reply.
 pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     let now_s = wall_us / 1_000_000;
     let due = state.save_is_due(now_s);
@@ -138,7 +138,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
             Fsync::EverySecond => now_s > persist.synced_s || state.shut_down.is_some(),
             Fsync::No => state.shut_down.is_some(),
         };
-        // A clock that was set back does not put the next sync off.
+        // Setting the clock back does not delay the next sync.
         persist.synced_s = persist.synced_s.min(now_s);
         if now {
             persist.unsynced = false;
@@ -178,12 +178,12 @@ pub(super) enum Saving {
 /// When the append-only file is made durable: `appendfsync`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Fsync {
-    /// Before anything is answered.
+    /// Before any reply.
     Always,
     /// Once a second.
     #[default]
     EverySecond,
-    /// When the kernel does.
+    /// When the kernel decides.
     No,
 }
 
@@ -199,16 +199,15 @@ impl Fsync {
 }
 
 impl State {
-    /// How far the server was when everything was durable; none without a file.
+    /// The progress of the server when everything was last durable; none without a file.
     pub(super) fn durable(&self) -> Option<Written> {
         self.persist.durable
     }
 
-    /// When the node has to write something although nobody asks it anything, in
-    /// wall-clock microseconds.
+    /// When the node has to write without being called by a client, in wall-clock microseconds.
     pub(super) fn next_write_us(&self) -> Option<u64> {
         let persist = &self.persist;
-        // What was written before the file was given up nobody syncs any more.
+        // Data written before the file was given up is no longer synced.
         let syncs = self.config.append_only() && self.config.append_fsync() == Fsync::EverySecond;
         let sync_s = (syncs && persist.unsynced).then_some(persist.synced_s + 1);
         let changes = self.db.effects.dirty - persist.saved_dirty;
@@ -221,7 +220,7 @@ impl State {
         Some(self.tick_from(due_s.saturating_mul(1_000_000)))
     }
 
-    /// Whether there may be anything to write.
+    /// Whether there may be pending writes.
     pub(super) fn writes_to_disk(&self) -> bool {
         self.config.append_only()
             || self.config.save_points().next().is_some()
@@ -248,9 +247,9 @@ impl State {
     }
 }
 
-/// Reads what the disk has: the append-only file if there should be one, or else the
-/// snapshot. A command that is not whole at the end of the file is left out
-/// (`aof-load-truncated yes`); a snapshot that cannot be read counts as none.
+/// Reads the disk: the append-only file if it is enabled, else the snapshot. An incomplete
+/// command at the end of the file is ignored (`aof-load-truncated yes`); an unreadable snapshot
+/// counts as absent.
 pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     state.config.has_file |= files.config.is_some();
     state.persist.saved_s = wall_us / 1_000_000;
@@ -266,7 +265,7 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     {
         let now_ms = (wall_us / 1000) as i64;
         for (key, entry) in snapshot.entries {
-            // `rdbLoadRio`: time went on while the server was down.
+            // `rdbLoadRio`: time passed while the server was down.
             if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
                 state.db.load(key, entry);
             }
@@ -285,7 +284,7 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     }
 }
 
-/// Executes the commands of an append-only file, as a client that is told nothing.
+/// Executes the commands of an append-only file, as a client that gets no replies.
 fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
     /// No connection has this number.
     const LOADER: u64 = 0;

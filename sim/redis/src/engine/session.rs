@@ -1,4 +1,4 @@
-//! What the server keeps for one connection.
+//! The state that the server keeps for one connection.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,58 +12,58 @@ use crate::wire::reply::{MAX_OUT_BYTES, Reply, Resp, array_header};
 
 /// A client's state between two of its commands.
 pub(super) struct Session {
-    /// Its connection's number, which `CLIENT ID` answers.
+    /// The number of its connection, which `CLIENT ID` returns.
     pub(super) id: u64,
-    /// What `CLIENT SETNAME` set; empty when nothing did.
+    /// The name set by `CLIENT SETNAME`; empty if none was set.
     pub(super) name: Bytes,
     pub(super) addresses: Addresses,
     pub(super) resp: Resp,
-    /// Whether it need not authenticate (any more).
+    /// Whether the client is authenticated, or need not be.
     pub(super) authenticated: bool,
     /// The transaction between MULTI and EXEC.
     pub(super) transaction: Option<Transaction>,
-    /// The keys that WATCH named.
+    /// The keys watched with WATCH.
     pub(super) watched: Vec<Bytes>,
     pub(super) subscriptions: Subscriptions,
-    /// What CLIENT TRACKING set, while it is on.
+    /// The settings of CLIENT TRACKING, while it is on.
     pub(super) tracking: Option<Tracking>,
-    /// What it waits for; its next requests wait as well.
+    /// The condition that the client waits for; its next requests wait as well.
     pub(super) blocked: Option<Blocked>,
-    /// CLIENT PAUSE holds its next request back.
+    /// CLIENT PAUSE defers its next request.
     pub(super) postponed: bool,
     pub(super) replies: Replies,
     pub(super) eviction: Eviction,
     pub(super) peer: Peer,
-    /// Where a replica says that it listens: REPLCONF.
+    /// The listening address that a replica announced with REPLCONF.
     pub(super) announced_ip: Bytes,
     pub(super) announced_port: u16,
-    /// How far the server was after its last command.
+    /// The progress of the server after the client's last command.
     pub(super) written: Written,
-    /// The connection ends.
+    /// How the connection ends, if it does.
     pub(super) closing: Option<Closing>,
     /// Its last command, as CLIENT LIST names it.
     pub(super) last_command: &'static str,
-    /// When it connected, as far as the node has seen, in wall-clock microseconds.
+    /// The time of connection as far as the node has seen, in wall-clock microseconds.
     pub(super) since_us: u64,
-    /// When it sent its last command.
+    /// The time of its last command.
     pub(super) active_us: u64,
-    /// What is to be sent to it.
+    /// The pending output.
     pub(super) out: BytesMut,
-    /// Nothing more is: the last reply before the connection's end is there.
+    /// The output is complete: it holds the last reply before the connection closes.
     ended: bool,
 }
 
-/// The two ends of a connection, as CLIENT LIST shows them.
+/// The two addresses of a connection, as CLIENT LIST shows them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Addresses {
-    /// The client's.
+    /// The client's address.
     pub peer: SocketAddr,
-    /// The node's.
+    /// The node's address.
     pub local: SocketAddr,
 }
 
 impl Default for Addresses {
-    /// Not known: the loopback, port 0.
+    /// Unknown addresses: the loopback address, port 0.
     fn default() -> Self {
         let unknown = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Addresses {
@@ -77,12 +77,11 @@ impl Default for Addresses {
 #[derive(Default)]
 pub(super) struct Transaction {
     pub(super) queue: Vec<Vec<Bytes>>,
-    /// A command was refused when it should have been queued, so EXEC will refuse
-    /// them all.
+    /// A command was rejected instead of queued, so EXEC will reject the transaction.
     pub(super) refused: bool,
 }
 
-/// What a client listens to.
+/// The subscriptions of a client.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     pub(super) channels: BTreeSet<Bytes>,
@@ -90,26 +89,26 @@ pub(super) struct Subscriptions {
     pub(super) shard_channels: BTreeSet<Bytes>,
 }
 
-/// How far the server is: what a client that waits for others to have its writes waits for.
+/// The progress of the server: clients wait until replicas or the disk have reached it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Written {
-    /// The end of the replication stream (`woff`), for which replicas speak.
+    /// The end of the replication stream (`woff`), which replicas acknowledge.
     pub(super) offset: u64,
-    /// The changes so far (`Effects::dirty`), for the server's own file: without replicas
-    /// there is no stream.
+    /// The changes so far (`Effects::dirty`), for the server's own file: without replicas there
+    /// is no stream.
     pub(super) changes: u64,
 }
 
 /// How a connection ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Closing {
-    /// After the replies so far.
+    /// After the replies so far are sent.
     AfterReplies,
-    /// At once, as CLIENT KILL ends others.
+    /// Immediately, as when CLIENT KILL ends another connection.
     Now,
 }
 
-/// What CLIENT REPLY set.
+/// The mode set by CLIENT REPLY.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Replies {
     #[default]
@@ -121,7 +120,7 @@ pub(super) enum Replies {
     Skip,
 }
 
-/// What CLIENT NO-EVICT set. Only CLIENT LIST shows it.
+/// The mode set by CLIENT NO-EVICT. Only CLIENT LIST shows it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Eviction {
     #[default]
@@ -129,7 +128,7 @@ pub(super) enum Eviction {
     Refused,
 }
 
-/// Who is at the other end of a connection.
+/// The kind of peer at the other end of a connection.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Peer {
     #[default]
@@ -141,7 +140,7 @@ pub(super) enum Peer {
 }
 
 impl Subscriptions {
-    /// The names of a kind.
+    /// The subscribed names of a kind.
     pub(super) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
         match kind {
             Kind::Channel => &mut self.channels,
@@ -150,19 +149,19 @@ impl Subscriptions {
         }
     }
 
-    /// How many channels and patterns, shard channels not counted.
+    /// The number of channels and patterns, without shard channels.
     pub(super) fn count(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }
 
-    /// Whether there are any (`CLIENT_PUBSUB`).
+    /// Whether there are any subscriptions (`CLIENT_PUBSUB`).
     pub(super) fn any(&self) -> bool {
         self.count() + self.shard_channels.len() > 0
     }
 }
 
 impl Session {
-    /// A client that has just connected.
+    /// The session of a client that has just connected.
     pub(super) fn new(id: u64, addresses: Addresses, authenticated: bool, now_us: u64) -> Self {
         Session {
             id,
@@ -191,8 +190,8 @@ impl Session {
         }
     }
 
-    /// Answers a request. If CLIENT REPLY says not to, only what confirms
-    /// subscriptions is sent.
+    /// Replies to a request. If CLIENT REPLY turned replies off, only confirmations of
+    /// subscriptions are sent.
     pub(super) fn answer(&mut self, reply: &Reply) {
         match reply {
             Reply::Several(replies) => {
@@ -204,11 +203,11 @@ impl Session {
             reply if self.may_answer() => self.append(reply),
             _ => {}
         }
-        // After the reply to what ended the connection.
+        // The reply to the request that ended the connection is the last.
         self.ended = self.closing.is_some();
     }
 
-    /// Appends to what is to be sent, and ends the connection if that is too much
+    /// Appends to the pending output, and ends the connection if there is too much of it
     /// (`closeClientOnOutputBufferLimitReached`).
     fn append(&mut self, reply: &Reply) {
         reply.encode(self.resp, &mut self.out);
@@ -219,21 +218,21 @@ impl Session {
         }
     }
 
-    /// The head of an array whose items come one by one.
+    /// Sends the head of an array whose items follow one by one.
     pub(super) fn answer_array_of(&mut self, len: usize) {
         if self.may_answer() {
             array_header(&mut self.out, len);
         }
     }
 
-    /// Sends what answers no request, whatever CLIENT REPLY says.
+    /// Sends a message that is no reply to a request, whatever the CLIENT REPLY mode.
     pub(super) fn push(&mut self, message: &Reply) {
         if !self.ended {
             self.append(message);
         }
     }
 
-    /// CLIENT REPLY SKIP is for one request: the next one, until it is answered.
+    /// CLIENT REPLY SKIP applies to one request: the next one, until it is answered.
     pub(super) fn request_is_over(&mut self) {
         self.replies = match self.replies {
             Replies::SkipNext => Replies::Skip,
@@ -247,12 +246,12 @@ impl Session {
         !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
     }
 
-    /// Whether it is in the state where RESP2 allows few commands.
+    /// Whether the session is in the state where RESP2 allows only few commands.
     pub(super) fn only_listens(&self) -> bool {
         self.resp == Resp::V2 && self.subscriptions.any()
     }
 
-    /// Where this replica is to be found, as far as it said.
+    /// The address of this replica, as far as it announced one.
     pub(super) fn replica_address(&self) -> (String, u16) {
         let ip = match self.announced_ip.is_empty() {
             true => self.addresses.peer.ip().to_string(),
@@ -261,7 +260,7 @@ impl Session {
         (ip, self.announced_port)
     }
 
-    /// Whether its next request may be handled.
+    /// Whether the client's next request may be handled.
     pub(super) fn is_free(&self) -> bool {
         self.blocked.is_none() && self.closing.is_none()
     }

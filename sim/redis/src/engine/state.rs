@@ -1,4 +1,4 @@
-//! What all connections of one server share, and its connections' sessions.
+//! The state that all connections of one server share, and the sessions of its connections.
 
 use std::collections::BTreeMap;
 
@@ -31,45 +31,45 @@ pub(super) struct State {
     pub(super) waiting: Waiting,
     pub(super) repl: Replication,
     pub(super) persist: Persistence,
-    /// The commands that are executed come from the append-only file.
+    /// The commands being executed come from the append-only file.
     pub(super) loading: bool,
     pub(super) config: Config,
     pub(super) pause: Option<Pause>,
     pub(super) active_expiry: ActiveExpiry,
-    /// The scripts that EVALSHA finds here.
+    /// The scripts known to EVALSHA.
     pub(super) scripts: BTreeMap<Sha, Bytes>,
     pub(super) functions: Functions,
-    /// A script that takes its time.
+    /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
-    /// The script that runs, or ran last, called a command that writes.
+    /// The current or most recent script called a command that writes.
     pub(super) script_wrote: bool,
-    /// Where the scripts' `math.random` is in its sequence.
+    /// The position in the sequence of the scripts' `math.random`.
     pub(super) random: Rand48,
-    /// What RANDOMKEY, SPOP and SRANDMEMBER draw from.
+    /// The source of the random choices of RANDOMKEY, SPOP and SRANDMEMBER.
     choices: SplitMix64,
-    /// 40 hexadecimal digits that name this start of the server.
+    /// 40 hexadecimal digits that identify this start of the server.
     pub(super) run_id: String,
     /// Commands called since the start, for INFO.
     pub(super) commands_processed: u64,
-    /// The last time that the node saw, in microseconds.
+    /// The last time that the node has seen, in microseconds.
     pub(super) seen_us: Option<u64>,
-    /// The client whose command runs (`server.current_client`).
+    /// The client whose command is running (`server.current_client`).
     pub(super) current: Option<u64>,
-    /// Who may have something to be sent, or may have to be closed.
+    /// Clients that may have pending output, or may have to be closed.
     pub(super) dirty_clients: Vec<u64>,
-    /// Whose connection was ended at once.
+    /// Connections that were closed immediately.
     pub(super) killed: Vec<u64>,
-    /// DEBUG SLEEP, or a script: the server does nothing before this wall-clock time, in
+    /// DEBUG SLEEP or a script: the server does nothing before this wall-clock time, in
     /// microseconds.
     pub(super) asleep_until_us: Option<u64>,
-    /// SHUTDOWN waits for replicas.
+    /// A SHUTDOWN that waits for replicas.
     pub(super) leaving: Option<Leaving>,
-    /// The process ends.
+    /// The process exits.
     pub(super) shut_down: Option<Saving>,
 }
 
 impl State {
-    /// A server that has just started; `seed` names this start.
+    /// A freshly started server; `seed` identifies this start.
     pub(super) fn new(seed: u64) -> Self {
         State {
             db: Db::default(),
@@ -101,24 +101,25 @@ impl State {
         }
     }
 
-    /// Whether DEBUG SLEEP or a script holds the server still. Once it is over it is forgotten.
+    /// Whether DEBUG SLEEP or a script suspends the server. Clears the suspension once it is
+    /// over.
     pub(super) fn is_asleep(&mut self, wall_us: u64) -> bool {
         self.asleep_until_us = self.asleep_until_us.filter(|until_us| wall_us < *until_us);
         self.asleep_until_us.is_some()
     }
 
-    /// The session of a client that is connected: for whoever runs its command.
+    /// The session of a connected client, for running its command.
     ///
     /// # Panics
     ///
-    /// If it is not. A session outlives the command that runs in it.
+    /// If the client is not connected. A session outlives the command that runs in it.
     pub(super) fn client(&mut self, id: u64) -> &mut Session {
         self.clients
             .get_mut(&id)
             .expect("the client of a command is connected")
     }
 
-    /// The session of a client to which something will be sent, or which will be closed.
+    /// The session of a client that will be sent output, or will be closed.
     pub(super) fn mark_dirty(&mut self, id: u64) -> Option<&mut Session> {
         let session = self.clients.get_mut(&id)?;
         self.dirty_clients.push(id);
@@ -132,7 +133,7 @@ impl State {
         }
     }
 
-    /// Ends another client's connection at once: nothing more is sent to it.
+    /// Ends another client's connection immediately: nothing more is sent to it.
     pub(super) fn kill(&mut self, id: u64) {
         self.forget(id);
         self.killed.push(id);
@@ -145,7 +146,7 @@ impl State {
         }
     }
 
-    /// A connection is gone: so is all that it was part of.
+    /// A connection has closed: removes it from all structures.
     pub(super) fn forget(&mut self, id: u64) {
         repl::lost(self, id);
         if self.clients.contains_key(&id) {
@@ -154,7 +155,7 @@ impl State {
         }
     }
 
-    /// Back to what a new connection is (`clearClientConnectionState`).
+    /// Resets a session to the state of a new connection (`clearClientConnectionState`).
     pub(super) fn reset(&mut self, id: u64) {
         self.release(id);
         let authenticated = self.config.requirepass.is_empty();
@@ -179,8 +180,8 @@ impl State {
         self.listen();
     }
 
-    /// Has the keyspace write down what happens, if anybody wants to know. To be
-    /// called when that may have changed.
+    /// Makes the keyspace record its events if anything consumes them. Call it when that may have
+    /// changed.
     pub(super) fn listen(&mut self) {
         self.db.changes.wanted = !self.config.notify.is_empty()
             || !self.waiting.is_empty()
@@ -191,7 +192,7 @@ impl State {
         self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
     }
 
-    /// How far the server is.
+    /// The current progress of the server.
     pub(super) fn written(&self) -> Written {
         Written {
             offset: self.repl.offset,
@@ -199,14 +200,14 @@ impl State {
         }
     }
 
-    /// 64 bits, drawn by the node.
+    /// 64 random bits from the node's generator.
     pub(super) fn draw(&mut self) -> u64 {
         self.choices.next_u64()
     }
 
-    /// A number below `len`, drawn by the node. `len` is not 0.
+    /// A random number below `len` from the node's generator. `len` is not 0.
     pub(super) fn choose(&mut self, len: usize) -> usize {
-        // The bias is below 2^-32 for whatever fits into a node.
+        // The bias is below 2^-32 for any length that fits into a node.
         (self.draw() % len as u64) as usize
     }
 }

@@ -14,32 +14,33 @@ use crate::wire::reply::{Answer, Error};
 
 /// A command that the server knows.
 pub(super) struct Command {
-    /// Lower case; a subcommand's is `client|setname`.
+    /// Lower case; the name of a subcommand has the form `client|setname`.
     pub(super) name: &'static str,
-    /// The number of words, the command's own included; negative: at least.
+    /// The number of words, including the command name; a negative number is a minimum.
     pub(super) arity: i32,
     pub(super) flags: &'static [Flag],
     /// First key, last key (negative: from the end), step; zeros for none.
     pub(super) keys: (i32, i32, i32),
     pub(super) run: fn(&mut Call<'_>) -> Answer,
-    /// By name. If there are any, the second word has to be one of them.
+    /// Subcommands, sorted by name. If there are any, the second word has to be one of them.
     pub(super) subcommands: &'static [Command],
 }
 
-/// One call of a command: whose it is, when, and with what.
+/// One call of a command: its client, its time and its arguments.
 pub(super) struct Call<'a> {
     pub(super) state: &'a mut State,
-    /// The client whose request this is; a script's commands are its client's.
+    /// The client that sent this request; for commands of a script, the client that runs the
+    /// script.
     pub(super) client: u64,
-    /// The words of the request, the command's own first.
+    /// The words of the request, including the command name.
     pub(super) args: &'a [&'a [u8]],
-    /// The node's wall clock, in microseconds since the Unix epoch. One reading
-    /// for a command, a transaction or a script.
+    /// The node's wall clock, in microseconds since the Unix epoch. A command, a transaction or a
+    /// script reads it once.
     pub(super) wall_us: u64,
     pub(super) context: Context,
 }
 
-/// Where a command is called from. Only a direct call can wait.
+/// Where a command is called from. Only a direct call can block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Context {
     Direct,
@@ -48,19 +49,19 @@ pub(super) enum Context {
 }
 
 impl Call<'_> {
-    /// The session of the client whose request this is.
+    /// The session of the client that sent this request.
     pub(super) fn session(&mut self) -> &mut Session {
         self.state.client(self.client)
     }
 
-    /// `notifyKeyspaceEvent`: to be called by a command for what it did to a key.
+    /// `notifyKeyspaceEvent`: a command calls this for each change that it made to a key.
     pub(super) fn notify(&mut self, class: Class, event: &'static str, key: &[u8]) {
         self.state.db.changes.event(class, event, key);
     }
 
-    /// `addReply`: to be called by a command that Redis has reply before it tells of (all)
-    /// that it does. What it does from here on is told after the reply. A script's commands
-    /// have no reply of their own, so there it means nothing.
+    /// `addReply`: called by a command that in Redis replies before it sends (all of) its
+    /// notifications. Notifications from here on follow the reply. Has no effect in a script,
+    /// whose commands have no reply of their own.
     pub(super) fn reply_goes_here(&mut self) {
         self.state.db.changes.reply_goes_here();
     }
@@ -88,29 +89,29 @@ pub(super) enum Flag {
     Loading,
     /// Works on a replica without its master.
     Stale,
-    /// Works before authentication.
+    /// Works without authentication.
     NoAuth,
-    /// For whoever runs the server.
+    /// For administrators.
     Admin,
-    /// About subscriptions and messages.
+    /// Concerns subscriptions and messages.
     PubSub,
-    /// May make its client wait.
+    /// May block its client.
     Blocking,
     /// May not be called in a transaction.
     NoMulti,
-    /// Works while a script is running for too long.
+    /// Works while a long-running script makes the server busy.
     AllowBusy,
-    /// Its keys are not where `keys` says.
+    /// The positions of its keys are not those in `keys`.
     MovableKeys,
-    /// May have effects on replicas though it does not itself write (`CMD_MAY_REPLICATE`).
+    /// May affect replicas although it does not itself write (`CMD_MAY_REPLICATE`).
     MayReplicate,
-    /// Is passed on to replicas as it is, whether it changed anything or not.
+    /// Is always propagated to replicas unchanged, even if it changed nothing.
     ToReplicas,
-    /// Works on a transaction, and is not queued in it.
+    /// Operates on a transaction, and is not queued in it.
     Unqueued,
-    /// Runs what is queued in a transaction.
+    /// Executes the queue of a transaction.
     RunsQueue,
-    /// May be called in RESP2 while the client is subscribed to something.
+    /// Allowed in RESP2 while the client has subscriptions.
     WhileSubscribed,
     /// Its first argument is the text of a script.
     TakesScript,
@@ -121,7 +122,7 @@ pub(super) enum Flag {
 }
 
 impl Flag {
-    /// As `COMMAND INFO` names it; `None` for what it does not tell.
+    /// The name in `COMMAND INFO`; `None` for a flag that it does not show.
     pub(super) fn name(self) -> Option<&'static str> {
         Some(match self {
             Flag::Write => "write",
@@ -151,12 +152,12 @@ impl Flag {
 }
 
 impl Command {
-    /// Whether it has this property.
+    /// Whether the command has this property.
     pub(super) fn has(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
     }
 
-    /// The keys among the words of a request.
+    /// The keys in a request.
     pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
         if self.has(Flag::MovableKeys) {
             // EVAL and its relatives: the number of keys, then the keys.
@@ -190,13 +191,13 @@ pub(super) fn find(args: &[&[u8]]) -> Option<&'static Command> {
     }
 }
 
-/// Whether a word names a command that has subcommands.
+/// Whether a word is the name of a command with subcommands.
 pub(super) fn is_container(word: &[u8]) -> bool {
     lookup(COMMANDS, "", word).is_some_and(|command| !command.subcommands.is_empty())
 }
 
-/// Finds a name, in any case, in a sorted table whose names start with
-/// `container` and a bar if they have one.
+/// Finds a name, ignoring case, in a sorted table. The names in it start with `container` and a
+/// bar if there is a container.
 fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'static Command> {
     let skip = match container {
         "" => 0,
@@ -529,8 +530,8 @@ const fn command(
     }
 }
 
-/// A command that is nothing without one of its subcommands. Its arity and
-/// [`find`] see to it that its function is never called.
+/// A command that requires a subcommand. Its arity and [`find`] ensure that its function is never
+/// called.
 const fn container(name: &'static str, arity: i32, subcommands: &'static [Command]) -> Command {
     Command {
         subcommands,
