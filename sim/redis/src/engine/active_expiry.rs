@@ -1,38 +1,37 @@
-//! The active expiry cycle (`src/expire.c`): ten times a second the server looks
-//! at some keys with a time to live, and deletes those whose time is over.
+//! The active expiry cycle (`src/expire.c`): ten times a second the server samples keys with a
+//! time to live, and deletes the expired ones.
 //!
-//! Deleting a key that is expired changes what a client can see in few ways: its
-//! notification and its invalidation come, and DBSIZE and its like count it no
-//! longer. So a node wants to be woken for cycles only while somebody listens;
-//! otherwise the cycles that should have been are made up for when it is asked to
-//! count. One difference remains: a key that nobody looked at from its end until
-//! the node's clock stepped back is there again, while a real server would have
-//! deleted it in between. As soon as the node sees the clock step back it makes up
-//! for the cycles until the last time that it saw.
+//! Deleting an expired key has few effects that a client can see: its notification and its
+//! invalidation are sent, and DBSIZE and similar commands no longer count it. So a node is woken
+//! for cycles only while a client listens; otherwise it catches up on missed cycles when it has
+//! to count keys. One difference remains: if nothing accessed a key from its expiry until the
+//! node's clock stepped back, the key exists again, while a real server would have deleted it in
+//! between. When the node notices that the clock stepped back, it catches up on the cycles until
+//! the last time that it saw.
 //!
-//! A cycle deletes every key whose time is over, in the order of their times. Redis
-//! looks at samples of twenty until less than a tenth of one is over its time, for as
-//! long as it may; here a cycle knows where to look, and takes no time.
+//! A cycle deletes every expired key, in the order of their expiry times. Redis takes samples of
+//! twenty until less than a tenth of a sample is expired, within a time limit; here a cycle finds
+//! the keys directly, and takes no time.
 
 use super::notify::deliver;
 use super::propagate::{self, Unit};
 use super::state::State;
 use crate::store::changes::Class;
 
-/// Where the cycle is.
+/// The state of the cycle.
 pub(super) struct ActiveExpiry {
-    /// What DEBUG SET-ACTIVE-EXPIRE switches.
+    /// The switch of DEBUG SET-ACTIVE-EXPIRE.
     pub(super) enabled: bool,
-    /// A time of the wall clock at which everything was due that the server does
-    /// regularly: as if it had started then, a little after the epoch.
+    /// The phase of the periodic work: a wall-clock time at which all of it was due, as if the
+    /// server had started then, a little after the epoch.
     phase_us: u64,
-    /// The last tick that was done, or the first time that was seen.
+    /// The last tick that was done, or the first time that the node saw.
     last_us: Option<u64>,
 }
 
 impl ActiveExpiry {
-    /// Servers do not tick together: the seed of a start says when this one does. The
-    /// number is far larger than any period, so it falls anywhere in each of them alike.
+    /// Servers do not tick together: the seed of a start determines the phase. The number is far
+    /// larger than any period, so the phase is uniform within each of them.
     pub(super) fn new(seed: u64) -> Self {
         ActiveExpiry {
             enabled: true,
@@ -48,8 +47,8 @@ impl State {
         self.due_from(us, 1_000_000 / self.config.hz())
     }
 
-    /// When something that is done every `period_us` is due at or after a time, both in
-    /// microseconds.
+    /// The first time at or after a given one when work with a period of `period_us` is due, both
+    /// in microseconds.
     pub(super) fn due_from(&self, us: u64, period_us: u64) -> u64 {
         let phase_us = self.active_expiry.phase_us % period_us;
         match us.checked_sub(phase_us) {
@@ -58,8 +57,8 @@ impl State {
         }
     }
 
-    /// When the node has to be woken for the next cycle that finds something, if
-    /// anybody would notice.
+    /// When the node has to be woken for the next cycle that finds an expired key, if a client
+    /// would notice.
     pub(super) fn next_noticed_cycle_us(&self) -> Option<u64> {
         let noticed = self.db.effects.wanted
             || (self.config.notify.includes(Class::Expired) && !self.pubsub.is_empty())
@@ -67,13 +66,13 @@ impl State {
         noticed.then(|| self.next_cycle_us()).flatten()
     }
 
-    /// When the next cycle finds something.
+    /// When the next cycle finds an expired key.
     pub(super) fn next_cycle_us(&self) -> Option<u64> {
         let may = self.active_expiry.enabled && self.repl.link().is_none();
         may.then(|| self.next_tick_with_work()).flatten()
     }
 
-    /// Notices where the wall clock is.
+    /// Records the current wall-clock time.
     pub(super) fn see_time(&mut self, wall_us: u64) {
         let seen = self.seen_us.replace(wall_us);
         if let Some(seen_us) = seen.filter(|seen_us| *seen_us > wall_us) {
@@ -83,9 +82,9 @@ impl State {
         self.active_expiry.last_us.get_or_insert(wall_us);
     }
 
-    /// Does the cycles of the ticks until now that have not been done.
+    /// Runs the missed cycles of the ticks until now.
     pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
-        // A replica waits for its master's DEL, and nobody deletes during a pause.
+        // A replica waits for its master's DEL, and a pause suspends expiry.
         if self.active_expiry.enabled && self.repl.link().is_none() && self.paused().is_none() {
             while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
                 self.active_expiry.last_us = Some(tick_us);
@@ -99,7 +98,7 @@ impl State {
         let expiry_ms = u64::try_from(self.db.earliest_expiry_ms()?).unwrap_or(0);
         let expired_us = expiry_ms.saturating_add(1).saturating_mul(1000);
         let after_last = self.active_expiry.last_us.map_or(0, |last_us| last_us + 1);
-        // Not so late that the sum would overflow: nobody waits for that.
+        // Limited so that the sum does not overflow: no one waits for times that late.
         let from = expired_us.max(after_last).min(u64::MAX / 2);
         Some(self.tick_from(from))
     }

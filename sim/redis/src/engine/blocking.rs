@@ -1,9 +1,9 @@
-//! Clients that wait: for an element, for replicas, for the disk, for the end
+//! Blocked clients: they wait for an element, for replicas, for the disk, or for the shutdown
 //! (`src/blocked.c`).
 //!
-//! A waiting client's request is tried again, for the one key that something
-//! happened to, when the command that did it is over; clients that wait for the
-//! same key take turns in the order in which they came.
+//! When a command has changed a key that clients wait for, their requests are retried for that
+//! one key after the command; clients that wait for the same key are served in the order in which
+//! they blocked.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,56 +18,56 @@ use super::state::State;
 use super::table::{Call, Context};
 use crate::wire::reply::{Error, Reply};
 
-/// What a client waits for.
+/// The condition that a client waits for, and its timeout.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Blocked {
     pub(super) on: On,
-    /// It waits until the wall clock is past this, in milliseconds since the epoch.
+    /// The timeout: the wall clock is past this time, in milliseconds since the epoch.
     pub(super) until_ms: Option<i64>,
 }
 
 /// The event that ends a client's wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum On {
-    /// One of these keys has what it wants.
+    /// One of these keys has a matching element.
     Keys(Vec<Bytes>, Want),
-    /// So many replicas have acknowledged this much of the stream (WAIT).
+    /// This many replicas have acknowledged the stream up to this offset (WAIT).
     Replicas { replicas: i64, offset: u64 },
-    /// This much is durable in so many replicas' files, and in so many of this server's,
-    /// which has one or none (WAITAOF).
+    /// The writes up to here are durable in the files of this many replicas, and in this many
+    /// files of this server, which has one or none (WAITAOF).
     Files {
         local: i64,
         replicas: i64,
         written: Written,
     },
-    /// The server has ended (SHUTDOWN).
+    /// The server has shut down (SHUTDOWN).
     Shutdown,
 }
 
-/// All clients that wait.
+/// All blocked clients.
 #[derive(Default)]
 pub(super) struct Waiting {
     clients: BTreeSet<u64>,
-    /// Who waits for a key, the first to come first.
+    /// The clients that wait for each key, in the order of their arrival.
     keys: BTreeMap<Bytes, Vec<u64>>,
-    /// Keys to which something happened since, in order.
+    /// Keys that have changed since, in order.
     ready: Vec<Bytes>,
-    /// Clients that wait no longer: their next requests are due.
+    /// Clients that are no longer blocked: their next requests are due.
     pub(super) resumed: VecDeque<u64>,
 }
 
 impl Waiting {
-    /// Whether nobody waits.
+    /// Whether no client is blocked.
     pub(super) fn is_empty(&self) -> bool {
         self.clients.is_empty()
     }
 
-    /// How many wait.
+    /// The number of blocked clients.
     pub(super) fn len(&self) -> usize {
         self.clients.len()
     }
 
-    /// A client waits no longer.
+    /// Unblocks a client.
     pub(super) fn forget(&mut self, client: u64) {
         if self.clients.remove(&client) {
             self.keys.retain(|_, waiters| {
@@ -78,7 +78,7 @@ impl Waiting {
     }
 }
 
-/// A client waits from now on.
+/// Blocks a client.
 pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     state.waiting.clients.insert(client);
     if let On::Keys(keys, _) = &blocked.on {
@@ -93,7 +93,7 @@ pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     state.listen();
 }
 
-/// Something happened to a key (`signalKeyAsReady`).
+/// Marks a key as changed (`signalKeyAsReady`).
 pub(super) fn may_be_ready(state: &mut State, key: &Bytes) {
     let waiting = &mut state.waiting;
     if waiting.keys.contains_key(key) && !waiting.ready.contains(key) {
@@ -101,8 +101,8 @@ pub(super) fn may_be_ready(state: &mut State, key: &Bytes) {
     }
 }
 
-/// `handleClientsBlockedOnKeys`: gives waiting clients what they can have now. That
-/// may make further keys ready.
+/// `handleClientsBlockedOnKeys`: serves blocked clients from the changed keys. That may make
+/// further keys ready.
 pub(super) fn serve(state: &mut State, wall_us: u64) {
     while !state.waiting.ready.is_empty() {
         for key in std::mem::take(&mut state.waiting.ready) {
@@ -152,8 +152,8 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     }
 }
 
-/// Ends the waits of those whose replicas have caught up, or whose writes are durable
-/// (`processClientsWaitingReplicas`); says whether there were any.
+/// Ends the waits of clients whose replicas have caught up, or whose writes are durable
+/// (`processClientsWaitingReplicas`); returns whether there were any.
 pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
     let enough = |id: &u64| {
         let blocked = state.clients.get(id)?.blocked.as_ref()?;
@@ -166,7 +166,7 @@ pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
     !served.is_empty()
 }
 
-/// `disconnectAllBlockedClients`: what they wait for will not come from a replica.
+/// `disconnectAllBlockedClients`: a replica cannot provide what they wait for.
 pub(super) fn unblock_all(state: &mut State) {
     const WHY: Error = Error::of(
         "UNBLOCKED force unblock from blocking operation, instance state changed (master -> \
@@ -178,7 +178,7 @@ pub(super) fn unblock_all(state: &mut State) {
     }
 }
 
-/// `replyToClientsBlockedOnShutdown`: the server does not end.
+/// `replyToClientsBlockedOnShutdown`: the shutdown was cancelled.
 pub(super) fn fail_shutdowns(state: &mut State) {
     const WHY: Error = Error::of("ERR Errors trying to SHUTDOWN. Check logs.");
     let asked = |id: &u64| {
@@ -197,7 +197,7 @@ pub(super) fn fail_shutdowns(state: &mut State) {
     }
 }
 
-/// CLIENT UNBLOCK: whether the client waited.
+/// CLIENT UNBLOCK: returns whether the client was blocked.
 pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -> bool {
     let Some(blocked) = state.clients.get(&client).and_then(|c| c.blocked.clone()) else {
         return false;
@@ -210,14 +210,14 @@ pub(super) fn unblock_by_command(state: &mut State, client: u64, how: Unblock) -
     true
 }
 
-/// What CLIENT UNBLOCK pretends.
+/// The outcome that CLIENT UNBLOCK simulates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Unblock {
     TimedOut,
     Failed,
 }
 
-/// `handleBlockedClientsTimeout`: ends the waits that were long enough.
+/// `handleBlockedClientsTimeout`: ends the waits whose timeout has passed.
 pub(super) fn time_out(state: &mut State, now_ms: i64) {
     let over = |session: &Session| {
         let until_ms = session.blocked.as_ref().and_then(|b| b.until_ms);
@@ -242,7 +242,7 @@ pub(super) fn time_out(state: &mut State, now_ms: i64) {
     }
 }
 
-/// When the first wait is over, in milliseconds since the epoch.
+/// The earliest timeout, in milliseconds since the epoch.
 pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
     let sessions = state
         .waiting
@@ -253,15 +253,15 @@ pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
     Some(sessions.filter_map(until_ms).min()?.saturating_add(1))
 }
 
-/// What CLIENT UNBLOCK ERROR tells who waited.
+/// The error for a client unblocked by CLIENT UNBLOCK ERROR.
 const UNBLOCKED: Error = Error::of("UNBLOCKED client unblocked via CLIENT UNBLOCK");
 
-/// Why nobody waits for the file of a server that has none.
+/// The error of WAITAOF on a server without an append-only file.
 pub(super) const NO_FILE: Error =
     Error::of("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
 
 impl On {
-    /// What a client gets whose time is over.
+    /// The reply to a client after its timeout.
     pub(super) fn timeout_reply(&self, state: &State) -> Reply {
         match self {
             On::Keys(..) => Reply::NilArray,
@@ -270,12 +270,12 @@ impl On {
                 let counts = count_files(state, *written);
                 Reply::Array(counts.map(Reply::Integer).into())
             }
-            // Nobody's time is over; CLIENT UNBLOCK can pretend that it were.
+            // This wait has no timeout, but CLIENT UNBLOCK can simulate one.
             On::Shutdown => UNBLOCKED.into(),
         }
     }
 
-    /// What a client gets if enough others have what it waits for; elements it gets
+    /// The reply to a client once enough replicas or files have its writes; elements are sent
     /// elsewhere.
     pub(super) fn reply_if_enough(&self, state: &State) -> Option<Reply> {
         let enough = match *self {
@@ -297,7 +297,7 @@ impl On {
     }
 }
 
-/// In how many files of this server, and of its replicas, this much is durable.
+/// The numbers of files, of this server and of its replicas, in which this is durable.
 fn count_files(state: &State, written: Written) -> [i64; 2] {
     let durable = state.durable();
     let own = durable.is_some_and(|durable| durable.changes >= written.changes);

@@ -1,7 +1,7 @@
-//! The parameters that CONFIG knows, and what they mean (`src/config.c`).
+//! The parameters of CONFIG, and their meanings (`src/config.c`).
 //!
-//! Those that a fake node can act on do what they say; most others are kept and
-//! shown only, for clients that look.
+//! Parameters that apply to a fake node have their effect; most others are only stored and shown,
+//! for clients that read them.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::wire::number::parse_i64;
 /// The values of all parameters.
 #[derive(Default)]
 pub(super) struct Config {
-    /// Those that were set.
+    /// The parameters that were set.
     values: BTreeMap<&'static str, String>,
     /// `requirepass`; empty for none.
     pub(super) requirepass: Vec<u8>,
     /// `notify-keyspace-events`.
     pub(super) notify: Notify,
-    /// How many good replicas a write needs.
+    /// The number of good replicas that a write requires.
     pub(super) min_replicas_to_write: u64,
     /// Whether the server was started with a configuration file.
     pub(super) has_file: bool,
@@ -26,7 +26,7 @@ pub(super) struct Config {
     save_points: Vec<SavePoint>,
 }
 
-/// When to take a snapshot: after so many seconds, if there were so many changes.
+/// A snapshot rule: the seconds after which to take one, and the minimum number of changes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct SavePoint {
     pub(super) seconds: u64,
@@ -41,9 +41,9 @@ pub(super) struct Parameter {
     kind: Kind,
 }
 
-/// What a parameter's value may be.
+/// The valid values of a parameter.
 enum Kind {
-    /// Anything, for what it is worth.
+    /// Anything; it is not interpreted.
     Text,
     /// Cannot be set while the server runs.
     Immutable,
@@ -53,7 +53,7 @@ enum Kind {
     /// Bytes, with a unit such as `64mb`.
     Memory,
     OneOf(&'static [&'static str]),
-    /// Letters of `notify`.
+    /// Letters that `notify` defines.
     Events,
 }
 
@@ -71,7 +71,7 @@ const POLICIES: &[&str] = &[
     "noeviction",
 ];
 
-/// Every parameter, by name, with the value that a server starts with.
+/// Every parameter, sorted by name, with its initial value.
 #[rustfmt::skip]
 static PARAMETERS: &[Parameter] = &[
     parameter("appendfsync", "everysec", OneOf(&["everysec", "always", "no"])),
@@ -119,7 +119,7 @@ const fn parameter(name: &'static str, default: &'static str, kind: Kind) -> Par
     }
 }
 
-/// Finds a parameter by its name or its former name, in any case.
+/// Finds a parameter by its current or former name, ignoring case.
 pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
     PARAMETERS
@@ -128,21 +128,21 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
 }
 
 impl Parameter {
-    /// Its names: the former one counts too.
+    /// Its names, including the former one.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         [Some(self.name), self.alias].into_iter().flatten()
     }
 
-    /// Whether it cannot be set while the server runs.
+    /// Whether it cannot be changed while the server runs.
     pub(super) fn is_immutable(&self) -> bool {
         matches!(self.kind, Immutable)
     }
 
-    /// The value as CONFIG GET will show it.
+    /// The value in the form that CONFIG GET shows.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The reason why the value is invalid.
     pub(super) fn read(&self, value: &[u8]) -> Result<String, String> {
         let text = String::from_utf8_lossy(value).into_owned();
         match self.kind {
@@ -177,7 +177,7 @@ impl Parameter {
         }
     }
 
-    /// `updateHZ`: between 1 and 500, whatever was asked for.
+    /// `updateHZ`: limited to between 1 and 500.
     fn tuned(&self, number: i64) -> String {
         match self.name {
             "hz" => number.clamp(1, 500).to_string(),
@@ -187,7 +187,7 @@ impl Parameter {
 }
 
 impl Config {
-    /// The parameters with their values, by name.
+    /// The parameters with their values, sorted by name.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'static Parameter, String)> {
         PARAMETERS.iter().map(|parameter| {
             let value = match parameter.kind {
@@ -210,14 +210,14 @@ impl Config {
             _ => {}
         }
         self.values.insert(parameter.name, value);
-        // Without a limit on their lag replicas are not counted.
+        // Without a limit on their lag, replicas are not counted.
         self.min_replicas_to_write = match self.number("min-replicas-max-lag") {
             0 => 0,
             _ => self.number("min-replicas-to-write"),
         };
     }
 
-    /// The parameters that were set, by name, as a configuration file would set them.
+    /// The parameters that were set, sorted by name, in the form of a configuration file.
     pub(super) fn lines(&self) -> Vec<(String, String)> {
         let values = self.values.iter();
         values
@@ -225,12 +225,12 @@ impl Config {
             .collect()
     }
 
-    /// Ticks of the server a second.
+    /// Ticks of the server per second.
     pub(super) fn hz(&self) -> u64 {
         self.number("hz").clamp(1, 500)
     }
 
-    /// The most connections at a time.
+    /// The maximum number of connections.
     pub(super) fn max_clients(&self) -> usize {
         usize::try_from(self.number("maxclients")).unwrap_or(usize::MAX)
     }
@@ -240,12 +240,12 @@ impl Config {
         self.append_only
     }
 
-    /// For how long a script may run before others are answered BUSY, in milliseconds.
+    /// The time that a script may run before other clients get BUSY, in milliseconds.
     pub(super) fn busy_threshold_ms(&self) -> u64 {
         self.number("busy-reply-threshold")
     }
 
-    /// When the append-only file is made durable.
+    /// When the append-only file is synced.
     pub(super) fn append_fsync(&self) -> Fsync {
         match self.value("appendfsync") {
             "always" => Fsync::Always,
@@ -259,12 +259,12 @@ impl Config {
         self.save_points.iter().copied()
     }
 
-    /// The most bytes of the backlog.
+    /// The maximum size of the backlog, in bytes.
     pub(super) fn backlog_bytes(&self) -> usize {
         usize::try_from(self.number("repl-backlog-size")).unwrap_or(usize::MAX)
     }
 
-    /// For how long a replica that needs a snapshot waits for others, in seconds.
+    /// How long a replica that needs a snapshot waits for others, in seconds.
     pub(super) fn sync_delay_s(&self) -> u64 {
         match self.value("repl-diskless-sync") {
             "yes" => self.number("repl-diskless-sync-delay"),
@@ -272,42 +272,42 @@ impl Config {
         }
     }
 
-    /// After how long a silent link is given up, in seconds.
+    /// The timeout of a silent link, in seconds.
     pub(super) fn repl_timeout_s(&self) -> u64 {
         self.number("repl-timeout")
     }
 
-    /// How often replicas are pinged, in seconds.
+    /// The interval between pings to replicas, in seconds.
     pub(super) fn ping_period_s(&self) -> u64 {
         self.number("repl-ping-replica-period")
     }
 
-    /// A replica last heard of longer ago than this is not good, in seconds.
+    /// The maximum time since the last acknowledgement of a good replica, in seconds.
     pub(super) fn max_lag_s(&self) -> u64 {
         self.number("min-replicas-max-lag")
     }
 
-    /// For how long SHUTDOWN waits for replicas, in milliseconds.
+    /// How long SHUTDOWN waits for replicas, in milliseconds.
     pub(super) fn shutdown_timeout_ms(&self) -> i64 {
         self.number("shutdown-timeout") as i64 * 1000
     }
 
-    /// Whether a replica refuses to write.
+    /// Whether a replica rejects writes.
     pub(super) fn replica_is_read_only(&self) -> bool {
         self.value("replica-read-only") == "yes"
     }
 
-    /// Whether a replica answers although it has lost its master.
+    /// Whether a replica answers reads after it has lost its master.
     pub(super) fn serves_stale_data(&self) -> bool {
         self.value("replica-serve-stale-data") == "yes"
     }
 
-    /// The address that a replica names to its master; empty: that of its connection.
+    /// The address that a replica announces to its master; empty: that of its connection.
     pub(super) fn announced_ip(&self) -> String {
         self.shown("replica-announce-ip")
     }
 
-    /// The port that a replica names to its master.
+    /// The port that a replica announces to its master.
     pub(super) fn port(&self) -> String {
         self.shown("port")
     }

@@ -1,4 +1,4 @@
-//! The libraries of functions that a node has (`src/functions.c`).
+//! The function libraries of a node (`src/functions.c`).
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::wire::reply::Error;
 #[derive(Clone, Default)]
 pub(super) struct Functions {
     libraries: BTreeMap<Bytes, Library>,
-    /// In which library a function is, and as what: its name is the same in any case.
+    /// The library of each function, and its name there. Keys are in lower case.
     places: BTreeMap<Vec<u8>, (Bytes, Bytes)>,
 }
 
-/// What becomes of a library with a name that there is already.
+/// What to do if a library of the same name exists.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Collision {
     Refuse,
@@ -23,11 +23,11 @@ pub(super) enum Collision {
 }
 
 impl Functions {
-    /// FUNCTION LOAD: the name of the new library. If it fails, nothing is changed.
+    /// FUNCTION LOAD: returns the name of the new library. A failure changes nothing.
     ///
     /// # Errors
     ///
-    /// The text is no library, or a name in it is taken.
+    /// The text is not a valid library, or a name in it is taken.
     pub(super) fn load(&mut self, code: &[u8], collision: Collision) -> Result<Bytes, Error> {
         let name = Library::name_in(code)?;
         if collision == Collision::Refuse && self.libraries.contains_key(&name) {
@@ -54,20 +54,20 @@ impl Functions {
         Ok(name)
     }
 
-    /// The libraries of a snapshot.
+    /// Loads the libraries of a snapshot.
     ///
     /// # Errors
     ///
-    /// One of them is no library, or a name in it is taken.
+    /// One of them is not a valid library, or a name in it is taken.
     pub(super) fn of(codes: &[Bytes]) -> Result<Self, Error> {
         Functions::default().with_all(codes, Collision::Refuse)
     }
 
-    /// FUNCTION RESTORE: these functions and more.
+    /// FUNCTION RESTORE: adds these functions.
     ///
     /// # Errors
     ///
-    /// One of them is no library, or a name in it is taken.
+    /// One of them is not a valid library, or a name in it is taken.
     pub(super) fn with_all(mut self, codes: &[Bytes], collision: Collision) -> Result<Self, Error> {
         for code in codes {
             let name = Library::name_in(code)?;
@@ -80,29 +80,29 @@ impl Functions {
         Ok(self)
     }
 
-    /// FUNCTION DELETE: whether there was such a library.
+    /// FUNCTION DELETE: returns whether the library existed.
     pub(super) fn delete(&mut self, name: &[u8]) -> bool {
         self.places.retain(|_, (library, _)| library != name);
         self.libraries.remove(name).is_some()
     }
 
-    /// A function by its name, in any case, and the name that it was given.
+    /// Finds a function by its name, ignoring case; also returns its name as registered.
     pub(super) fn find(&self, name: &[u8]) -> Option<(&Bytes, &Function)> {
         let (library, name) = self.places.get(&name.to_ascii_lowercase())?;
         self.libraries.get(library)?.functions.get_key_value(name)
     }
 
-    /// The libraries, by name.
+    /// The libraries, sorted by name.
     pub(super) fn libraries(&self) -> impl Iterator<Item = &Library> {
         self.libraries.values()
     }
 
-    /// The texts of the libraries, by name.
+    /// The texts of the libraries, sorted by name.
     pub(super) fn codes(&self) -> impl Iterator<Item = &Bytes> {
         self.libraries().map(|library| &library.code)
     }
 
-    /// How many functions there are.
+    /// The number of functions.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }

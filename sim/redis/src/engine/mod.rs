@@ -1,4 +1,4 @@
-//! The server: connections, commands and what follows from them.
+//! The server: connections, commands and their effects.
 //!
 //! Everything here works on one [`State`](state::State).
 

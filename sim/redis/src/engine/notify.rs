@@ -1,12 +1,12 @@
-//! Passes on what happened to keys: to subscribers of keyspace notifications
-//! (`src/notify.c`), to clients' caches, and to clients that wait.
+//! Delivers events of keys: to subscribers of keyspace notifications (`src/notify.c`), to
+//! client-side caches, and to waiting clients.
 
 use super::pubsub::{Kind, publish};
 use super::state::State;
 use super::{blocking, tracking};
 use crate::store::changes::{Change, Class};
 
-/// Which events are published, and where: `notify-keyspace-events`.
+/// The events to publish, and their channels: `notify-keyspace-events`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Notify {
     /// The letters, as CONFIG GET shows them.
@@ -18,7 +18,7 @@ pub(super) struct Notify {
 const ALL: &str = "g$lshzxetd";
 
 impl Notify {
-    /// Reads the letters of CONFIG SET; `None` if one of them has no meaning.
+    /// Parses the letters of CONFIG SET; `None` if one of them is invalid.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let known = |letter: &u8| *letter == b'A' || b"g$lshzxetdnKEm".contains(letter);
         if !text.iter().all(known) {
@@ -33,7 +33,7 @@ impl Notify {
         Some(Notify { letters })
     }
 
-    /// As CONFIG GET shows it: 7.0 does not show `n` beside `A`, but keeps to it.
+    /// The form that CONFIG GET shows: 7.0 omits `n` next to `A`, but obeys it.
     pub(super) fn shown(&self) -> String {
         match self.letters.strip_prefix('A') {
             Some(rest) => format!("A{}", rest.replace('n', "")),
@@ -41,7 +41,7 @@ impl Notify {
         }
     }
 
-    /// Whether nothing is ever published.
+    /// Whether no events are ever published.
     pub(super) fn is_empty(&self) -> bool {
         self.letters.is_empty()
     }
@@ -58,15 +58,15 @@ impl Notify {
     }
 }
 
-/// Passes on what happened since the last time.
+/// Delivers the events since the last call.
 pub(super) fn deliver(state: &mut State) {
     let changes = state.db.changes.take();
     pass_on(state, changes);
 }
 
-/// Passes on what comes before the reply of the command that did it: a client may be
-/// notified of its own changes, on the connection of its replies. [`deliver`] passes on the
-/// rest after the reply.
+/// Delivers the events that precede the reply of the command that caused them: a client may be
+/// notified of its own changes, on the connection of its replies. [`deliver`] delivers the rest
+/// after the reply.
 pub(super) fn deliver_before_reply(state: &mut State) {
     let changes = state.db.changes.take_before_reply();
     pass_on(state, changes);

@@ -1,5 +1,5 @@
-//! The parameters that a node starts with: a configuration file, made of typed values or
-//! read from text.
+//! The initial parameters of a node: a configuration file, built from typed values or parsed from
+//! text.
 
 use std::error::Error;
 use std::fmt;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::node::{Node, NodeConfig};
 use super::persist::Fsync;
 
-/// A node's configuration file. What it does not say is as in Redis, but for `save`: a node
-/// takes no snapshots unless it is told to.
+/// A node's configuration file. Parameters that it does not set have the defaults of Redis,
+/// except for `save`: a node takes no snapshots by default.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -26,7 +26,7 @@ use super::persist::Fsync;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parameters(Vec<(String, String)>);
 
-/// What of a node's data outlives its process.
+/// The data of a node that survives its process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Persistence {
     /// Nothing.
@@ -34,31 +34,31 @@ pub enum Persistence {
     Nothing,
     /// Every write: `appendonly yes`, with this `appendfsync`.
     AppendOnly(Fsync),
-    /// The data set as it was at the last snapshot: `save`. One is taken when any of these
-    /// rules says so, and at SHUTDOWN.
+    /// The data set as of the last snapshot: `save`. A snapshot is taken when any of these rules
+    /// applies, and at SHUTDOWN.
     Snapshots(Vec<SnapshotRule>),
 }
 
 /// When to take a snapshot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SnapshotRule {
-    /// So long after the last one, in whole seconds,
+    /// The minimum time since the last snapshot, in whole seconds.
     pub after: Duration,
-    /// if there were so many changes.
+    /// The minimum number of changes since then.
     pub changes: NonZeroU64,
 }
 
-/// A parameter that no node takes, and why.
+/// An invalid parameter, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParameterError(String);
 
 impl Parameters {
-    /// Parameters as a configuration file or CONFIG SET has them, in this order; see
+    /// Parameters in the form of a configuration file or CONFIG SET, in this order; see
     /// [`Node::configure`].
     ///
     /// # Errors
     ///
-    /// What is wrong with the first that a node would refuse.
+    /// The reason why a node would reject the first invalid one.
     pub fn new<'a>(
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, ParameterError> {
@@ -71,12 +71,12 @@ impl Parameters {
         Ok(taken)
     }
 
-    /// `port`: what the node says of itself; its driver listens.
+    /// `port`: the port that the node reports; its driver does the listening.
     pub fn port(self, port: u16) -> Self {
         self.with("port", port)
     }
 
-    /// `maxclients`: how many connections a driver that counts them accepts at a time.
+    /// `maxclients`: the maximum number of connections, for a driver that limits them.
     pub fn max_clients(self, max_clients: NonZeroU32) -> Self {
         self.with("maxclients", max_clients)
     }
@@ -100,18 +100,19 @@ impl Parameters {
         self.with("replicaof", format_args!("{host} {port}"))
     }
 
-    /// `replica-announce-ip`: where a replica says that it is to be found.
+    /// `replica-announce-ip`: the address that a replica announces.
     pub fn announce_host(self, host: &str) -> Self {
         self.with("replica-announce-ip", host)
     }
 
-    /// `min-replicas-to-write`: with fewer good replicas a master refuses to write.
+    /// `min-replicas-to-write`: with fewer good replicas a master rejects writes.
     pub fn min_replicas_to_write(self, count: u32) -> Self {
         self.with("min-replicas-to-write", count.min(i32::MAX as u32))
     }
 
     /// `repl-diskless-sync-delay`: how long a replica that needs the whole data set waits for
-    /// others that need it too. Redis counts seconds, at most 2³¹ - 1: a part of one is one.
+    /// others that need it too. Redis takes whole seconds, at most 2³¹ - 1: a fraction is rounded
+    /// up.
     pub fn sync_delay(self, delay: Duration) -> Self {
         let seconds = delay
             .as_secs()
@@ -124,7 +125,7 @@ impl Parameters {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// What a node itself says that it was told.
+    /// The parameters that the node itself reports as set.
     pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
         Parameters(parameters)
     }
@@ -136,7 +137,7 @@ impl Parameters {
 }
 
 impl SnapshotRule {
-    /// The rules that Redis comes with: `save 3600 1 300 100 60 10000`.
+    /// The default rules of Redis: `save 3600 1 300 100 60 10000`.
     pub fn of_redis() -> Vec<SnapshotRule> {
         let rule = |(seconds, changes)| SnapshotRule {
             after: Duration::from_secs(seconds),
@@ -148,7 +149,7 @@ impl SnapshotRule {
 }
 
 impl fmt::Display for SnapshotRule {
-    /// As `save` spells it.
+    /// The value of `save`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.after.as_secs(), self.changes)
     }
@@ -172,7 +173,7 @@ impl Error for ParameterError {}
 mod tests {
     use super::*;
 
-    /// What is typed is what a configuration file would say, and a node takes it.
+    /// Typed values equal those of a configuration file, and a node accepts them.
     #[track_caller]
     fn check(typed: Parameters, text: &[(&str, &str)]) {
         assert_eq!(Parameters::new(text.iter().copied()), Ok(typed));

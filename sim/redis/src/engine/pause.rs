@@ -1,28 +1,28 @@
-//! CLIENT PAUSE: requests wait until it is over. So do writes while FAILOVER or SHUTDOWN
-//! waits for replicas.
+//! CLIENT PAUSE: requests are deferred until it is over. Writes are also deferred while FAILOVER
+//! or SHUTDOWN waits for replicas.
 
 use super::session::Peer;
 use super::state::State;
 use super::table::{Command, Flag, find};
 
-/// A pause that CLIENT PAUSE began.
+/// A pause started by CLIENT PAUSE.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pause {
-    /// When it ends, by the node's wall clock in milliseconds since the epoch.
+    /// The end, by the node's wall clock in milliseconds since the epoch.
     pub(super) until_ms: i64,
     pub(super) whom: Whom,
 }
 
-/// Whose requests wait.
+/// The requests that are deferred.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Whom {
-    /// Those that may change something, or may be replicated.
+    /// Requests that may change data, or may be replicated.
     Writers,
     All,
 }
 
 impl State {
-    /// Whose requests wait, if anybody's: CLIENT PAUSE says so, FAILOVER, or SHUTDOWN.
+    /// The requests to defer, if any, because of CLIENT PAUSE, FAILOVER or SHUTDOWN.
     pub(super) fn paused(&self) -> Option<Whom> {
         let handover = self.repl.handover.as_ref().map(|_| Whom::Writers);
         let leaving = self.leaving.as_ref().map(|_| Whom::Writers);
@@ -32,7 +32,7 @@ impl State {
             .max(leaving)
     }
 
-    /// Whether a request of this client has to wait. A replica's never has.
+    /// Whether a request of this client is deferred. A replica's never is.
     pub(super) fn is_paused(&self, client: u64, command: &Command) -> bool {
         let Some(whom) = self.paused().filter(|_| !self.is_replica(client)) else {
             return false;
@@ -47,13 +47,13 @@ impl State {
         session.is_some_and(|session| session.peer == Peer::Replica)
     }
 
-    /// How many clients wait for the end of the pause.
+    /// The number of clients that wait for the end of the pause.
     pub(super) fn count_postponed(&self) -> usize {
         let postponed = self.clients.values().filter(|session| session.postponed);
         postponed.count()
     }
 
-    /// Whether this is EXEC, and some command in the queue is of a kind.
+    /// Whether the command is EXEC, and any command in its queue is of a kind.
     pub(super) fn is_exec_of(
         &self,
         client: u64,
@@ -73,7 +73,7 @@ impl State {
         })
     }
 
-    /// Ends the pause if it is over: the requests that it held back go on.
+    /// Ends the pause if it is over: the deferred requests continue.
     pub(super) fn end_pause_if_over(&mut self, now_ms: i64) {
         if self.pause.is_some_and(|pause| now_ms >= pause.until_ms) {
             self.end_pause();
@@ -86,7 +86,7 @@ impl State {
         self.resume_postponed();
     }
 
-    /// Has the requests that were held back processed again.
+    /// Schedules the deferred requests to be processed again.
     pub(super) fn resume_postponed(&mut self) {
         for session in self.clients.values_mut().filter(|s| s.postponed) {
             session.postponed = false;

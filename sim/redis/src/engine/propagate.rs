@@ -1,11 +1,11 @@
-//! What is told to replicas and written to the append-only file: the effects of
-//! commands, not the requests (`propagateNow` and its surroundings in `src/server.c`).
+//! What is sent to replicas and written to the append-only file: the effects of commands, not the
+//! requests (`propagateNow` and its surroundings in `src/server.c`).
 //!
-//! A command that changed something is passed on as it was sent, unless it says
-//! otherwise with [`Call::propagate_as`]: a time to live becomes a point in time, what
-//! was drawn by chance is named, a script leaves only the commands that it called. A
-//! key whose time was over is passed on as DEL, before the command that found it. What
-//! one request did is wrapped in MULTI and EXEC if it is more than one command.
+//! A command that changed something is propagated as it was sent, unless it sets another form
+//! with [`Call::propagate_as`]: a time to live becomes a point in time, a random choice is named,
+//! and of a script only the commands that it called are propagated. An expired key is propagated
+//! as DEL, before the command that found it. The effects of one request are wrapped in MULTI and
+//! EXEC if they are more than one command.
 
 use bytes::Bytes;
 
@@ -15,17 +15,17 @@ use super::state::State;
 use super::table::{Call, Command, Context, Flag};
 use super::{persist, repl};
 
-/// Whether several commands belong together.
+/// Whether several commands form a unit.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
-    /// They are one request's: wrapped in MULTI and EXEC.
+    /// They belong to one request: wrapped in MULTI and EXEC.
     Whole,
-    /// Each by itself (`propagate_no_multi`).
+    /// Each is separate (`propagate_no_multi`).
     Parts,
 }
 
 impl Call<'_> {
-    /// The command is passed on in these words, not in those of the request.
+    /// Propagates the command in these words instead of those of the request.
     pub(super) fn propagate_as(&mut self, words: &[&[u8]]) {
         let effects = &mut self.state.db.effects;
         if effects.wanted {
@@ -35,8 +35,8 @@ impl Call<'_> {
     }
 }
 
-/// A command was called: notes what is to be passed on. `dirty_before` tells whether it
-/// changed anything.
+/// A command was called: records what has to be propagated. `dirty_before` shows whether the
+/// command changed anything.
 pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) {
     let effects = &mut call.state.db.effects;
     let instead = effects.instead.take();
@@ -62,7 +62,7 @@ pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) 
     effects.ops.push(Op { words, targets });
 }
 
-/// A request is done: passes on what it did (`propagatePendingCommands`).
+/// A request is complete: propagates its effects (`propagatePendingCommands`).
 pub(super) fn flush(state: &mut State, unit: Unit) {
     let effects = &mut state.db.effects;
     effects.instead = None;
@@ -82,7 +82,7 @@ pub(super) fn flush(state: &mut State, unit: Unit) {
     persist::feed(state, &ops);
 }
 
-/// A client that waited was served: notes by which command.
+/// A waiting client was served: records the command that served it.
 pub(super) fn record_served(state: &mut State) {
     let effects = &mut state.db.effects;
     if let Some(words) = effects.instead.take() {

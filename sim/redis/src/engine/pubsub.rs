@@ -1,8 +1,8 @@
-//! Who is subscribed to what, and the way of a message (`src/pubsub.c`).
+//! Subscriptions, and the delivery of messages (`src/pubsub.c`).
 //!
-//! Messages go out in the order in which they were published; to one client first
-//! as a subscriber of the channel, then once for each of its patterns that match,
-//! here in the order of the patterns (Redis leaves that to a hash table).
+//! Messages are delivered in the order in which they were published. A client gets a message
+//! first as a subscriber of the channel, then once for each of its patterns that match, here in
+//! the order of the patterns (in Redis that depends on a hash table).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::wire::reply::Reply;
 pub(super) enum Kind {
     Channel,
     Pattern,
-    /// Names apart from the others; for a server that is no cluster, that is all.
+    /// Shard channels, a separate name space; without a cluster that is the only difference.
     Shard,
 }
 
@@ -32,8 +32,8 @@ pub(super) struct PubSub {
 
 pub(super) type Subscribers = BTreeMap<Bytes, Vec<u64>>;
 
-/// PUBLISH and SPUBLISH: returns to how many clients the message went, one that
-/// got it several times counted as often.
+/// PUBLISH and SPUBLISH: returns the number of deliveries. A client that got the message several
+/// times counts as often.
 pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
     if state.pubsub.is_empty() {
         return 0;
@@ -92,12 +92,12 @@ impl PubSub {
         }
     }
 
-    /// Whether nobody is subscribed to anything.
+    /// Whether there are no subscriptions.
     pub(super) fn is_empty(&self) -> bool {
         self.channels.is_empty() && self.patterns.is_empty() && self.shard_channels.is_empty()
     }
 
-    /// Subscribes a client. Does nothing if it is already.
+    /// Subscribes a client. Does nothing if it already is subscribed.
     pub(super) fn subscribe(&mut self, session: &mut Session, kind: Kind, name: &[u8]) {
         let name = Bytes::copy_from_slice(name);
         if session.subscriptions.of(kind).insert(name.clone()) {

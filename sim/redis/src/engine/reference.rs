@@ -1,7 +1,7 @@
-//! `docs/redis-commands.md`: which commands the node has, made of the command table, of
-//! the comments on the functions, and of the requests in the parity tests.
+//! `docs/redis-commands.md`: the commands of the node, generated from the command table, from the
+//! comments on the functions, and from the requests in the parity tests.
 //!
-//! A test sees to it that the page is true; `LOCKLAB_BLESS=1` rewrites it.
+//! A test checks that the page is up to date; `LOCKLAB_BLESS=1` rewrites it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::table::{COMMANDS, Command};
 use crate::VERSION;
 
-/// What the node does otherwise than Redis, on purpose, and why.
+/// The intentional differences between the node and Redis, and the reasons.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "Only database 0 exists.",
@@ -135,8 +135,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Families of Redis's commands that the node does not have, with patterns of their names.
-/// A parity test sees to it that these are the ones.
+/// Families of Redis commands that the node does not implement, with patterns of their names. A
+/// parity test checks that the list is complete.
 const ABSENT: &[(&str, &str)] = &[
     ("streams", "X*"),
     ("HyperLogLog", "PF*"),
@@ -228,7 +228,7 @@ fn page() -> String {
     page
 }
 
-/// Every command that can be called, subcommands in the place of their containers.
+/// Every command that can be called; a container is replaced by its subcommands.
 fn all() -> Vec<&'static Command> {
     let callable = |command: &'static Command| match command.subcommands {
         [] => vec![command],
@@ -245,7 +245,7 @@ fn shown_name(command: &Command) -> String {
     command.name.replace('|', " ").to_ascii_uppercase()
 }
 
-/// How commands are called, as the comments on their functions show it in backticks.
+/// The usage of each command, as the comment on its function shows it in backticks.
 fn usages() -> BTreeMap<String, String> {
     let names: BTreeSet<String> = all().into_iter().map(shown_name).collect();
     let mut usages = BTreeMap::<String, String>::new();
@@ -270,13 +270,13 @@ fn usages() -> BTreeMap<String, String> {
     usages
 }
 
-/// The commands that the parity tests send: the first words of their lines.
+/// The commands in the parity tests: the first words of their lines.
 fn compared() -> BTreeSet<String> {
     let names: BTreeSet<String> = all().into_iter().map(shown_name).collect();
     let mut compared = BTreeSet::new();
     for text in texts(&root().join("tests/parity")) {
         for line in text.lines() {
-            // Before a request there are marks only: `2:`, `~`, a quote.
+            // Only marks precede a request: `2:`, `~`, a quote.
             let line = line.trim_start_matches(|c: char| !c.is_alphabetic());
             let end = line.find(['"', '\\']).unwrap_or(line.len());
             let words: Vec<&str> = line[..end].split_whitespace().take(2).collect();
@@ -291,7 +291,7 @@ fn compared() -> BTreeSet<String> {
     compared
 }
 
-/// The Rust files in a directory and in those within, by path.
+/// The contents of the Rust files in a directory and its subdirectories, sorted by path.
 fn texts(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("the package has its sources");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

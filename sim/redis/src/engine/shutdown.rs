@@ -1,9 +1,9 @@
-//! SHUTDOWN: the server ends when its replicas have everything, or when it has waited for
-//! them for long enough (`src/server.c`).
+//! SHUTDOWN: the server ends once its replicas have received everything, or after it has waited
+//! for them long enough (`src/server.c`).
 //!
-//! Meanwhile it holds writes back and goes on answering reads, so what it has acknowledged is
-//! on whichever replica takes over. NOW does without, and so does a server whose replicas
-//! have said that they have everything.
+//! Meanwhile it defers writes and keeps answering reads, so everything it has acknowledged is on
+//! any replica that takes over. There is no wait with NOW, or if the replicas have already
+//! acknowledged everything.
 
 use super::blocking::{self, Blocked, On, block};
 use super::persist::Saving;
@@ -13,24 +13,24 @@ use super::state::State;
 
 /// A shutdown that waits for replicas.
 pub(super) struct Leaving {
-    /// For how long, by the node's wall clock in milliseconds since the epoch.
+    /// The end of the wait, by the node's wall clock in milliseconds since the epoch.
     pub(super) until_ms: i64,
-    /// When `serverCron` looks next whether it is over, in wall-clock microseconds.
+    /// When `serverCron` next checks whether it is over, in wall-clock microseconds.
     pub(super) look_us: u64,
     saving: Saving,
 }
 
-/// Whether replicas are waited for.
+/// Whether the server waits for replicas.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Patience {
-    /// For `shutdown-timeout`.
+    /// For the time in `shutdown-timeout`.
     AsConfigured,
     /// NOW.
     None,
 }
 
-/// A client asks for the end (`prepareForShutdown`). While a shutdown waits for replicas,
-/// all that another one does is to wait with it, even one that says NOW.
+/// A client requests the shutdown (`prepareForShutdown`). While a shutdown waits for replicas,
+/// another SHUTDOWN only waits along with it, even with NOW.
 pub(super) fn begin(
     state: &mut State,
     client: u64,
@@ -42,7 +42,7 @@ pub(super) fn begin(
     if state.leaving.is_none() {
         if patience == Patience::None || timeout_ms == 0 || state.repl.all_have_all() {
             state.shut_down = Some(saving);
-            // The client is not answered: its connection ends.
+            // The client gets no reply: its connection closes.
             state.close(client, Closing::Now);
             return;
         }
@@ -62,8 +62,8 @@ pub(super) fn begin(
     block(state, client, blocked);
 }
 
-/// Ends the server if `serverCron` is due and there is nothing more to wait for. Writes are
-/// held back to the last: nobody would have them.
+/// Ends the server if `serverCron` is due and there is nothing more to wait for. Writes stay
+/// deferred to the end: they would reach no replica.
 pub(super) fn go_on(state: &mut State, wall_us: u64) {
     let Some(leaving) = &state.leaving else {
         return;
@@ -80,8 +80,8 @@ pub(super) fn go_on(state: &mut State, wall_us: u64) {
     }
 }
 
-/// SHUTDOWN ABORT (`cancelShutdown`): who asked for the end hears that it does not come, and
-/// writes go on. Says whether there was anything to call off.
+/// SHUTDOWN ABORT (`cancelShutdown`): notifies the clients that requested the shutdown, and
+/// resumes writes. Returns whether there was a shutdown to cancel.
 pub(super) fn abort(state: &mut State) -> bool {
     let leaving = state.leaving.take();
     if leaving.is_some() {

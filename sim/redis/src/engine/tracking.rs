@@ -1,6 +1,5 @@
-//! Client-side caching (`src/tracking.c`): the server remembers which client read
-//! which key, or which prefixes a client wants to hear of, and tells it when such
-//! a key changes.
+//! Client-side caching (`src/tracking.c`): the server records which client read which key, or
+//! which prefixes a client subscribed to, and notifies it when such a key changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +8,15 @@ use bytes::Bytes;
 use super::state::State;
 use crate::wire::reply::{Reply, Resp};
 
-/// Where invalidations go as messages, to a client that speaks RESP2.
+/// The channel of invalidation messages to a client that speaks RESP2.
 const CHANNEL: &str = "__redis__:invalidate";
 
-/// What CLIENT TRACKING ON set for a client.
+/// The settings of CLIENT TRACKING ON for a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tracking {
-    /// The client that gets the invalidations instead; 0 for none.
+    /// The client that receives the invalidations instead; 0 for none.
     pub(super) redirect: u64,
-    /// That client was gone when there was something to tell.
+    /// That client was disconnected when there was an invalidation to send.
     pub(super) broken: bool,
     pub(super) mode: Mode,
     pub(super) own_changes: OwnChanges,
@@ -25,20 +24,20 @@ pub(super) struct Tracking {
     pub(super) caching: bool,
 }
 
-/// Which keys a client hears of.
+/// The keys for which a client receives invalidations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
-    /// Those it read.
+    /// The keys that it read.
     Default,
-    /// Those it read right after CLIENT CACHING YES.
+    /// The keys that it read right after CLIENT CACHING YES.
     OptIn,
-    /// Those it read, but for right after CLIENT CACHING NO.
+    /// The keys that it read, except right after CLIENT CACHING NO.
     OptOut,
-    /// All with one of these prefixes.
+    /// All keys with one of these prefixes.
     Broadcast(BTreeSet<Bytes>),
 }
 
-/// Whether a client hears of what it changes itself.
+/// Whether a client receives invalidations for its own changes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum OwnChanges {
     Told,
@@ -46,29 +45,28 @@ pub(super) enum OwnChanges {
     Untold,
 }
 
-/// Who has to be told of what.
+/// The clients to notify, and the pending invalidations.
 #[derive(Default)]
 pub(super) struct Caches {
-    /// Who read a key since it last changed.
+    /// The clients that read a key since it last changed.
     readers: BTreeMap<Bytes, BTreeSet<u64>>,
-    /// What the client whose command runs has to be told after its reply; `None`
-    /// for all keys.
+    /// Invalidations for the client whose command is running, sent after its reply; `None` for
+    /// all keys.
     own: Vec<Option<Bytes>>,
-    /// The keys of the EVAL that is running.
+    /// The declared keys of the running EVAL.
     declared: Vec<Bytes>,
-    /// Keys that changed since the last broadcast, with whoever changed them last.
+    /// Keys that changed since the last broadcast, with the client that changed each last.
     changed: BTreeMap<Bytes, Option<u64>>,
 }
 
 impl Caches {
-    /// A script runs from now on: its client declared these keys.
+    /// A script starts: its client declared these keys.
     pub(super) fn declare(&mut self, keys: Vec<&[u8]>) {
         self.declared = keys.into_iter().map(Bytes::copy_from_slice).collect();
     }
 }
 
-/// `trackingRememberKeys`: a client read keys; `None` for those that were declared
-/// of its script.
+/// `trackingRememberKeys`: a client read keys; `None` for the declared keys of its script.
 pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>) {
     let Some(tracking) = state.clients.get(&client).and_then(|c| c.tracking.as_ref()) else {
         return;
@@ -115,7 +113,7 @@ pub(super) fn invalidate(state: &mut State, key: &Bytes) {
     }
 }
 
-/// `trackingInvalidateKeysOnFlush`: every key is gone.
+/// `trackingInvalidateKeysOnFlush`: every key was deleted.
 pub(super) fn invalidate_all(state: &mut State) {
     state.caches.readers.clear();
     let clients = state.clients.values();
@@ -132,8 +130,8 @@ pub(super) fn invalidate_all(state: &mut State) {
     }
 }
 
-/// `trackingHandlePendingKeyInvalidations`: after its reply, a client hears of
-/// what it changed itself.
+/// `trackingHandlePendingKeyInvalidations`: notifies a client of its own changes, after its
+/// reply.
 pub(super) fn deliver_own(state: &mut State, client: u64) {
     for key in std::mem::take(&mut state.caches.own) {
         let keys = match key {
@@ -144,8 +142,8 @@ pub(super) fn deliver_own(state: &mut State, client: u64) {
     }
 }
 
-/// `trackingBroadcastInvalidationMessages`: once all requests that arrived together
-/// are done, whoever wants to know of a prefix hears which keys changed.
+/// `trackingBroadcastInvalidationMessages`: once all requests that arrived together are done,
+/// notifies the clients that subscribed to prefixes of the changed keys.
 pub(super) fn broadcast(state: &mut State) {
     let changed = std::mem::take(&mut state.caches.changed);
     if changed.is_empty() {
@@ -208,7 +206,7 @@ fn send(state: &mut State, id: u64, keys: Reply) {
 }
 
 impl super::session::Session {
-    /// The prefixes that it wants to hear of, if it is in that mode.
+    /// The prefixes that the client subscribed to, if it is in that mode.
     fn prefixes(&self) -> Option<&BTreeSet<Bytes>> {
         match &self.tracking.as_ref()?.mode {
             Mode::Broadcast(prefixes) => Some(prefixes),

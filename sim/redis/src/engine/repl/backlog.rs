@@ -1,17 +1,17 @@
-//! The last part of the replication stream, for replicas that were away.
+//! The last part of the replication stream, for replicas that reconnect.
 
 use std::collections::VecDeque;
 
-/// As many bytes as `repl-backlog-size` allows, and where they are in the stream.
+/// Up to `repl-backlog-size` bytes of the stream, and their offset.
 pub(in crate::engine) struct Backlog {
     bytes: VecDeque<u8>,
     capacity: usize,
-    /// The offset of the byte that will come next; the first of a stream is 1.
+    /// The offset of the next byte; the first byte of a stream has offset 1.
     next: u64,
 }
 
 impl Backlog {
-    /// An empty one, at this place in the stream.
+    /// An empty backlog at this offset.
     pub(super) fn new(capacity: usize, offset: u64) -> Self {
         Backlog {
             bytes: VecDeque::new(),
@@ -20,7 +20,7 @@ impl Backlog {
         }
     }
 
-    /// The stream goes on.
+    /// Appends bytes of the stream.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.next += bytes.len() as u64;
         self.bytes.extend(bytes);
@@ -28,19 +28,19 @@ impl Backlog {
         self.bytes.drain(..surplus);
     }
 
-    /// The stream from an offset on, if all of it is here.
+    /// The stream from an offset on, if the backlog still contains all of it.
     pub(super) fn from(&self, offset: u64) -> Option<Vec<u8>> {
         let back = self.next.checked_sub(offset)?;
         let start = self.bytes.len().checked_sub(usize::try_from(back).ok()?)?;
         Some(self.bytes.range(start..).copied().collect())
     }
 
-    /// The offset of the first byte that is here.
+    /// The offset of the first byte in the backlog.
     pub(in crate::engine) fn first(&self) -> u64 {
         self.next - self.bytes.len() as u64
     }
 
-    /// How many bytes are here.
+    /// The number of bytes in the backlog.
     pub(in crate::engine) fn len(&self) -> usize {
         self.bytes.len()
     }

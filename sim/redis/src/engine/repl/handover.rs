@@ -1,48 +1,49 @@
-//! FAILOVER: a master hands its role to a replica that has everything (`src/replication.c`).
+//! FAILOVER: a master hands its role to a replica that has received everything
+//! (`src/replication.c`).
 //!
-//! The master holds writes back until a replica has acknowledged all of the stream. Then it
-//! follows that replica, and its first PSYNC says FAILOVER: the replica is a master from
-//! there on, and the stream goes on without a snapshot. Nothing is lost, unless FORCE was
-//! given and the time was over before the replica had everything.
+//! The master defers writes until a replica has acknowledged all of the stream. Then it follows
+//! that replica, and its first PSYNC says FAILOVER: the replica becomes the master, and the
+//! stream continues without a snapshot. Nothing is lost, unless FORCE was given and the timeout
+//! passed before the replica had everything.
 //!
-//! As in 7.0 the replica does not remember who asked: if its answer is lost with the link, it
-//! refuses when it is asked again, the old master gives up, and both are masters.
+//! As in 7.0 the replica does not remember the request: if its answer is lost with the link, it
+//! refuses the repeated request, the old master gives up, and both are masters.
 
 use super::{follow, promote};
 use crate::engine::session::Session;
 use crate::engine::state::State;
 
-/// A handover that is under way.
+/// A handover in progress.
 pub(in crate::engine) struct Handover {
-    /// To whom: host and port, as the replica announces them. None: to the first that has
+    /// The target: host and port, as the replica announces them. None: the first replica that has
     /// everything.
     target: Option<(String, u16)>,
     deadline: Option<Deadline>,
     stage: Stage,
 }
 
-/// What TIMEOUT set.
+/// The time limit set by TIMEOUT.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) struct Deadline {
-    /// By the node's wall clock in milliseconds since the epoch.
+    /// The end, by the node's wall clock in milliseconds since the epoch.
     pub(in crate::engine) at_ms: i64,
     pub(in crate::engine) then: AtDeadline,
 }
 
-/// What becomes of a handover whose replica does not have everything in time.
+/// What to do if the replica does not have everything in time.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum AtDeadline {
     GiveUp,
-    /// FORCE: goes on, and loses what the replica does not have.
+    /// FORCE: proceed, and lose what the replica does not have.
     Force,
 }
 
-/// How far it is.
+/// The phase of a handover.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Stage {
-    /// A master still, and waits for a replica to have everything.
+    /// Still a master: waits for a replica to have everything.
     Waiting,
-    /// Follows its replica, which has not said yet that it is the master.
+    /// Follows its replica, which has not yet confirmed that it is the master.
     Asking,
 }
 
@@ -58,7 +59,7 @@ impl Handover {
         }
     }
 
-    /// As INFO names its state.
+    /// The name of the state in INFO.
     pub(in crate::engine) fn state_name(&self) -> &'static str {
         match self.stage {
             Stage::Waiting => "waiting-for-sync",
@@ -66,25 +67,24 @@ impl Handover {
         }
     }
 
-    /// When something is due whether or not a replica says anything, in milliseconds since
-    /// the epoch.
+    /// When an action is due regardless of input from replicas, in milliseconds since the epoch.
     pub(in crate::engine) fn next_due_ms(&self) -> Option<i64> {
         let deadline = self.deadline.filter(|_| self.stage == Stage::Waiting);
         deadline.map(|deadline| deadline.at_ms)
     }
 
-    /// Whether it was given a time (`failover_end_time`).
+    /// Whether there is a time limit (`failover_end_time`).
     pub(super) fn has_deadline(&self) -> bool {
         self.deadline.is_some()
     }
 
-    /// Whether this server has asked its replica to be the master.
+    /// Whether this server has asked its replica to become the master.
     pub(super) fn is_asking(&self) -> bool {
         self.stage == Stage::Asking
     }
 }
 
-/// Goes on if the time is over, or a replica has everything (`updateFailoverStatus`).
+/// Proceeds if the timeout has passed, or a replica has everything (`updateFailoverStatus`).
 pub(in crate::engine) fn go_on(state: &mut State, wall_us: u64) {
     let Some(handover) = &state.repl.handover else {
         return;
@@ -101,8 +101,8 @@ pub(in crate::engine) fn go_on(state: &mut State, wall_us: u64) {
     }
 }
 
-/// Gives up: a master again, or still. Whoever already asked a replica has a history of its
-/// own from here on, for the replica may have taken over.
+/// Gives up: this server is a master again, or still. If it had already asked a replica, it
+/// starts a new history, because the replica may have taken over.
 pub(in crate::engine) fn abort(state: &mut State) {
     if let Some(handover) = end(state)
         && handover.is_asking()
@@ -111,8 +111,8 @@ pub(in crate::engine) fn abort(state: &mut State) {
     }
 }
 
-/// The replica is the master: if there was a handover it is over, and writes are refused, no
-/// longer held back.
+/// The replica is the master: a handover in progress is complete, and writes are rejected instead
+/// of deferred.
 pub(super) fn succeed(state: &mut State) {
     end(state);
 }
@@ -127,7 +127,7 @@ pub(in crate::engine) fn find_replica(state: &State, host: &str, port: u16) -> O
     ids.find(|id| state.clients.get(id).is_some_and(is_it))
 }
 
-/// Where a replica is that has acknowledged the whole stream, if it may be this one.
+/// The address of a replica that has acknowledged the whole stream, if it is eligible.
 fn find_caught_up(state: &State, handover: &Handover) -> Option<(String, u16)> {
     let has_all = |id: &u64| {
         let replica = state.repl.replicas.get(id);
@@ -145,7 +145,7 @@ fn find_caught_up(state: &State, handover: &Handover) -> Option<(String, u16)> {
     }
 }
 
-/// Follows the replica from now on.
+/// Starts to follow the replica.
 fn demote(state: &mut State, to: Option<(String, u16)>) {
     let Some((host, port)) = to else {
         return;
@@ -157,7 +157,7 @@ fn demote(state: &mut State, to: Option<(String, u16)>) {
     follow(state, host, port);
 }
 
-/// `clearFailoverState`: those who wanted to write go on.
+/// `clearFailoverState`: deferred writes continue.
 fn end(state: &mut State) -> Option<Handover> {
     let handover = state.repl.handover.take()?;
     state.resume_postponed();

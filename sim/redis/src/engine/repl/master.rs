@@ -1,4 +1,4 @@
-//! The side that is followed: PSYNC, acknowledgements, WAIT, good replicas.
+//! The master side: PSYNC, acknowledgements, WAIT, good replicas.
 
 use bytes::Bytes;
 
@@ -10,31 +10,31 @@ use crate::engine::state::State;
 use crate::store::effects::{Op, Targets};
 use crate::store::rdb;
 
-/// A server that follows this one.
+/// A replica of this server.
 pub(in crate::engine) struct Replica {
     state: ReplicaState,
-    /// How far it said that it is.
+    /// The offset that it acknowledged.
     pub(in crate::engine) acked: u64,
-    /// How far it said that its append-only file is durable.
+    /// The offset up to which it reported its append-only file as durable.
     durable: u64,
-    /// When it said so, in wall-clock microseconds.
+    /// The time of its last acknowledgement, in wall-clock microseconds.
     pub(in crate::engine) acked_us: u64,
 }
 
 enum ReplicaState {
-    /// Waits for a snapshot, since this time in wall-clock microseconds.
+    /// Waits for a snapshot, since this wall-clock time in microseconds.
     Waiting { since_us: u64 },
-    /// Has the snapshot, and hears the stream.
+    /// Has the snapshot, and receives the stream.
     Online,
 }
 
 impl Replica {
-    /// Whether it hears the stream.
+    /// Whether it receives the stream.
     pub(in crate::engine) fn is_online(&self) -> bool {
         matches!(self.state, ReplicaState::Online)
     }
 
-    /// As INFO names its state.
+    /// The name of the state in INFO.
     pub(in crate::engine) fn state_name(&self) -> &'static str {
         match self.state {
             ReplicaState::Waiting { .. } => "wait_bgsave",
@@ -48,8 +48,8 @@ impl Replica {
     }
 }
 
-/// `PSYNC id offset`: goes on from there if it can, or else sends a snapshot of
-/// everything first.
+/// `PSYNC id offset`: continues from that offset if possible, otherwise sends a full snapshot
+/// first.
 pub(in crate::engine) fn psync(
     state: &mut State,
     client: u64,
@@ -78,7 +78,7 @@ pub(in crate::engine) fn psync(
         return;
     }
     if state.repl.backlog.is_none() {
-        // Nobody knows the history so far.
+        // No replica knows the history so far.
         state.repl.id = new_id(state);
         state.repl.former = None;
         begin_backlog(state);
@@ -88,14 +88,14 @@ pub(in crate::engine) fn psync(
     start_due_syncs(state, wall_us);
 }
 
-/// Keeps the stream from here on.
+/// Starts to keep the stream.
 pub(super) fn begin_backlog(state: &mut State) {
     let capacity = state.config.backlog_bytes();
     state.repl.backlog = Some(Backlog::new(capacity, state.repl.offset));
     state.listen();
 }
 
-/// `masterTryPartialResynchronization`: whether an offset is of the same history.
+/// `masterTryPartialResynchronization`: whether an offset belongs to the same history.
 fn shares_history(state: &State, id: &str, offset: u64) -> bool {
     let repl = &state.repl;
     id == repl.id
@@ -105,8 +105,8 @@ fn shares_history(state: &State, id: &str, offset: u64) -> bool {
             .is_some_and(|(former, end)| id == former && offset <= *end)
 }
 
-/// Sends snapshots, when those that ask for one have waited for others to ask for the
-/// same (`repl-diskless-sync-delay`).
+/// Sends snapshots to replicas that have waited long enough for others to request one too
+/// (`repl-diskless-sync-delay`).
 fn start_due_syncs(state: &mut State, wall_us: u64) {
     let delay_us = state.config.sync_delay_s() * 1_000_000;
     let waits = |replica: &Replica| match replica.state {
@@ -124,7 +124,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
         state.repl.offset,
         snapshot.len()
     );
-    // The stream that follows must not rely on what was said before.
+    // The stream that follows must not depend on an earlier SELECT.
     state.repl.selected = false;
     for (id, replica) in &mut state.repl.replicas {
         if replica.is_online() {
@@ -156,21 +156,21 @@ pub(in crate::engine) fn acknowledge(
     }
 }
 
-/// How many replicas have acknowledged this much of the stream.
+/// The number of replicas that have acknowledged the stream up to this offset.
 pub(in crate::engine) fn count_acked(state: &State, offset: u64) -> i64 {
     let replicas = state.repl.replicas.values();
     let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
     reached.count() as i64
 }
 
-/// How many replicas have said that this much of the stream is durable.
+/// The number of replicas that have reported the stream as durable up to this offset.
 pub(in crate::engine) fn count_durable(state: &State, offset: u64) -> i64 {
     let replicas = state.repl.replicas.values();
     let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
     reached.count() as i64
 }
 
-/// How many replicas were heard of within `min-replicas-max-lag`.
+/// The number of replicas that sent an acknowledgement within `min-replicas-max-lag`.
 pub(in crate::engine) fn count_good(state: &State, wall_us: u64) -> u64 {
     let most_s = state.config.max_lag_s();
     let replicas = state.repl.replicas.values();
@@ -178,20 +178,20 @@ pub(in crate::engine) fn count_good(state: &State, wall_us: u64) -> u64 {
     good.count() as u64
 }
 
-/// Asks the replicas how far they are, if somebody waits for that.
+/// Asks the replicas for acknowledgements, if a client waits for them.
 pub(in crate::engine) fn ask_for_acks(state: &mut State) {
-    // The question would make the stream longer.
+    // The request would make the stream longer.
     if state.paused().is_none() && std::mem::take(&mut state.repl.acks_wanted) {
         get_acks(state);
     }
 }
 
-/// Asks the replicas how far they are.
+/// Asks the replicas for acknowledgements.
 pub(in crate::engine) fn get_acks(state: &mut State) {
     say(state, &[b"REPLCONF", b"GETACK", b"*"]);
 }
 
-/// What is to be done once a second, at `due_us` or a little later.
+/// The work of every second, at `due_us` or a little later.
 pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
     start_due_syncs(state, wall_us);
     let timeout_us = state.config.repl_timeout_s() * 1_000_000;
@@ -215,7 +215,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
     }
 }
 
-/// Says something to the replicas that changes nothing.
+/// Sends the replicas a command that changes nothing.
 fn say(state: &mut State, words: &[&'static [u8]]) {
     let op = Op {
         words: words.iter().map(|word| Bytes::from_static(word)).collect(),

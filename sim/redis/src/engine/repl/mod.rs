@@ -1,10 +1,10 @@
-//! Replication (`src/replication.c`): who follows whom, what goes over the link, and
-//! how far everybody is.
+//! Replication (`src/replication.c`): masters and replicas, the data on the link, and the
+//! offsets.
 //!
-//! A master passes its effects on in one stream of bytes, whose length is its offset;
-//! `master` is that side. A replica connects to its master as a client does, asks for
-//! what it lacks and executes what it hears; `replica` is that side. Nothing here waits:
-//! a reply to a client never depends on a replica, except to WAIT.
+//! A master propagates its effects in one stream of bytes, whose length is its offset; `master`
+//! is that side. A replica connects to its master as a client does, requests the data that it
+//! lacks and executes the commands that it receives; `replica` is that side. Nothing here blocks:
+//! a reply to a client never depends on a replica, except for WAIT.
 
 mod backlog;
 pub(super) mod handover;
@@ -29,32 +29,32 @@ pub(super) use replica::{Link, LinkState};
 /// `replicationCron` runs once a second, at a tick of `serverCron`.
 const CRON_US: u64 = 1_000_000;
 
-/// What a server knows of the history that it shares with others.
+/// A server's state in the history that it shares with others.
 pub(super) struct Replication {
     pub(super) role: Role,
-    /// The history that the server's data set is of: 40 hexadecimal digits.
+    /// The history that the server's data set belongs to: 40 hexadecimal digits.
     pub(super) id: String,
-    /// The history before a promotion, and the first offset that is not of it.
+    /// The history before a promotion, and the first offset that does not belong to it.
     pub(super) former: Option<(String, u64)>,
-    /// The bytes of the stream so far (`master_repl_offset`).
+    /// The number of bytes in the stream so far (`master_repl_offset`).
     pub(super) offset: u64,
-    /// The last of these bytes; none before the first replica came.
+    /// The last of these bytes; none until the first replica connects.
     pub(super) backlog: Option<Backlog>,
-    /// Those that follow this server, by their connections.
+    /// The replicas of this server, by their connections.
     pub(super) replicas: BTreeMap<u64, Replica>,
-    /// Whether there is a history to go on with: a master's own, or one that was heard.
+    /// Whether there is a history to continue: a master's own, or a received one.
     pub(super) history: bool,
-    /// The stream has said SELECT since somebody last began to listen.
+    /// The stream contains SELECT since the last replica began to receive it.
     selected: bool,
-    /// FAILOVER is under way.
+    /// A FAILOVER in progress.
     pub(super) handover: Option<Handover>,
-    /// Somebody waits for replicas to say how far they are.
+    /// A client waits for acknowledgements from replicas.
     pub(super) acks_wanted: bool,
     /// When `replicationCron` is due, in wall-clock microseconds.
     next_cron_us: u64,
 }
 
-/// What a server is to others.
+/// The role of a server.
 pub(super) enum Role {
     Master,
     Replica(Link),
@@ -64,7 +64,7 @@ impl Replication {
     pub(super) fn new(seed: u64) -> Self {
         Replication {
             role: Role::Master,
-            // Any other sequence than that of the run id will do.
+            // Any sequence will do that differs from that of the run id.
             id: run_id(!seed),
             former: None,
             offset: 0,
@@ -93,13 +93,13 @@ impl Replication {
         }
     }
 
-    /// Whether this connection is the master, whose commands are executed whatever
-    /// they are (`mustObeyClient`).
+    /// Whether this connection is the master, whose commands are always executed
+    /// (`mustObeyClient`).
     pub(super) fn is_master(&self, client: u64) -> bool {
         self.master_conn() == Some(client)
     }
 
-    /// The connection on which the master's stream comes.
+    /// The connection that carries the master's stream.
     pub(super) fn master_conn(&self) -> Option<u64> {
         match self.link()?.state {
             LinkState::Stream(conn) => Some(conn),
@@ -107,7 +107,7 @@ impl Replication {
         }
     }
 
-    /// Whether every replica has acknowledged the whole stream; so it is without replicas.
+    /// Whether every replica has acknowledged the whole stream; true without replicas.
     pub(super) fn all_have_all(&self) -> bool {
         self.replicas.values().all(|replica| self.has_all(replica))
     }
@@ -117,12 +117,12 @@ impl Replication {
         replica.acked == self.offset
     }
 
-    /// Whether time matters to it.
+    /// Whether replication depends on time.
     fn is_active(&self) -> bool {
         self.link().is_some() || !self.replicas.is_empty()
     }
 
-    /// When it has to do something by itself.
+    /// When replication next has to act by itself.
     pub(super) fn next_wake_us(&self) -> Option<u64> {
         let connect_us = self.link().and_then(|link| match link.state {
             LinkState::Due { from_us } => Some(from_us),
@@ -133,8 +133,7 @@ impl Replication {
     }
 }
 
-/// Passes commands on to the replicas, by way of the backlog
-/// (`replicationFeedSlaves`).
+/// Propagates commands to the replicas, through the backlog (`replicationFeedSlaves`).
 pub(super) fn feed(state: &mut State, ops: &[Op]) {
     let repl = &mut state.repl;
     if repl.backlog.is_none() || repl.link().is_some() {
@@ -151,7 +150,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     pass_on(state, &bytes);
 }
 
-/// The stream grows by these bytes.
+/// Appends bytes to the stream.
 fn pass_on(state: &mut State, bytes: &[u8]) {
     let repl = &mut state.repl;
     repl.offset += bytes.len() as u64;
@@ -168,15 +167,15 @@ fn pass_on(state: &mut State, bytes: &[u8]) {
     }
 }
 
-/// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they
-/// may be able to go on with what it will hear.
+/// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they may be
+/// able to continue with the stream that it will receive.
 pub(super) fn follow(state: &mut State, host: String, port: u16) {
     let now_us = state.seen_us.unwrap_or(0);
     let followed = state.repl.link();
     let down_since_us = followed.map(|link| link.down_since_us.unwrap_or(now_us));
     replica::hang_up(state);
     blocking::unblock_all(state);
-    // What it was itself is a history that it may go on with.
+    // Its history as a master is one that it may be able to continue.
     state.repl.role = Role::Replica(Link {
         down_since_us,
         ..Link::new(host, port, now_us)
@@ -184,7 +183,7 @@ pub(super) fn follow(state: &mut State, host: String, port: u16) {
     state.listen();
 }
 
-/// `REPLICAOF NO ONE`: a master from now on, with a history that begins here.
+/// `REPLICAOF NO ONE`: becomes a master, with a new history.
 pub(super) fn promote(state: &mut State) {
     if state.repl.link().is_none() {
         return;
@@ -205,7 +204,7 @@ pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
         state.repl.next_cron_us = 0;
         return;
     }
-    // A clock that was set back does not stop it.
+    // Setting the clock back does not stop it.
     let longest_us = wall_us + 2 * CRON_US;
     if state.repl.next_cron_us > wall_us && state.repl.next_cron_us <= longest_us {
         return;
@@ -219,7 +218,7 @@ pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
     master::cron(state, wall_us, due_us);
 }
 
-/// A connection ended: it may have been one of these.
+/// A connection closed, which may have been a replica's or the master's.
 pub(super) fn lost(state: &mut State, conn: u64) {
     state.repl.replicas.remove(&conn);
     replica::lost(state, conn);
@@ -231,7 +230,7 @@ fn disconnect_replicas(state: &mut State) {
     }
 }
 
-/// Ends a connection, but not before the command that came on it.
+/// Closes a connection, but not before the command that came on it is done.
 fn disconnect(state: &mut State, id: u64) {
     match state.current == Some(id) {
         true => state.close(id, Closing::Now),
@@ -245,7 +244,7 @@ fn new_id(state: &mut State) -> String {
 }
 
 impl State {
-    /// What becomes of a key that this client finds after its time.
+    /// What to do with an expired key that this client finds.
     pub(super) fn overdue_for(&self, client: u64) -> Overdue {
         match self.repl.role {
             _ if self.loading || self.repl.is_master(client) => Overdue::Keep,

@@ -1,5 +1,4 @@
-//! The side that follows: the handshake, the snapshot, the stream, the way back to a
-//! master that was lost.
+//! The replica side: the handshake, the snapshot, the stream, and reconnecting to a lost master.
 
 use super::{Handover, Role, handover, master, pass_on};
 use crate::engine::functions::Functions;
@@ -10,30 +9,30 @@ use crate::engine::state::State;
 use crate::resp;
 use crate::store::rdb;
 
-/// The way to the master.
+/// The link to the master.
 pub(in crate::engine) struct Link {
-    /// As REPLICAOF named it.
+    /// The address given to REPLICAOF.
     pub(in crate::engine) host: String,
     pub(in crate::engine) port: u16,
     pub(in crate::engine) state: LinkState,
-    /// When anything was last heard of it, in wall-clock microseconds.
+    /// When data last arrived from the master, in wall-clock microseconds.
     pub(in crate::engine) heard_us: u64,
-    /// Since when there is no stream; none while there is one, or if there was none yet.
+    /// The time since when there is no stream; none while there is one, or if there was none yet.
     pub(in crate::engine) down_since_us: Option<u64>,
 }
 
-/// How far the link is. A number is the connection's.
+/// The state of the link. A number is that of the connection.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum LinkState {
-    /// To be connected, not before this wall-clock time in microseconds.
+    /// Waits to connect, not before this wall-clock time in microseconds.
     Due { from_us: u64 },
     /// The driver is connecting.
     Connecting(u64),
-    /// A question was asked; so many answers are awaited, and then what comes next.
+    /// Waits for this many replies, and then continues with this step.
     Handshake { conn: u64, answers: u8, step: Step },
-    /// A snapshot is on its way.
+    /// Receives a snapshot.
     Sync(u64),
-    /// Commands come.
+    /// Receives commands.
     Stream(u64),
 }
 
@@ -66,7 +65,7 @@ impl Link {
         }
     }
 
-    /// As ROLE names its state.
+    /// The name of the state in ROLE.
     pub(in crate::engine) fn state_name(&self) -> &'static str {
         match self.state {
             LinkState::Due { .. } => "connect",
@@ -77,13 +76,13 @@ impl Link {
         }
     }
 
-    /// Whether the stream runs.
+    /// Whether the stream is running.
     pub(in crate::engine) fn is_up(&self) -> bool {
         matches!(self.state, LinkState::Stream(_))
     }
 }
 
-/// The master's host and port, if it is time to connect; the connection will be `conn`.
+/// The master's host and port, if it is time to connect; `conn` is the id of the new connection.
 pub(in crate::engine) fn begin_connecting(
     state: &mut State,
     conn: u64,
@@ -100,7 +99,7 @@ pub(in crate::engine) fn begin_connecting(
     }
 }
 
-/// The connection is there: begins the handshake. Says whether it is wanted still.
+/// The connection is established: begins the handshake. Returns whether it is still needed.
 pub(in crate::engine) fn connected(state: &mut State, conn: u64) -> bool {
     match state.repl.link_mut() {
         Some(link) if link.state == LinkState::Connecting(conn) => {
@@ -111,13 +110,13 @@ pub(in crate::engine) fn connected(state: &mut State, conn: u64) -> bool {
     }
 }
 
-/// Whether what comes on this connection is not yet the stream.
+/// Whether data on this connection is not yet part of the stream.
 pub(in crate::engine) fn is_in_handshake(state: &State, conn: u64) -> bool {
     let link = state.repl.link();
     link.is_some_and(|link| link.conn() == Some(conn) && !link.is_up())
 }
 
-/// Something came from the master.
+/// Data arrived from the master.
 pub(in crate::engine) fn heard(state: &mut State, conn: u64, wall_us: u64) {
     if let Some(link) = state
         .repl
@@ -128,7 +127,7 @@ pub(in crate::engine) fn heard(state: &mut State, conn: u64, wall_us: u64) {
     }
 }
 
-/// Reads answers and the snapshot from the start of `input`; returns how much of it.
+/// Reads replies and the snapshot from the start of `input`; returns the length consumed.
 pub(in crate::engine) fn hear(state: &mut State, conn: u64, input: &[u8]) -> usize {
     let mut used = 0;
     while is_in_handshake(state, conn) {
@@ -146,7 +145,7 @@ fn hear_one(state: &mut State, conn: u64, input: &[u8]) -> Option<usize> {
     let line = line.trim_end_matches('\r');
     let used = end + 1;
     if line.is_empty() {
-        // A sign of life from a master that prepares a snapshot.
+        // A keepalive from a master that prepares a snapshot.
         return Some(used);
     }
     match state.repl.link()?.state {
@@ -184,7 +183,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             let ip = state.config.announced_ip();
             let port: &[&str] = &["REPLCONF", "listening-port", &port];
             let ip: &[&str] = &["REPLCONF", "ip-address", &ip];
-            // Not `capa eof`: a snapshot comes with its length.
+            // Without `capa eof`: a snapshot is preceded by its length.
             let capa: &[&str] = &["REPLCONF", "capa", "psync2"];
             match ip[2].is_empty() {
                 true => ask(state, conn, Step::Announce, &[port, capa]),
@@ -231,12 +230,12 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
             begin_stream(state, conn);
         }
         (Step::Psync, _) if state.repl.handover.is_some() => handover::abort(state),
-        // An error: tries again.
+        // An error: retries.
         _ => state.kill(conn),
     }
 }
 
-/// Sends requests, and awaits as many answers.
+/// Sends requests, and waits for as many replies.
 fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
     let answers = requests.len() as u8;
     set(
@@ -264,7 +263,7 @@ fn set(state: &mut State, to: LinkState) {
     }
 }
 
-/// The whole data set is the master's from now on.
+/// Replaces the whole data set by the master's.
 fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
     let snapshot = rdb::load(snapshot).ok();
     let loaded = snapshot.and_then(|snapshot| {
@@ -299,13 +298,13 @@ fn begin_stream(state: &mut State, conn: u64) {
     acknowledge(state);
 }
 
-/// A command of the stream was executed: its bytes go on to this server's replicas.
+/// A command of the stream was executed: forwards its bytes to this server's replicas.
 pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
     pass_on(state, bytes);
 }
 
-/// Tells the master how far this replica is, and as of 7.2 its append-only file if it has
-/// one.
+/// Reports this replica's offset to the master, and as of 7.2 the durable offset of its
+/// append-only file if it has one.
 pub(in crate::engine) fn acknowledge(state: &mut State) {
     if let Some(LinkState::Stream(conn)) = state.repl.link().map(|link| link.state) {
         let offset = state.repl.offset.to_string();
@@ -338,14 +337,14 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
     acknowledge(state);
 }
 
-/// Ends the connection to the master, whatever its state.
+/// Closes the connection to the master, in any state.
 pub(super) fn hang_up(state: &mut State) {
     if let Some(conn) = state.repl.link().and_then(Link::conn) {
         super::disconnect(state, conn);
     }
 }
 
-/// The connection ended, or never came about.
+/// The connection closed, or could not be established.
 pub(super) fn lost(state: &mut State, conn: u64) {
     let seen_us = state.seen_us.unwrap_or(0);
     let next_cron_us = state.repl.next_cron_us;
@@ -357,7 +356,7 @@ pub(super) fn lost(state: &mut State, conn: u64) {
         return;
     };
     let from_us = match link.state {
-        // At once: the master may still have what is missing.
+        // Reconnects immediately: the master may still have the missing part.
         LinkState::Stream(_) => {
             link.down_since_us = Some(seen_us);
             0
