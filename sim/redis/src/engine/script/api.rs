@@ -1,4 +1,4 @@
-//! Functions of the `redis` table that can fail, and how their errors travel.
+//! Functions of the `redis` table that can fail, and the propagation of their errors.
 //!
 //! They raise errors through mlua, which shows them to Lua as userdata; the
 //! sandbox turns these into the tables that Redis raises.
@@ -14,7 +14,7 @@ use super::convert;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Resp};
 
-/// These functions. `redis.setresp` sets `resp`.
+/// Creates these functions. `redis.setresp` sets `resp`.
 pub(super) fn functions(
     lua: &Lua,
     resp: Rc<Cell<Resp>>,
@@ -50,7 +50,7 @@ fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::LuaString> {
     lua.create_string(super::sha(&text))
 }
 
-/// `redis.log(level, message, …)`: nobody reads the log of a fake node.
+/// `redis.log(level, message, …)`: does nothing, as a fake node has no log.
 fn log(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
     if arguments.len() < 2 {
         return Err(raise(Error::of(
@@ -66,7 +66,7 @@ fn log(lua: &Lua, arguments: MultiValue) -> mlua::Result<()> {
     }
 }
 
-/// `redis.set_repl(flags)`: who is told of the commands from here on. 1 stands for the
+/// `redis.set_repl(flags)`: where commands are propagated from here on. 1 stands for the
 /// append-only file, 2 for the replicas.
 fn targets(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Targets> {
     match number(lua, arguments) {
@@ -83,8 +83,8 @@ fn targets(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Targets> {
     }
 }
 
-/// `redis.setresp(2 or 3)`: how the script sees replies from here on, and how its own
-/// value is taken.
+/// `redis.setresp(2 or 3)`: the protocol in which the script sees replies from here on, and in
+/// which its own value is interpreted.
 fn setresp(lua: &Lua, arguments: &MultiValue) -> mlua::Result<Resp> {
     match number(lua, arguments) {
         _ if arguments.len() != 1 => Err(raise(Error::of(
@@ -113,14 +113,14 @@ pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
     mlua::Error::external(Raised::Message(text))
 }
 
-/// Raises an error in Lua, by its text with its code.
+/// Raises an error in Lua, from a text that includes the code.
 pub(super) fn raise_text(text: &'static str) -> mlua::Error {
     raise(Error::of(text))
 }
 
-/// What a script sees of an error: of one that [`raise`] made, or mlua itself, a table
-/// with its text; of one that [`raise_message`] made, the text. Other values it sees
-/// as they are.
+/// The value that a script sees of an error. An error made by [`raise`], or by mlua itself,
+/// appears as a table with its text; one made by [`raise_message`] as the text. Other values are
+/// unchanged.
 pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
     let Value::Error(error) = error else {
         return Ok(error);

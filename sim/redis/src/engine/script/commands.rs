@@ -14,8 +14,8 @@ use crate::engine::table::{Call, Context};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
-/// Where the two functions find the node that they act on. They are made once, as making
-/// them takes as long as a short script runs, so a node lends its state for each run.
+/// Gives the two functions access to their node. They are created once, because creating them
+/// takes as long as running a short script, so a node lends its state for each run.
 #[derive(Clone)]
 pub(super) struct Commands(Rc<RefCell<Lent>>);
 
@@ -38,7 +38,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Until [`Commands::end`] commands act on the node of this call, for its client.
+    /// Until [`Commands::end`], commands operate on the node of this call, for its client.
     pub(super) fn begin(&self, call: &mut Call<'_>, access: Access) {
         let lent = &mut *self.0.borrow_mut();
         mem::swap(&mut lent.state, call.state);
@@ -47,17 +47,17 @@ impl Commands {
         lent.access = access;
     }
 
-    /// The node has its state back.
+    /// Returns the state to the node.
     pub(super) fn end(&self, call: &mut Call<'_>) {
         mem::swap(&mut self.0.borrow_mut().state, call.state);
     }
 
-    /// Who is told of the commands from here on.
+    /// Sets where commands are propagated from here on.
     pub(super) fn set_targets(&self, targets: Targets) {
         self.0.borrow_mut().state.db.effects.script_targets = targets;
     }
 
-    /// `redis.call`, which raises errors. Scripts see replies as `resp` has them.
+    /// `redis.call`, which raises errors. Scripts see replies in the protocol `resp`.
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| match commands.reply_to(lua, &values)? {
@@ -66,7 +66,7 @@ impl Commands {
         })
     }
 
-    /// `redis.pcall`, which returns them.
+    /// `redis.pcall`, which returns errors.
     pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| {

@@ -1,4 +1,4 @@
-//! Between Lua's values and Redis's (`src/script_lua.c`).
+//! Conversion between Lua's values and Redis's (`src/script_lua.c`).
 
 use std::cell::Cell;
 
@@ -9,12 +9,12 @@ use crate::wire::float::general;
 use crate::wire::reply::MAX_OUT_BYTES;
 use crate::wire::reply::{Error, Reply, Resp};
 
-/// How deep tables may nest in a script's value. (In Redis the stack of Lua sets
-/// a limit, of some thousand.)
+/// The maximum nesting of tables in a script's value. (Redis is limited by the Lua stack, to a
+/// few thousand.)
 const MAX_DEPTH: usize = 500;
 
-/// How large the reply to a script may be. A table may hold the same text, or the same
-/// table, a million times; as a reply each of them is one more.
+/// The maximum size of a script's reply. A table may hold the same text, or the same table, a
+/// million times; a reply contains a copy for each.
 const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
 
 /// The first integer for which `%.17g` needs an exponent.
@@ -29,7 +29,7 @@ enum Argument {
 }
 
 impl Arguments {
-    /// Reads the arguments; the inner error is for the script.
+    /// Parses the arguments; the inner error is for the script.
     pub(super) fn read(lua: &Lua, values: &MultiValue) -> mlua::Result<Result<Arguments, Error>> {
         let mut arguments = Vec::with_capacity(values.len());
         for value in values {
@@ -66,14 +66,14 @@ impl Arguments {
     }
 }
 
-/// C's `%.17g`, which Lua's `string.format` hands through.
+/// C's `%.17g`, which Lua's `string.format` passes through.
 fn shortest_17(lua: &Lua, number: f64) -> mlua::Result<Vec<u8>> {
     let format: mlua::Function = lua.globals().get::<Table>("string")?.get("format")?;
     let text: mlua::LuaString = format.call(("%.17g", number))?;
     Ok(text.as_bytes().to_vec())
 }
 
-/// `redisProtocolToLuaType`: what a script that speaks this protocol sees.
+/// `redisProtocolToLuaType`: the value that a script sees under this protocol.
 pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<Value> {
     let single = |field: &str, value: Value| {
         let table = lua.create_table_with_capacity(0, 1)?;
@@ -140,8 +140,8 @@ fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> m
     Ok(Value::Table(table))
 }
 
-/// `luaReplyToRedisReply`: the value of a script that speaks this protocol. How the
-/// client is told is another matter.
+/// `luaReplyToRedisReply`: the reply for the value of a script that uses this protocol. The
+/// client's protocol is independent of it.
 pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
     let converter = Converter {
         resp,
@@ -156,7 +156,7 @@ pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
 
 struct Converter {
     resp: Resp,
-    /// What may still be converted; 0 when that was too little.
+    /// The remaining conversion budget; 0 once it was exceeded.
     left_bytes: Cell<usize>,
 }
 
@@ -201,7 +201,7 @@ impl Converter {
         Reply::Array(items)
     }
 
-    /// The reply of a table with one of the fields that say what it is.
+    /// The reply for a table with one of the fields that define its type.
     fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
         let field = |name| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
         if let error @ Value::String(_) = field("err") {
@@ -251,7 +251,7 @@ impl Converter {
     }
 }
 
-/// The keys of a table with their values, in Lua's order.
+/// The keys of a table with their values, in Lua's order of iteration.
 fn pairs(table: &Table) -> Vec<(Value, Value)> {
     table.pairs().filter_map(Result::ok).collect()
 }
@@ -260,10 +260,10 @@ fn one_line(text: Vec<u8>) -> String {
     String::from_utf8_lossy(&text).replace(['\r', '\n'], " ")
 }
 
-/// C's conversion of a `double` to a `long long`, as x86 has it: towards zero,
-/// and the smallest number for whatever does not fit.
+/// C's conversion of a `double` to a `long long`, as on x86: truncated towards zero, and the
+/// smallest number if the result does not fit.
 fn truncate(number: f64) -> i64 {
-    // 2^63, the first number above.
+    // 2^63, the first number that does not fit.
     const END: f64 = 9_223_372_036_854_775_808.0;
     if (-END..END).contains(&number) {
         number as i64

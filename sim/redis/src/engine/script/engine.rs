@@ -22,19 +22,19 @@ use crate::engine::dispatch;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Resp};
 
-/// Compiled scripts kept before all are dropped: far more than a run uses.
+/// The number of compiled scripts after which all are dropped: far more than a run uses.
 const MAX_SCRIPTS: usize = 1000;
 
-/// A script that runs for longer is taken to have no end.
+/// A script that runs for longer is considered endless.
 const MOST_INSTRUCTIONS: u64 = 60_000_000;
-/// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the
-/// speed that a node's scripts have.
+/// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
+/// of a node's scripts.
 const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
-/// The most that all scripts' values take while one runs, in bytes. In Redis only the
-/// machine's memory limits them.
+/// The memory limit of all scripts' values while one runs, in bytes. Redis is only limited by the
+/// machine's memory.
 const MAX_MEMORY_BYTES: usize = 256 << 20;
 
-/// What a script gets that is ended from outside.
+/// The error of a script that is ended from outside.
 pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
 /// A function of a library.
@@ -46,20 +46,20 @@ pub(super) struct Engine {
     scripts: BTreeMap<Sha, Rc<Script>>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
-    /// The protocol that the script that is running speaks.
+    /// The protocol of the running script.
     resp: Rc<Cell<Resp>>,
-    /// What `redis.call` calls.
+    /// The commands available to `redis.call`.
     commands: Commands,
     meter: Meter,
-    /// Where `redis.register_function` puts a function.
+    /// The functions that `redis.register_function` has registered.
     loading: Loading,
 }
 
-/// What `sandbox.lua` gives.
+/// The values that `sandbox.lua` returns.
 struct Sandbox {
-    /// What scripts see as their globals.
+    /// The globals of scripts.
     environment: Table,
-    /// What libraries of functions do.
+    /// The globals of function libraries.
     library_environment: Table,
     /// Runs a compiled script.
     run: Function,
@@ -72,20 +72,20 @@ struct Sandbox {
 /// A compiled script.
 pub(super) struct Script {
     function: Function,
-    /// `None` without a first line that declares any.
+    /// `None` unless the first line declares flags.
     flags: Option<Flags>,
 }
 
-/// What a script came to: whether all went well, its value or error, and where in it the
-/// error was.
+/// The outcome of a script: whether it succeeded, its value or error, and the position of the
+/// error.
 type Outcome = (bool, Value, Option<String>);
 
 impl Engine {
     pub(super) fn new() -> mlua::Result<Self> {
-        // The basic functions and coroutines come with every interpreter.
+        // Every interpreter includes the basic functions and coroutines.
         let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
-        // Plain `pcall`: our functions do not panic, and `xpcall` has to run its
-        // handler where the error is.
+        // Plain `pcall`: our functions do not panic, and `xpcall` has to run its handler at the
+        // position of the error.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
@@ -138,7 +138,7 @@ impl Engine {
         })
     }
 
-    /// The compiled script, from the cache if it is there.
+    /// The compiled script, from the cache if present.
     pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Rc<Script>, Error> {
         if let Some(script) = self.scripts.get(sha) {
             return Ok(Rc::clone(script));
@@ -201,7 +201,7 @@ impl Engine {
             })
     }
 
-    /// Runs a script, and turns its value into a reply.
+    /// Runs a script, and converts its value to a reply.
     pub(super) fn run(
         &mut self,
         call: &mut Call<'_>,
@@ -294,8 +294,8 @@ impl Engine {
         outcome
     }
 
-    /// Runs Lua with a limit on its memory. With one each of mlua's own steps is a
-    /// protected call, so there is one only while it matters.
+    /// Runs Lua with a limit on its memory. The limit makes each of mlua's own steps a protected
+    /// call, so it is set only where needed.
     fn limited<T>(&self, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
         self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
         let outcome = work();
@@ -304,7 +304,7 @@ impl Engine {
     }
 }
 
-/// The error of a script, with the script and the place in it that it came from.
+/// The error of a script, with the script and the position that caused it.
 pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Error {
     let mut text = text.to_vec();
     if let Some(position) = position {

@@ -1,11 +1,11 @@
-//! What a script, or a function, says of itself (`scripts_flags_def` in `src/script.c`).
+//! The flags that a script or a function declares (`scripts_flags_def` in `src/script.c`).
 
 use std::collections::BTreeSet;
 
 /// One flag, in the order in which FUNCTION LIST shows them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::engine) enum ScriptFlag {
-    /// It calls nothing that writes, so it may run where nothing may be written.
+    /// It calls no command that writes, so it may run where writes are rejected.
     NoWrites,
     /// It may run when memory is short, which it never is here.
     AllowOom,
@@ -13,7 +13,7 @@ pub(in crate::engine) enum ScriptFlag {
     AllowStale,
     /// It may not run in a cluster, which a node never is.
     NoCluster,
-    /// Its keys may be of several slots of a cluster.
+    /// Its keys may belong to several slots of a cluster.
     AllowCrossSlotKeys,
 }
 
@@ -29,7 +29,7 @@ const NAMES: [(&str, ScriptFlag); 5] = [
 ];
 
 impl ScriptFlag {
-    /// The flag of this name.
+    /// The flag with this name.
     pub(in crate::engine) fn named(name: &[u8]) -> Option<Self> {
         let mut known = NAMES.iter();
         let found = known.find(|(known, _)| known.as_bytes() == name);

@@ -1,8 +1,8 @@
-//! Libraries of functions: what FUNCTION LOAD makes of a text, and what FCALL finds in it.
+//! Function libraries: FUNCTION LOAD creates them from a text, FCALL calls their functions.
 //!
-//! A function is a Lua closure, and what its library keeps in local variables lives as
-//! long as the library. So each node has closures of its own, though all nodes of a thread
-//! share one interpreter.
+//! A function is a Lua closure, and the local variables of its library live as long as the
+//! library. So each node has closures of its own, though all nodes of a thread share one
+//! interpreter.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::flags::Flags;
 use super::shebang;
 use crate::wire::reply::Error;
 
-/// A text with functions, and these.
+/// A library's text and its functions.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Library {
     pub(in crate::engine) name: Bytes,
-    /// All of it, its first line included.
+    /// The whole text, including its first line.
     pub(in crate::engine) code: Bytes,
     pub(in crate::engine) functions: BTreeMap<Bytes, Function>,
 }
@@ -31,11 +31,11 @@ pub(in crate::engine) struct Function {
 }
 
 impl Library {
-    /// The name that a library's text gives itself.
+    /// The library name that the text declares.
     ///
     /// # Errors
     ///
-    /// Its first line is not that of a library in Lua.
+    /// The first line is not that of a Lua library.
     pub(in crate::engine) fn name_in(code: &[u8]) -> Result<Bytes, Error> {
         shebang::parse_library(code).map(|(name, _)| Bytes::from(name))
     }
@@ -44,7 +44,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// As [`Library::name_in`]; or it is no Lua, fails, or registers nothing.
+    /// Those of [`Library::name_in`]; or the text is not valid Lua, fails, or registers nothing.
     pub(in crate::engine) fn load(code: &[u8]) -> Result<Library, Error> {
         let (name, len) = shebang::parse_library(code)?;
         let functions = super::with_engine(|engine| engine.load_library(&code[len..]))?;

@@ -1,7 +1,7 @@
-//! How many instructions a script has run, and the end of one that runs for too long.
+//! Counts the instructions of a script, and ends a script that runs for too long.
 //!
-//! Instructions are what a node measures a script's time by, so their number has to be
-//! the same in every run: the count begins anew with each script.
+//! A node measures a script's time in instructions, so their number has to be the same in every
+//! run: the count starts anew with each script.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,15 +11,15 @@ use mlua::{HookTriggers, Lua, VmState};
 
 use super::{Reading, api};
 
-/// How often instructions are counted (`luaMaskCountHook` is called as often).
+/// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 
-/// What counts a script's instructions.
+/// The instruction counter of a script.
 #[derive(Clone, Default)]
 pub(super) struct Meter(Rc<RefCell<Reading>>);
 
 impl Meter {
-    /// A script begins, which may run so many instructions. One that goes on ends with
+    /// Starts to count for a script that may run this many instructions. A longer one ends with
     /// the error `overrun`, which it cannot catch: see [`Meter::overrun`].
     pub(super) fn start(
         &self,
@@ -42,14 +42,14 @@ impl Meter {
         })
     }
 
-    /// Whether the script was ended: what catches errors for it asks, and lets that one
-    /// pass.
+    /// Whether the script was ended. Code that catches errors for a script checks this, and does
+    /// not catch that one.
     pub(super) fn overrun(&self, lua: &Lua) -> mlua::Result<mlua::Function> {
         let reading = Rc::clone(&self.0);
         lua.create_function(move |_, ()| Ok(reading.borrow().overrun))
     }
 
-    /// The script is over.
+    /// Stops counting: the script is over.
     pub(super) fn stop(&self, lua: &Lua) -> Reading {
         lua.remove_global_hook();
         self.0.take()
@@ -64,7 +64,7 @@ impl Reading {
     }
 }
 
-/// The name of the chunk that runs, if it is a script's and not the sandbox.
+/// The name of the running chunk, if it belongs to a script and not to the sandbox.
 fn source_of_script(debug: &Debug<'_>) -> Option<String> {
     let source = debug.source().source?;
     (source != "=redis").then(|| source.into_owned())

@@ -1,12 +1,12 @@
-//! Lua: EVAL and its relatives, and FCALL, run here.
+//! Lua: runs EVAL and its relatives, and FCALL.
 //!
-//! Real Lua 5.1, as in Redis; without the feature `lua` every script and every library is
-//! refused, with an error that says so (`no_engine`). An interpreter takes a sixth of a millisecond to
-//! build, many times a run's share, so each thread keeps one and all its nodes
-//! use it, run after run. What that must not change: a script finds the globals
-//! read-only, and the random numbers are the node's own sequence, as is the set of
-//! scripts that it *knows* (EVALSHA) and of its functions. Left out of what Redis offers:
-//! the settings of `cjson`, and `redis.acl_check_cmd`.
+//! Uses real Lua 5.1, like Redis; without the feature `lua` every script and every library is
+//! rejected with an error that says so (`no_engine`). Creating an interpreter takes a sixth of a
+//! millisecond, many times a run's share, so each thread keeps one, which all its nodes use, run
+//! after run. Sharing must not be visible: the globals are read-only for scripts, and each node
+//! has its own sequence of random numbers, its own set of scripts that it *knows* (EVALSHA) and
+//! its own functions. Missing compared to Redis: the settings of `cjson`, and
+//! `redis.acl_check_cmd`.
 
 #[cfg(feature = "lua")]
 mod api;
@@ -49,11 +49,11 @@ pub(super) enum Access {
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
-    /// The last script that was named, and its name: EVAL is mostly sent the same again.
+    /// The last script that was hashed, and its SHA-1: EVAL usually gets the same script again.
     static NAMED: RefCell<Option<(Vec<u8>, Sha)>> = const { RefCell::new(None) };
 }
 
-/// The name that EVALSHA knows a script by.
+/// The SHA-1 by which EVALSHA finds a script.
 pub(super) fn sha(body: &[u8]) -> Sha {
     NAMED.with_borrow_mut(|named| match named {
         Some((named, sha)) if named == body => *sha,
@@ -76,24 +76,23 @@ fn digest(body: &[u8]) -> Sha {
     sha
 }
 
-/// A SHA-1 in any case.
+/// Parses a SHA-1, ignoring case.
 pub(super) fn parse_sha(text: &[u8]) -> Option<Sha> {
     let mut sha: Sha = text.try_into().ok()?;
     sha.make_ascii_lowercase();
     Some(sha)
 }
 
-/// Compiles a script, if that has not been done yet.
+/// Compiles a script, unless it is in the cache.
 ///
 /// # Errors
 ///
-/// It has a wrong first line, or it is no Lua.
+/// Its first line is invalid, or it is not valid Lua.
 pub(super) fn compile(sha: &Sha, body: &[u8]) -> Result<(), Error> {
     with_engine(|engine| engine.script(sha, body).map(drop))
 }
 
-/// The flags that a script's first line declares, if there is such a line without a
-/// mistake.
+/// The flags that a script's first line declares, if there is a valid first line.
 pub(super) fn declared_flags(body: &[u8]) -> Option<Flags> {
     shebang::parse(body).ok()?.flags
 }
@@ -108,7 +107,7 @@ pub(super) struct Invocation<'a> {
     pub(super) access: Access,
 }
 
-/// What is run.
+/// The program to run.
 #[derive(Copy, Clone)]
 pub(super) enum Program<'a> {
     Script {
@@ -122,7 +121,7 @@ pub(super) enum Program<'a> {
 }
 
 impl Program<'_> {
-    /// The name that its errors have in them.
+    /// The name in the messages of its errors.
     pub(super) fn name(&self) -> &[u8] {
         match self {
             Program::Script { sha, .. } => &sha[..],
@@ -131,23 +130,23 @@ impl Program<'_> {
     }
 }
 
-/// How far a script has run.
+/// The progress of a script.
 #[derive(Clone, Default)]
 pub(super) struct Reading {
-    /// The instructions so far, to the last count.
+    /// The number of instructions, as of the last count.
     pub(super) instructions: u64,
-    /// The source and the line where the script was at the last count.
+    /// The source and the line of the script's position at the last count.
     pub(super) position: Option<String>,
-    /// It ran for longer than it may, and was ended.
+    /// It exceeded its limit, and was ended.
     pub(super) overrun: bool,
 }
 
-/// Runs a script for the client whose call this is; also says how long it ran.
+/// Runs a script for the client of this call; also returns how long it ran.
 ///
 /// # Errors
 ///
-/// As [`compile`], or it may not run here and now. What goes wrong as it runs is its
-/// answer.
+/// Those of [`compile`], or the script may not run in the current state. An error while it runs
+/// is part of its answer.
 pub(super) fn run(
     call: &mut Call<'_>,
     invocation: &Invocation<'_>,
@@ -155,7 +154,7 @@ pub(super) fn run(
     with_engine(|engine| engine.run(call, invocation))
 }
 
-/// The error of a script that is ended from outside where it last was seen.
+/// The error of a script that is ended from outside, at its last known position.
 pub(super) fn killed_error(name: &[u8], reading: &Reading) -> Error {
     engine::error_in(name, engine::KILLED.as_bytes(), reading.position.as_deref())
 }

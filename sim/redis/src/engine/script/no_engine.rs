@@ -1,4 +1,4 @@
-//! In place of a Lua interpreter, where the crate was built without the feature `lua`.
+//! Replaces the Lua interpreter if the crate is built without the feature `lua`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -10,13 +10,13 @@ use super::{Invocation, Reading, Sha};
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error};
 
-/// What a script gets that is ended from outside: there is none.
+/// The error of a script that is ended from outside: never used.
 pub(super) const KILLED: &str = "";
 
-/// A function of a library: there is none.
+/// A function of a library: there are none.
 pub(super) type Callback = Infallible;
 
-/// An interpreter: there is none.
+/// An interpreter: never constructed.
 pub(super) enum Engine {}
 
 impl Engine {
@@ -47,7 +47,7 @@ impl Engine {
     }
 }
 
-/// The error of a script: there is none.
+/// The error of a script: never used.
 pub(super) fn error_in(_name: &[u8], text: &[u8], _position: Option<&str>) -> Error {
     Error::new(text.to_vec())
 }

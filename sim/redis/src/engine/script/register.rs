@@ -1,4 +1,4 @@
-//! `redis.register_function`: how a library's text says which functions it has.
+//! `redis.register_function`, with which a library registers its functions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use super::flags::{Flags, ScriptFlag};
 use super::library::Function;
 use super::shebang::{INVALID_NAME, is_valid_name};
 
-/// The functions of the library that is being loaded; `None` while none is.
+/// The functions of the library that is being loaded; `None` if none is.
 pub(super) type Loading = Rc<RefCell<Option<BTreeMap<Bytes, Function>>>>;
 
-/// `redis.register_function`, in both its forms: with a name and a function, and with a
-/// table of named arguments.
+/// `redis.register_function`, in both forms: with a name and a function, and with a table of
+/// named arguments.
 pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlua::Function> {
     lua.create_function(move |_, arguments: MultiValue| {
         let mut functions = loading.borrow_mut();
@@ -147,7 +147,7 @@ fn read_flags(names: &Table) -> mlua::Result<Flags> {
     Ok(flags)
 }
 
-/// `luaGetStringSds`: a string, or a number as Lua writes it.
+/// `luaGetStringSds`: a string, or a number in Lua's format.
 fn string(value: &Value) -> Option<Bytes> {
     match value {
         Value::String(_) | Value::Integer(_) | Value::Number(_) => {

@@ -1,25 +1,25 @@
-//! A script's first line: `#!lua flags=no-writes,allow-stale` of a script,
-//! `#!lua name=mylib` of a library of functions.
+//! A script's first line: `#!lua flags=no-writes,allow-stale` for a script, `#!lua name=mylib`
+//! for a function library.
 
 use super::flags::{Flags, ScriptFlag};
 use crate::wire::reply::Error;
 use crate::wire::request::split_args;
 
-/// What the first line of a script says.
+/// The contents of a script's first line.
 pub(super) struct Shebang {
-    /// `None` without such a line: then the script may do what it likes
+    /// `None` without such a line: then there are no restrictions
     /// (`SCRIPT_FLAG_EVAL_COMPAT_MODE`).
     pub(super) flags: Option<Flags>,
-    /// Its length, without the line's end: line numbers stay right.
+    /// Its length without the line break, so that line numbers stay correct.
     pub(super) len: usize,
 }
 
-/// Reads the first line of a script (`evalExtractShebangFlags`). Without `#!` it says
-/// nothing.
+/// Parses the first line of a script (`evalExtractShebangFlags`). Without `#!` there are no
+/// declarations.
 ///
 /// # Errors
 ///
-/// It asks for what Redis does not have.
+/// The line declares something that Redis does not support.
 pub(super) fn parse(body: &[u8]) -> Result<Shebang, Error> {
     if !body.starts_with(b"#!") {
         return Ok(Shebang {
@@ -55,12 +55,12 @@ pub(super) fn parse(body: &[u8]) -> Result<Shebang, Error> {
     })
 }
 
-/// Reads the first line of a library (`functionExtractLibMetaData`): its name, and the
-/// length of the line without its end.
+/// Parses the first line of a library (`functionExtractLibMetaData`): its name, and the length of
+/// the line without the line break.
 ///
 /// # Errors
 ///
-/// It is no such line, or asks for another engine than Lua.
+/// The line is invalid, or names another engine than Lua.
 pub(super) fn parse_library(code: &[u8]) -> Result<(Vec<u8>, usize), Error> {
     const INVALID: Error = Error::of("ERR Invalid library metadata");
     if !code.starts_with(b"#!") {
@@ -94,7 +94,7 @@ pub(super) fn parse_library(code: &[u8]) -> Result<(Vec<u8>, usize), Error> {
     Ok((name.to_vec(), len))
 }
 
-/// Of libraries and of functions alike, whichever the name is of.
+/// Used for the names of libraries and of functions alike.
 pub(super) const INVALID_NAME: Error = Error::of(
     "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least \
      one character long",

@@ -1,5 +1,5 @@
-//! Arguments of library functions, and the errors of Lua's C interface
-//! (`lauxlib.c`), which name the line of the script that called.
+//! Arguments of library functions, and the errors of Lua's C interface (`lauxlib.c`), which name
+//! the calling line of the script.
 
 use mlua::{Lua, MultiValue, Value};
 
@@ -17,7 +17,7 @@ impl Arguments<'_> {
         self.values.len()
     }
 
-    /// `luaL_checklstring`: a string, or a number as one. Counted from 1.
+    /// `luaL_checklstring`: a string, or a number converted to one. Positions start at 1.
     pub(super) fn string(&self, index: usize) -> mlua::Result<Vec<u8>> {
         match self.values.get(index - 1) {
             Some(value @ (Value::String(_) | Value::Integer(_) | Value::Number(_))) => {
@@ -27,7 +27,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// `luaL_checknumber`: a number, or a string that is one.
+    /// `luaL_checknumber`: a number, or a string that is convertible to one.
     pub(super) fn number(&self, index: usize) -> mlua::Result<f64> {
         let value = self.values.get(index - 1);
         let number = match value {
@@ -37,8 +37,7 @@ impl Arguments<'_> {
         number.ok_or_else(|| self.wrong_type(index, "number", value))
     }
 
-    /// `luaL_optinteger`: as [`Arguments::number`], truncated; absent or nil is the
-    /// default.
+    /// `luaL_optinteger`: like [`Arguments::number`], truncated; the default if absent or nil.
     pub(super) fn optional_integer(&self, index: usize, default: i64) -> mlua::Result<i64> {
         match self.values.get(index - 1) {
             None | Some(Value::Nil) => Ok(default),
@@ -79,7 +78,7 @@ impl Arguments<'_> {
     }
 }
 
-/// `lua_tonumber`: a number, or what Lua reads from a string as one.
+/// `lua_tonumber`: a number, or a string that Lua can convert to one.
 pub(super) fn to_number(lua: &Lua, value: &Value) -> mlua::Result<Option<f64>> {
     match value {
         Value::Integer(number) => Ok(Some(*number as f64)),
@@ -89,7 +88,7 @@ pub(super) fn to_number(lua: &Lua, value: &Value) -> mlua::Result<Option<f64>> {
     }
 }
 
-/// As Lua's `type` names a value.
+/// The type name that Lua's `type` returns.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Integer(_) | Value::Number(_) => "number",

@@ -20,7 +20,7 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
             Ok(f64::from(all))
         })
     };
-    // The lowest five bits of the second number say by how many places.
+    // The lowest five bits of the second number are the shift count.
     let shift = |operation: fn(i32, u32) -> i32| {
         function(lua, move |arguments| {
             let number = bits(arguments, 1)?;
@@ -55,7 +55,7 @@ where
     })
 }
 
-/// `bit.tohex(x [, digits])`: negative for capital letters.
+/// `bit.tohex(x [, digits])`: a negative count selects upper case.
 fn tohex(lua: &Lua, values: MultiValue) -> mlua::Result<String> {
     let arguments = Arguments {
         lua,
@@ -74,8 +74,8 @@ fn tohex(lua: &Lua, values: MultiValue) -> mlua::Result<String> {
     Ok(text[8 - shown..].to_owned())
 }
 
-/// A number's lowest 32 bits, rounded half to even: its sum with 2^52 + 2^51 has them
-/// at the end of its mantissa.
+/// A number's lowest 32 bits, rounded half to even: adding 2^52 + 2^51 moves them to the end of
+/// the mantissa.
 fn bits(arguments: &Arguments<'_>, index: usize) -> mlua::Result<i32> {
     const ROUNDING: f64 = 6_755_399_441_055_744.0;
     let number = arguments.number(index)?;

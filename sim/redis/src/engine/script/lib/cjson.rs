@@ -1,5 +1,5 @@
-//! `cjson`: Lua's values to JSON (`lua_cjson.c`, with its default settings). What
-//! comes back is `cjson_decode`.
+//! `cjson`: Lua's values to JSON (`lua_cjson.c`, with its default settings). The reverse is in
+//! `cjson_decode`.
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -9,10 +9,10 @@ use crate::wire::float;
 
 /// `encode_max_depth` and `decode_max_depth`.
 pub(super) const MAX_DEPTH: usize = 1000;
-/// `encode_sparse_array`: an array is too sparse if it has this times as many places
-/// as elements …
+/// `encode_sparse_array`: an array is too sparse if its length exceeds its number of elements by
+/// this factor …
 const SPARSE_RATIO: f64 = 2.0;
-/// … and has more places than these.
+/// … and exceeds this length.
 const SPARSE_SAFE: f64 = 10.0;
 /// `encode_number_precision`, in digits.
 const PRECISION: usize = 14;
@@ -48,12 +48,12 @@ fn encode(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
 struct Encoder<'a> {
     arguments: &'a Arguments<'a>,
     json: Vec<u8>,
-    /// The tables that this is in, the innermost last: a stack of its own, for
-    /// scripts decide how deep it gets.
+    /// The tables that contain this value, the innermost last. An explicit stack, because scripts
+    /// control the depth.
     open: Vec<Open>,
 }
 
-/// A table of which something is still to come.
+/// A table that is not yet complete.
 enum Open {
     Array {
         table: Table,
@@ -84,7 +84,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Writes what comes before the next value of a table, and returns that value.
+    /// Writes the separator before the next value of a table, and returns that value.
     fn step(&mut self, table: &mut Open) -> mlua::Result<Option<Value>> {
         match table {
             Open::Array { written, len, .. } if written == len => Ok(None),
@@ -195,8 +195,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// The length of a table whose keys are all indices. One without keys is an
-    /// object.
+    /// The length of a table whose keys are all indices. A table without keys is an object.
     fn array_len(&self, table: &Table) -> mlua::Result<Option<i64>> {
         let (mut max, mut items) = (0.0_f64, 0.0);
         for pair in table.pairs::<Value, Value>() {

@@ -1,5 +1,5 @@
-//! `cjson.decode`: JSON to Lua's values (`lua_cjson.c`, with its default settings,
-//! which take some numbers that are not JSON's).
+//! `cjson.decode`: JSON to Lua's values (`lua_cjson.c`, with its default settings, which accept
+//! some numbers that are invalid in JSON).
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -40,7 +40,7 @@ struct Decoder<'a> {
     at: usize,
 }
 
-/// An array or object of which something is still to come.
+/// An array or object that is not yet complete.
 enum Open {
     Array { table: Table, len: i64 },
     Object { table: Table, key: mlua::LuaString },
@@ -73,15 +73,15 @@ enum Token {
     Invalid(&'static str),
 }
 
-/// A token, and where it is.
+/// A token and its position.
 struct Found {
     token: Token,
     at: usize,
 }
 
 impl Decoder<'_> {
-    /// Reads a value. What it is in is kept on a stack of its own, for scripts decide
-    /// how deep it gets.
+    /// Parses a value. The enclosing arrays and objects are on an explicit stack, because scripts
+    /// control the depth.
     fn value(&mut self) -> mlua::Result<Value> {
         let lua = self.arguments.lua;
         let mut open = Vec::new();
@@ -115,7 +115,7 @@ impl Decoder<'_> {
                 }
                 _ => return Err(self.unexpected("value", found)),
             };
-            // The value may be the last of what it is in, and that of what it is in.
+            // The value may be the last of its container, which may be the last of its own.
             loop {
                 let Some(mut innermost) = open.pop() else {
                     return Ok(value);
@@ -150,7 +150,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Reads a key whose first token was found, and the colon after it.
+    /// Parses a key whose first token was read, and the colon after it.
     fn key(&mut self, found: Found) -> mlua::Result<mlua::LuaString> {
         let Token::String(key) = found.token else {
             return Err(self.unexpected("object key string", found));
@@ -193,7 +193,7 @@ impl Decoder<'_> {
         ))
     }
 
-    /// The byte so many places on; 0 after the end, as in C.
+    /// The byte at this distance; 0 after the end, as in C.
     fn peek(&self, ahead: usize) -> u8 {
         self.text.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -222,7 +222,7 @@ impl Decoder<'_> {
             _ => Token::Invalid("invalid token"),
         };
         let at = match token {
-            // Where in the token it went wrong.
+            // The position of the error within the token.
             Token::Invalid(_) => self.at,
             _ => start,
         };
@@ -297,7 +297,7 @@ impl Decoder<'_> {
         Token::String(text)
     }
 
-    /// The character of `\uXXXX`, or of two of them, and their length.
+    /// The character of `\uXXXX`, or of a pair of them, and the length.
     fn unicode_escape(&self) -> Option<(char, usize)> {
         let high = self.hex4(2)?;
         if high & 0xf800 != 0xd800 {

@@ -5,10 +5,10 @@ use mlua::{Lua, MultiValue, Table, Value};
 use super::arguments::Arguments;
 use crate::engine::script::api;
 
-/// `LUACMSGPACK_MAX_NESTING`: tables any deeper become nil.
+/// `LUACMSGPACK_MAX_NESTING`: tables nested more deeply become nil.
 const MAX_NESTING: usize = 16;
-/// How deep what is unpacked may nest. (In Redis the stack of Lua sets a limit, of
-/// some thousand.)
+/// The maximum nesting of unpacked values. (Redis is limited by the Lua stack, to a few
+/// thousand.)
 const MAX_UNPACKED_NESTING: usize = 200;
 
 pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
@@ -24,7 +24,7 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// `cmsgpack.pack(value, …)`: one after the other.
+/// `cmsgpack.pack(value, …)`: packs the values one after the other.
 fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     if values.is_empty() {
         let arguments = Arguments {
@@ -58,7 +58,7 @@ fn pack_value(value: &Value, level: usize, out: &mut Vec<u8>) -> mlua::Result<()
 }
 
 fn pack_number(number: f64, out: &mut Vec<u8>) {
-    // 2^63, the first number above those of 64 bits.
+    // 2^63, the first number that does not fit into 64 bits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let short = number as f32;
     if (-END..END).contains(&number) && number.trunc() == number {
@@ -89,11 +89,11 @@ fn pack_integer(number: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[8 - len..]);
 }
 
-/// The first bytes of a kind of value that has a length.
+/// The first byte of each encoding of a type that has a length.
 struct Heads {
-    /// With the length in it, and how many lengths there are room for.
+    /// The encoding with the length in the first byte, and the number of lengths that fit.
     fixed: (u8, usize),
-    /// With the length in one byte after it, where there is such a head.
+    /// The encoding with the length in the next byte, if the type has one.
     eight: Option<u8>,
     sixteen: u8,
     thirty_two: u8,
@@ -159,7 +159,7 @@ fn is_array(pairs: &[(Value, Value)]) -> bool {
     pairs.iter().all(in_range)
 }
 
-/// `cmsgpack.unpack(text)`: every value in it.
+/// `cmsgpack.unpack(text)`: returns every value in the text.
 fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     let arguments = Arguments {
         lua,
@@ -168,7 +168,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     unpack_some(&arguments, 0, 0)
 }
 
-/// `cmsgpack.unpack_one(text [, offset])`: where to go on, and a value.
+/// `cmsgpack.unpack_one(text [, offset])`: returns the next offset and a value.
 fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     let arguments = Arguments {
         lua,
@@ -178,7 +178,7 @@ fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     unpack_some(&arguments, 1, offset)
 }
 
-/// `cmsgpack.unpack_limit(text, limit [, offset])`: where to go on, and so many
+/// `cmsgpack.unpack_limit(text, limit [, offset])`: returns the next offset and at most `limit`
 /// values.
 fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     let arguments = Arguments {
@@ -190,8 +190,8 @@ fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     unpack_some(&arguments, limit, offset)
 }
 
-/// `mp_unpack_full`. Without limit and offset it unpacks everything, and does not say
-/// where to go on.
+/// `mp_unpack_full`. Without limit and offset it unpacks everything, and does not return the next
+/// offset.
 fn unpack_some(arguments: &Arguments<'_>, limit: i64, offset: i64) -> mlua::Result<MultiValue> {
     let text = arguments.string(1)?;
     // C's `int`s.
@@ -252,7 +252,7 @@ impl<'a> Unpacker<'a> {
             0xd0 => Value::Integer(i8::from_be_bytes(self.array()?).into()),
             0xd1 => Value::Integer(i16::from_be_bytes(self.array()?).into()),
             0xd2 => Value::Integer(i32::from_be_bytes(self.array()?).into()),
-            // Redis takes one without sign for one with it.
+            // Redis treats an unsigned one as signed.
             0xcf | 0xd3 => Value::Number(i64::from_be_bytes(self.array()?) as f64),
             0xd9 => {
                 let len = u8::from_be_bytes(self.array()?);
@@ -323,7 +323,7 @@ impl<'a> Unpacker<'a> {
         for _ in 0..len {
             let key = self.value(level + 1)?;
             let value = self.value(level + 1)?;
-            // Lua itself refuses these, and then names no line.
+            // Lua itself rejects these, and then names no line.
             match &key {
                 Value::Nil => return Err(api::raise_message(b"table index is nil".to_vec())),
                 Value::Number(number) if number.is_nan() => {

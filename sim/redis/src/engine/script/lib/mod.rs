@@ -1,8 +1,8 @@
 //! The libraries that Redis adds to Lua: `cjson`, `cmsgpack`, `struct`, `bit`
 //! (`deps/lua/src/lua_*.c`).
 //!
-//! Their functions keep nothing between two calls. So the settings of `cjson`, which
-//! in Redis outlive the script that changes them, are not here.
+//! Their functions keep no state between calls. So the settings of `cjson`, which in Redis
+//! outlive the script that changes them, are missing.
 
 mod arguments;
 mod bit;
@@ -13,7 +13,7 @@ mod structs;
 
 use mlua::{Lua, Table};
 
-/// The libraries, by their names.
+/// The libraries, by name.
 pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {
     let tables = lua.create_table()?;
     tables.set("bit", bit::table(lua)?)?;

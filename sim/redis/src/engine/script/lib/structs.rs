@@ -1,11 +1,10 @@
-//! `struct`: numbers and strings as C lays them out (`lua_struct.c`).
+//! `struct`: numbers and strings in the memory layout of C (`lua_struct.c`).
 
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::{Arguments, to_number};
 
-/// `MAXINTSIZE`: the longest integer, in bytes. Only the lowest eight are ever other
-/// than zero.
+/// `MAXINTSIZE`: the longest integer, in bytes. Only the lowest eight are ever nonzero.
 const MAX_INTEGER_BYTES: usize = 32;
 /// `MAXALIGN` on a 64-bit machine, in bytes.
 const NATURAL_ALIGNMENT: usize = 8;
@@ -77,8 +76,8 @@ fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     lua.create_string(out)
 }
 
-/// C's conversions of a `double` to a `long`, or to an `unsigned long` if it is too
-/// large for that, as x86 has them.
+/// C's conversions of a `double` to a `long`, or to an `unsigned long` if it is too large for
+/// that, as on x86.
 fn to_bits(number: f64) -> u64 {
     const END: f64 = 9_223_372_036_854_775_808.0;
     if number < END {
@@ -92,8 +91,7 @@ fn to_bits(number: f64) -> u64 {
     }
 }
 
-/// `struct.unpack(format, text [, position])`: the values, and the position after
-/// them.
+/// `struct.unpack(format, text [, position])`: returns the values, and the position after them.
 fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     let arguments = &Arguments {
         lua,
@@ -106,7 +104,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
         return Err(arguments.bad(3, "offset must be 1 or greater"));
     }
     let too_short = || arguments.bad(2, "data string too short");
-    // A negative position is a large one.
+    // A negative position is treated as a large one.
     let mut at = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX / 2);
     let mut layout = Layout::new(arguments, &format);
     let mut found = Vec::new();
@@ -154,7 +152,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     Ok(MultiValue::from_vec(found))
 }
 
-/// `struct.size(format)`, in bytes.
+/// `struct.size(format)`: returns the size in bytes.
 fn size(lua: &Lua, values: MultiValue) -> mlua::Result<f64> {
     let arguments = &Arguments {
         lua,
@@ -182,18 +180,18 @@ struct Field {
     size: usize,
 }
 
-/// A format that is being read.
+/// A format that is being parsed.
 struct Layout<'a> {
     arguments: &'a Arguments<'a>,
     rest: &'a [u8],
     order: Order,
-    /// The largest alignment, in bytes; 1 for none.
+    /// The maximum alignment, in bytes; 1 for none.
     alignment: usize,
 }
 
 impl<'a> Layout<'a> {
     fn new(arguments: &'a Arguments<'a>, format: &'a [u8]) -> Self {
-        // C's string ends at its first NUL.
+        // A C string ends at its first NUL.
         let end = format.iter().position(|byte| *byte == 0);
         Layout {
             arguments,
@@ -229,7 +227,7 @@ impl<'a> Layout<'a> {
         Ok(Some(Field { option, size }))
     }
 
-    /// The number that comes next, or the default.
+    /// Parses the next number, or returns the default.
     fn number(&mut self, default: usize) -> mlua::Result<usize> {
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit());
         let (digits, rest) = self.rest.split_at(digits.count());
@@ -243,7 +241,7 @@ impl<'a> Layout<'a> {
         number.ok_or_else(|| self.arguments.error("integral size overflow"))
     }
 
-    /// How many bytes there are before a field that comes at `at`.
+    /// The number of padding bytes before a field at `at`.
     fn padding(&self, at: usize, field: &Field) -> usize {
         if field.size == 0 || field.option == b'c' {
             return 0;
@@ -252,7 +250,7 @@ impl<'a> Layout<'a> {
         size.wrapping_sub(at & (size - 1)) & (size - 1)
     }
 
-    /// A letter that is no field.
+    /// Handles a letter that is not a field.
     fn control(&mut self, option: u8) -> mlua::Result<()> {
         match option {
             b' ' => {}
@@ -276,7 +274,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The order of bytes.
+/// Byte order.
 #[derive(Copy, Clone, PartialEq)]
 enum Order {
     LittleEndian,
@@ -284,7 +282,7 @@ enum Order {
 }
 
 impl Order {
-    /// Appends a number, cut or filled with zeros to `size` bytes.
+    /// Appends a number, truncated or padded with zeros to `size` bytes.
     fn push(self, out: &mut Vec<u8>, little_endian: &[u8], size: usize) {
         let start = out.len();
         let zeros = std::iter::repeat(&0);
@@ -312,7 +310,7 @@ impl Order {
         if !signed {
             return bits as f64;
         }
-        // What is beyond eight bytes is dropped, and x86 shifts modulo 64.
+        // Bytes after the eighth are dropped, and x86 shifts modulo 64.
         let sign_and_above = u64::MAX << ((8 * bytes.len().max(1) - 1) % 64);
         match bits & sign_and_above {
             0 => bits as f64,
