@@ -1,4 +1,4 @@
-//! How commands reach a key's value: of the type they need, or WRONGTYPE.
+//! Access to a key's value: of the required type, or WRONGTYPE.
 
 use bytes::Bytes;
 
@@ -25,8 +25,8 @@ impl Call<'_> {
         }
     }
 
-    /// The value of a key for a change, if there is one. Whoever changes it says so
-    /// with [`Call::changed`].
+    /// The value of a key for modification, if there is one. The caller reports the change with
+    /// [`Call::changed`].
     ///
     /// # Errors
     ///
@@ -39,8 +39,8 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::edit`], with an empty collection where there is no key: the
-    /// caller puts something into it.
+    /// Like [`Call::edit`], but creates an empty collection if the key is missing: the caller has
+    /// to add an element.
     ///
     /// # Errors
     ///
@@ -54,13 +54,13 @@ impl Call<'_> {
         T::of_mut(value).ok_or(WRONG_TYPE)
     }
 
-    /// A key's value changed in place; a collection that is empty now goes. Says
-    /// whether it went.
+    /// Reports that a key's value was changed in place; deletes a collection that is empty now.
+    /// Returns whether it was deleted.
     pub(in crate::engine) fn changed(&mut self, key: &[u8]) -> bool {
         self.state.db.changed(key)
     }
 
-    /// As [`Call::changed`], by something that subscribers may hear of.
+    /// Like [`Call::changed`], with a keyspace notification.
     pub(in crate::engine) fn changed_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
         let gone = self.changed(key);
         self.notify(class, event, key);
@@ -69,8 +69,8 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::changed_by`], for a command that tells what it took out, replies, and
-    /// only then looks whether anything is left.
+    /// Like [`Call::changed_by`], for a command that first notifies of the removed elements, then
+    /// replies, and only then checks whether the key is empty.
     pub(in crate::engine) fn drawn_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
         self.notify(class, event, key);
         self.reply_goes_here();

@@ -1,4 +1,4 @@
-//! AUTH, and ACL for the one user that there is: `default`.
+//! AUTH, and ACL for the only user: `default`.
 
 use std::fmt::Write as _;
 
@@ -26,8 +26,7 @@ pub(in crate::engine) fn auth(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Whether a name and a password go together. Without a password of its own the
-/// default user takes any.
+/// Checks a name and a password. If the default user has no password, any password is valid.
 ///
 /// # Errors
 ///
@@ -86,7 +85,7 @@ pub(in crate::engine) fn getuser(call: &mut Call<'_>) -> Answer {
     ]))
 }
 
-/// The SHA-256 of the password, which Redis keeps instead of it.
+/// The SHA-256 of the password, which Redis stores instead of the password.
 fn password_hash(state: &State) -> Option<String> {
     use sha2::{Digest, Sha256};
     let password = &state.config.requirepass;

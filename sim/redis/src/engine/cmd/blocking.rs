@@ -1,5 +1,5 @@
-//! BLPOP and its relatives. With something there they are the commands
-//! that do not block (LPOP, LMOVE, ZPOPMIN, …), and they are run as these.
+//! BLPOP and its relatives. If an element is available, they run as the commands that do not
+//! block (LPOP, LMOVE, ZPOPMIN, …).
 
 use bytes::Bytes;
 
@@ -9,30 +9,29 @@ use crate::engine::table::{self, Call, Context};
 use crate::wire::float;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// What a waiting client wants of a key.
+/// The kind of element that a waiting client takes from a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum Want {
-    /// An element, with the key before it: the command that takes it.
+    /// An element, preceded by its key: the command that takes it.
     Element(&'static str),
-    /// The lowest or the highest member of a sorted set, with the key before it.
+    /// The lowest or the highest member of a sorted set, preceded by its key.
     Member(&'static str),
-    /// An element moved to another list, with the words that LMOVE takes after the
-    /// source.
+    /// An element moved to another list, with the arguments of LMOVE after the source.
     Move([Bytes; 3]),
-    /// Several at once, with the key before them: the command that takes them, and
-    /// how many at most.
+    /// Several elements, preceded by their key: the command that takes them, and their maximum
+    /// number.
     Several(&'static str, Bytes),
 }
 
-/// What a key had for a client.
+/// The result of taking from a key.
 pub(in crate::engine) enum Taken {
-    /// Nothing, or another type.
+    /// Nothing, or a value of another type.
     Nothing,
     Reply(Reply),
 }
 
 impl Want {
-    /// Takes what is wanted from a key, if it is there.
+    /// Takes the requested elements from a key, if there are any.
     pub(in crate::engine) fn take(&self, call: &mut Call<'_>, key: &[u8]) -> Taken {
         if !matches!(run(call, &[self.count(), key]), Reply::Integer(1..)) {
             return Taken::Nothing;
@@ -52,7 +51,7 @@ impl Want {
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
             Want::Several(name, count) => {
                 let taken = match run(call, &[name.as_bytes(), key, count]) {
-                    // With their scores, each pair an array of its own in RESP2 too.
+                    // With scores, each pair is an array of its own in RESP2 too.
                     Reply::Pairs(pairs) => Reply::Array(
                         pairs
                             .into_iter()
@@ -66,7 +65,7 @@ impl Want {
         })
     }
 
-    /// What a client gets that may not wait.
+    /// The reply if the client may not wait.
     pub(in crate::engine) fn nothing(&self) -> Reply {
         match self {
             Want::Move(_) => Reply::Nil,
@@ -74,7 +73,7 @@ impl Want {
         }
     }
 
-    /// The command that counts what there is.
+    /// The command that counts the available elements.
     fn count(&self) -> &'static [u8] {
         match self {
             Want::Element(_) | Want::Move(_) | Want::Several("lpop" | "rpop", _) => b"llen",
@@ -83,7 +82,7 @@ impl Want {
     }
 }
 
-/// Calls a command in place of the one that was sent; it is passed on in its words.
+/// Calls a command in place of the original one, and propagates it in its own words.
 fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
     let mut inner = Call {
         state: &mut *call.state,
@@ -170,7 +169,7 @@ pub(in crate::engine) fn zmpop(call: &mut Call<'_>) -> Answer {
     Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
 }
 
-/// The words for the two ends of what several are taken from, and the commands.
+/// The words for the two ends to take several elements from, and the commands for them.
 type Ends = [(&'static str, &'static str); 2];
 const LIST_ENDS: Ends = [("left", "lpop"), ("right", "rpop")];
 const SCORE_ENDS: Ends = [("min", "zpopmin"), ("max", "zpopmax")];
@@ -194,7 +193,7 @@ fn move_element(call: &mut Call<'_>, ends: [Bytes; 2], until_ms: Option<i64>) ->
     )
 }
 
-/// Reads `numkeys key [key …] end [COUNT count]`.
+/// Parses `numkeys key [key …] end [COUNT count]`.
 fn several<'a>(words: &'a [&'a [u8]], ends: Ends) -> Result<(&'a [&'a [u8]], Want), Error> {
     let positive = |word: &[u8], refusal: &'static str| {
         let number = integer(word).ok().and_then(|n| usize::try_from(n).ok());
@@ -227,8 +226,8 @@ fn take_from_first(call: &mut Call<'_>, keys: &[&[u8]], want: &Want) -> Option<R
     None
 }
 
-/// Takes from the first key that has something. If none has, the client waits, but
-/// not in a transaction and not in a script.
+/// Takes from the first key that has an element. If none has, the client blocks, except in a
+/// transaction or a script.
 fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Option<i64>) -> Answer {
     if let Some(reply) = take_from_first(call, keys, &want) {
         return Ok(reply);
@@ -242,8 +241,8 @@ fn take_or_wait(call: &mut Call<'_>, keys: &[&[u8]], want: Want, until_ms: Optio
     Ok(Reply::NONE)
 }
 
-/// `getTimeoutFromObjectOrReply`: a time in seconds, with a fraction or without.
-/// Returns when it is over; 0 seconds are for ever.
+/// `getTimeoutFromObjectOrReply`: a timeout in seconds, possibly with a fraction. Returns when it
+/// ends; 0 seconds means no timeout.
 fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
     const NOT_A_FLOAT: Error = Error::of("ERR timeout is not a float or out of range");
     let seconds = float::prefix(timeout)
@@ -251,7 +250,7 @@ fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
         .map(|(seconds, _)| seconds)
         .ok_or(NOT_A_FLOAT)?;
     let ms = libm::ceil(seconds * 1000.0);
-    // What does not fit is C's smallest number when it is converted.
+    // A number out of range is converted to C's smallest number.
     if !(0.0..9_223_372_036_854_775_807.0).contains(&ms) {
         return Err(Error::of("ERR timeout is negative"));
     }
@@ -264,7 +263,7 @@ fn deadline(call: &Call<'_>, timeout: &[u8]) -> Result<Option<i64>, Error> {
         .ok_or(Error::of("ERR timeout is out of range"))
 }
 
-/// A time in whole milliseconds, as WAIT and CLIENT PAUSE take it.
+/// A timeout in whole milliseconds, for WAIT and CLIENT PAUSE.
 pub(in crate::engine) fn integer_timeout(timeout: &[u8]) -> Result<i64, Error> {
     let ms =
         integer(timeout).map_err(|_| Error::of("ERR timeout is not an integer or out of range"))?;

@@ -1,5 +1,5 @@
-//! CLIENT: names, lists, kills, pauses, wakes and quietens connections
-//! (`src/networking.c`). What it says of client-side caches is in `tracking`.
+//! CLIENT: names, lists, kills, pauses, unblocks and silences connections (`src/networking.c`).
+//! Its subcommands for client-side caching are in `tracking`.
 
 use bytes::Bytes;
 
@@ -23,17 +23,17 @@ pub(in crate::engine) fn getname(call: &mut Call<'_>) -> Answer {
     Ok(Reply::bulk_or_nil((!name.is_empty()).then(|| name.clone())))
 }
 
-/// `CLIENT SETNAME name`; an empty name takes it away.
+/// `CLIENT SETNAME name`; an empty name removes it.
 pub(in crate::engine) fn setname(call: &mut Call<'_>) -> Answer {
     call.session().name = valid_name(call.args[2])?;
     Ok(Reply::OK)
 }
 
-/// A name as CLIENT SETNAME takes it.
+/// Checks a name for CLIENT SETNAME.
 ///
 /// # Errors
 ///
-/// It has a byte that CLIENT LIST could not show.
+/// The name contains a byte that CLIENT LIST could not show.
 pub(in crate::engine) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
     if !name.iter().all(u8::is_ascii_graphic) {
         return Err(Error::of(
@@ -83,8 +83,8 @@ pub(in crate::engine) fn list(call: &mut Call<'_>) -> Answer {
     Ok(Reply::text(lines.collect::<String>()))
 }
 
-/// `CLIENT KILL address`, or `CLIENT KILL filter value [filter value …]` with ID,
-/// TYPE, ADDR, LADDR, USER and SKIPME: how many it killed.
+/// `CLIENT KILL address`, or `CLIENT KILL filter value [filter value …]` with ID, TYPE, ADDR,
+/// LADDR, USER and SKIPME: returns the number of clients killed.
 pub(in crate::engine) fn kill(call: &mut Call<'_>) -> Answer {
     if let [_, _, address] = call.args {
         let filter = Filter {
@@ -143,7 +143,7 @@ pub(in crate::engine) fn pause(call: &mut Call<'_>) -> Answer {
         .ok_or(Error::of("ERR timeout is out of range"))?;
     let pause = Pause { until_ms, whom };
     call.state.pause = Some(match call.state.pause {
-        // A pause that is on is not made shorter or weaker.
+        // A pause in progress is not made shorter or weaker.
         Some(old) => Pause {
             until_ms: old.until_ms.max(until_ms),
             whom: old.whom.max(whom),
@@ -159,7 +159,7 @@ pub(in crate::engine) fn unpause(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `CLIENT UNBLOCK id [TIMEOUT | ERROR]`: 1 if the client waited.
+/// `CLIENT UNBLOCK id [TIMEOUT | ERROR]`: 1 if the client was blocked.
 pub(in crate::engine) fn unblock(call: &mut Call<'_>) -> Answer {
     let how = match &call.args[3..] {
         [] => Unblock::TimedOut,
@@ -191,7 +191,7 @@ pub(in crate::engine) fn reply(call: &mut Call<'_>) -> Answer {
     Ok(reply)
 }
 
-/// `CLIENT NO-EVICT ON | OFF`: nobody is evicted anyway.
+/// `CLIENT NO-EVICT ON | OFF`: without effect, since no client is ever evicted.
 pub(in crate::engine) fn no_evict(call: &mut Call<'_>) -> Answer {
     call.session().eviction = match call.args[2].to_ascii_lowercase().as_slice() {
         b"on" => Eviction::Refused,
@@ -201,14 +201,14 @@ pub(in crate::engine) fn no_evict(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Which clients CLIENT LIST shows, or CLIENT KILL kills.
+/// Selects the clients that CLIENT LIST shows, or CLIENT KILL kills.
 #[derive(Default)]
 struct Filter {
     id: Option<u64>,
     kind: Option<ClientType>,
     address: Option<Bytes>,
     local_address: Option<Bytes>,
-    /// A client that does not count.
+    /// A client to exclude.
     but: Option<u64>,
 }
 
@@ -282,7 +282,7 @@ impl Filter {
 }
 
 impl Session {
-    /// `catClientInfoString`. Of memory and file descriptors a fake node has none.
+    /// `catClientInfoString`. A fake node has no values for memory and file descriptors.
     fn describe(&self, wall_us: u64) -> String {
         let Addresses { peer, local } = self.addresses;
         let age_s = wall_us.saturating_sub(self.since_us) / 1_000_000;

@@ -16,7 +16,7 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
         let lower = pattern.to_ascii_lowercase();
         for (parameter, value) in call.state.config.all() {
             for name in parameter.names().map(str::as_bytes) {
-                // A name that is no pattern comes back as it was written.
+                // A name without pattern characters is returned as it was written.
                 if is_glob && glob::matches(&lower, name) {
                     found.insert(name.to_vec(), value.clone());
                 } else if !is_glob && lower == name {
@@ -33,7 +33,7 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
     ))
 }
 
-/// `CONFIG SET parameter value [parameter value …]`: all of them, or none.
+/// `CONFIG SET parameter value [parameter value …]`: sets all of them, or none.
 pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     if !call.args.len().is_multiple_of(2) {
         return Err(crate::engine::dispatch::wrong_arity("config|set"));
@@ -73,14 +73,14 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `CONFIG RESETSTAT`: INFO counts from zero.
+/// `CONFIG RESETSTAT`: resets the counters of INFO to zero.
 pub(in crate::engine) fn resetstat(call: &mut Call<'_>) -> Answer {
     call.state.commands_processed = 0;
     call.state.db.expired_keys = 0;
     Ok(Reply::OK)
 }
 
-/// `CONFIG REWRITE`: the configuration file says what is so now.
+/// `CONFIG REWRITE`: writes the current parameters to the configuration file.
 pub(in crate::engine) fn rewrite(call: &mut Call<'_>) -> Answer {
     if !call.state.config.has_file {
         return Err(Error::of("ERR The server is running without a config file"));

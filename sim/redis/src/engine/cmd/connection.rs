@@ -16,7 +16,7 @@ use crate::wire::reply::{Answer, Error, Reply, Resp};
 pub(in crate::engine) fn ping(call: &mut Call<'_>) -> Answer {
     let only_listens = call.session().only_listens();
     match call.args {
-        // What cannot be told from a message by its kind says what it is.
+        // In RESP2 a reply cannot be told from a message by its type, so it is labelled.
         [_] | [_, _] if only_listens => Ok(Reply::Array(vec![
             Reply::bulk("pong"),
             Reply::bulk(call.args.get(1).unwrap_or(&&b""[..])),
@@ -38,7 +38,7 @@ pub(in crate::engine) fn quit(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `RESET`: the connection is as a new one, without transaction, watches, name.
+/// `RESET`: resets the connection to the state of a new one: no transaction, watches or name.
 pub(in crate::engine) fn reset(call: &mut Call<'_>) -> Answer {
     call.state.reset(call.client);
     Ok(Reply::Status(Cow::Borrowed("RESET")))
@@ -86,7 +86,7 @@ pub(in crate::engine) fn hello(call: &mut Call<'_>) -> Answer {
     ]))
 }
 
-/// What HELLO asks for.
+/// The arguments of HELLO.
 #[derive(Default)]
 struct HelloOptions<'a> {
     resp: Option<Resp>,

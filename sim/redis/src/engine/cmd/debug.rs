@@ -1,4 +1,4 @@
-//! DEBUG, as far as tests of locks use it, and SHUTDOWN.
+//! DEBUG, as far as lock tests need it, and SHUTDOWN.
 
 use super::SYNTAX;
 use crate::engine::persist::Saving;
@@ -25,7 +25,7 @@ pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// C's `strtod`, for plain numbers: what is none counts as 0.
+/// C's `strtod`, for plain numbers: an invalid number counts as 0.
 fn leading_number(text: &[u8]) -> f64 {
     let text = String::from_utf8_lossy(text);
     let is_part = |c: char| c.is_ascii_digit() || c == '.';
@@ -56,7 +56,7 @@ pub(in crate::engine) fn shutdown(call: &mut Call<'_>) -> Answer {
             false => Err(Error::of("ERR No shutdown in progress.")),
         };
     }
-    // A script that has not ended may have left things half done.
+    // A script that is still running may have left its work incomplete.
     if let Some(busy) = &call.state.busy
         && !has("nosave")
     {

@@ -1,10 +1,10 @@
-//! DEL, and UNLINK, which differs only in where the memory is freed.
+//! DEL, and UNLINK, which differs only in where Redis frees the memory.
 
 use crate::engine::table::Call;
 use crate::store::changes::Class;
 use crate::wire::reply::{Answer, Reply};
 
-/// `DEL key [key …]`, and `UNLINK key [key …]`: how many of the keys were there.
+/// `DEL key [key …]`, and `UNLINK key [key …]`: returns the number of keys that existed.
 pub(in crate::engine) fn del(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let mut removed = 0;

@@ -1,6 +1,6 @@
-//! SLOWLOG, LATENCY and MEMORY, as a server answers that has nothing to report.
+//! SLOWLOG, LATENCY and MEMORY, with the replies of a server that has nothing to report.
 //!
-//! A fake node takes no time over a command and does not count its memory.
+//! Commands of a fake node take no time, and the node does not measure its memory.
 
 use super::{SYNTAX, integer};
 use crate::engine::table::Call;
@@ -24,7 +24,7 @@ pub(in crate::engine) fn slowlog_get(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(Vec::new()))
 }
 
-/// `SLOWLOG LEN`, and `LATENCY RESET [event …]`: how many there are, or were.
+/// `SLOWLOG LEN`, and `LATENCY RESET [event …]`: the number of entries, always 0.
 pub(in crate::engine) fn none(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(0))
 }
@@ -60,10 +60,10 @@ pub(in crate::engine) fn memory_doctor(_: &mut Call<'_>) -> Answer {
     ))
 }
 
-/// `MEMORY USAGE key [SAMPLES count]`, in bytes: for any value what the shortest
-/// takes in Redis.
+/// `MEMORY USAGE key [SAMPLES count]`, in bytes: for any value the size that Redis reports for
+/// the shortest one.
 pub(in crate::engine) fn memory_usage(call: &mut Call<'_>) -> Answer {
-    /// Of a key and a value of one byte each, as 7.0.15 says.
+    /// For a key and a value of one byte each, as in 7.0.15.
     const SHORTEST_BYTES: i64 = 48;
     let mut options = &call.args[3..];
     while let [option, count, rest @ ..] = options {

@@ -39,8 +39,8 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     if !options.allow(entry.expires_at_ms, when) {
         return Ok(Reply::Integer(0));
     }
-    // `checkAlreadyExpired`: a time that is not in the future deletes at once, unless it
-    // is the master that says so.
+    // `checkAlreadyExpired`: a time that is not in the future deletes the key immediately, unless
+    // the master sent the command.
     if when <= now_ms && may_delete {
         call.state.db.remove(key, now_ms);
         call.notify(Class::Generic, "del", key);
@@ -55,7 +55,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     Ok(Reply::Integer(1))
 }
 
-/// Options are passed on too, though they have done their work.
+/// Options are propagated too, although they have already been applied.
 fn propagate_as_pexpireat(call: &mut Call<'_>, when: i64) {
     let name: &[u8] = match call.args[0].eq_ignore_ascii_case(b"pexpireat") {
         true => call.args[0],
@@ -66,7 +66,7 @@ fn propagate_as_pexpireat(call: &mut Call<'_>, when: i64) {
     call.propagate_as(&words);
 }
 
-/// `PERSIST key`: 1 if the key had a time to live, and has none now.
+/// `PERSIST key`: 1 if the key had a time to live, which is now removed.
 pub(in crate::engine) fn persist(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let entry = call.state.db.get(call.args[1], now_ms);
@@ -79,27 +79,27 @@ pub(in crate::engine) fn persist(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(had.into()))
 }
 
-/// `PTTL key`: milliseconds left, -1 without expiry, -2 without key.
+/// `PTTL key`: milliseconds left, -1 without expiry, -2 if the key does not exist.
 pub(in crate::engine) fn pttl(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(remaining_ms(call)))
 }
 
-/// `TTL key`: as PTTL, in seconds, rounded to the nearest.
+/// `TTL key`: like PTTL, in seconds, rounded to the nearest.
 pub(in crate::engine) fn ttl(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(match remaining_ms(call) {
         none @ ..0 => none,
-        // Redis's own sum, which may overflow; ours does not.
+        // Redis's own addition, which may overflow; ours does not.
         ms => ms.saturating_add(500) / 1000,
     }))
 }
 
-/// `PEXPIRETIME key`: when the key expires, in milliseconds since the Unix epoch; -1
-/// and -2 as PTTL.
+/// `PEXPIRETIME key`: when the key expires, in milliseconds since the Unix epoch; -1 and -2 as
+/// for PTTL.
 pub(in crate::engine) fn pexpiretime(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(expires_at_ms(call)))
 }
 
-/// `EXPIRETIME key`: as PEXPIRETIME, in seconds, rounded to the nearest.
+/// `EXPIRETIME key`: like PEXPIRETIME, in seconds, rounded to the nearest.
 pub(in crate::engine) fn expiretime(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(match expires_at_ms(call) {
         none @ ..0 => none,
@@ -126,8 +126,7 @@ fn remaining_ms(call: &mut Call<'_>) -> i64 {
     }
 }
 
-/// A time as a request gives it: not yet read, for Redis reads it only after all
-/// options.
+/// A time in a request, not yet parsed, because Redis parses it only after all options.
 pub(in crate::engine) struct Time<'a> {
     number: &'a [u8],
     unit: Unit,
@@ -165,27 +164,27 @@ impl<'a> Time<'a> {
         Some(Time { number, unit, base })
     }
 
-    /// Whether two times have the same unit and base.
+    /// Whether two options have the same unit and base.
     pub(in crate::engine) fn has_form_of(&self, other: &Time<'_>) -> bool {
         (self.unit, self.base) == (other.unit, other.base)
     }
 
-    /// Whether it is given in milliseconds since the Unix epoch.
+    /// Whether the time is given in milliseconds since the Unix epoch.
     pub(in crate::engine) fn is_unix_ms(&self) -> bool {
         (self.unit, self.base) == (Unit::Milliseconds, Base::Epoch)
     }
 
-    /// The time in milliseconds since the Unix epoch, of any sign.
+    /// The time in milliseconds since the Unix epoch, possibly negative.
     ///
     /// # Errors
     ///
-    /// The number is none, or is out of range; `command` is for the message.
+    /// The number is invalid or out of range; `command` is for the message.
     fn unix_ms(&self, now_ms: i64, command: &str) -> Result<i64, Error> {
         self.checked(integer(self.number)?, now_ms)
             .ok_or_else(|| invalid(command))
     }
 
-    /// As [`Time::unix_ms`], where numbers below 1 are errors too.
+    /// Like [`Time::unix_ms`], but rejects numbers below 1.
     pub(in crate::engine) fn positive_unix_ms(
         &self,
         now_ms: i64,
@@ -251,7 +250,7 @@ impl Options {
         Ok(options)
     }
 
-    /// A key without expiry counts as one that expires never: no time is greater.
+    /// A key without expiry counts as one that never expires: no time is greater.
     fn allow(&self, current: Option<i64>, when: i64) -> bool {
         !(self.nx && current.is_some()
             || self.xx && current.is_none()

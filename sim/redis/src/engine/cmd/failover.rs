@@ -7,8 +7,8 @@ use crate::engine::state::State;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]`: answers at once; the
-/// rest is the server's business, and INFO tells how far it is.
+/// `FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]`: replies immediately; the
+/// server does the rest, and INFO shows the progress.
 pub(in crate::engine) fn failover(call: &mut Call<'_>) -> Answer {
     if let [_, word] = call.args
         && word.eq_ignore_ascii_case(b"abort")
@@ -34,7 +34,7 @@ pub(in crate::engine) fn failover(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// What the words ask for.
+/// The parsed arguments.
 #[derive(Default)]
 struct Order {
     target: Option<(String, i64)>,
@@ -71,7 +71,8 @@ impl Order {
         Ok(order)
     }
 
-    /// Whether this can be done here and now, and to whom the role goes if that was said.
+    /// Checks whether this is possible in the current state; returns the target, if one was
+    /// given.
     fn check(&self, state: &State) -> Result<Option<(String, u16)>, Error> {
         if state.repl.handover.is_some() {
             return Err(Error::of("ERR FAILOVER already in progress."));

@@ -42,7 +42,7 @@ fn call_function(call: &mut Call<'_>, access: Access) -> Answer {
     run(call, &invocation)
 }
 
-/// `FUNCTION LOAD [REPLACE] code`: the name of the library that was made.
+/// `FUNCTION LOAD [REPLACE] code`: returns the name of the new library.
 pub(in crate::engine) fn load(call: &mut Call<'_>) -> Answer {
     let (mut options, mut collision) = (&call.args[2..], Collision::Refuse);
     while let [option, rest @ ..] = options
@@ -140,7 +140,7 @@ fn show_function(name: &[u8], function: &Function) -> Reply {
     ])
 }
 
-/// `FUNCTION STATS`: the function that runs, if one takes long, and how many there are.
+/// `FUNCTION STATS`: the long-running function, if there is one, and the number of functions.
 pub(in crate::engine) fn stats(call: &mut Call<'_>) -> Answer {
     let running = match &call.state.busy {
         None => Reply::Nil,
@@ -171,7 +171,7 @@ fn field(name: &str, value: Reply) -> (Reply, Reply) {
     (Reply::bulk(name), value)
 }
 
-/// `FUNCTION KILL`: ends a function that others were told of with BUSY.
+/// `FUNCTION KILL`: ends a function for which other clients get BUSY.
 pub(in crate::engine) fn kill(call: &mut Call<'_>) -> Answer {
     busy::kill(call.state, Kind::Function).map(|()| Reply::OK)
 }
@@ -183,7 +183,7 @@ pub(in crate::engine) fn dump(call: &mut Call<'_>) -> Answer {
     )))
 }
 
-/// `FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]`: either all of them, or none.
+/// `FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]`: restores all of them, or none.
 pub(in crate::engine) fn restore(call: &mut Call<'_>) -> Answer {
     let (flushes, collision) = match &call.args[3..] {
         [] => (false, Collision::Refuse),

@@ -12,7 +12,7 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
     Ok(Reply::bulk_or_nil(value.cloned()))
 }
 
-/// `GETSET key value`: the old value. The key's time to live goes.
+/// `GETSET key value`: the old value. Removes the key's time to live.
 pub(in crate::engine) fn getset(call: &mut Call<'_>) -> Answer {
     let old = get(call)?;
     call.reply_goes_here();
@@ -21,7 +21,7 @@ pub(in crate::engine) fn getset(call: &mut Call<'_>) -> Answer {
     Ok(old)
 }
 
-/// `GETDEL key`: the value, which is gone then.
+/// `GETDEL key`: returns the value and deletes the key.
 pub(in crate::engine) fn getdel(call: &mut Call<'_>) -> Answer {
     let value = get(call)?;
     call.reply_goes_here();

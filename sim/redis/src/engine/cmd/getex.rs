@@ -1,4 +1,4 @@
-//! GETEX: the value, and a new time to live for it.
+//! GETEX: returns the value, and sets a new time to live.
 
 use bytes::Bytes;
 
@@ -72,7 +72,7 @@ impl<'a> Change<'a> {
         Ok(change)
     }
 
-    /// The same option may be there twice, and the last one counts.
+    /// The same option may be repeated; the last one counts.
     fn may_become(&self, new: &Time<'_>) -> bool {
         match self {
             Change::None => true,

@@ -11,7 +11,7 @@ use crate::wire::float::LongDouble;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `HSET key field value [field value …]`: how many of the fields are new.
+/// `HSET key field value [field value …]`: returns the number of new fields.
 pub(in crate::engine) fn hset(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(set_fields(call, "hset")? as i64))
 }
@@ -36,7 +36,7 @@ fn set_fields(call: &mut Call<'_>, name: &str) -> Result<usize, Error> {
     Ok(new)
 }
 
-/// `HSETNX key field value`: 1 if the field was not there, and is now.
+/// `HSETNX key field value`: 1 if the field did not exist and was set.
 pub(in crate::engine) fn hsetnx(call: &mut Call<'_>) -> Answer {
     let (key, field, value) = (call.args[1], call.args[2], call.args[3]);
     let hash = call.edit_or_create::<Hash>(key)?;
@@ -90,7 +90,7 @@ pub(in crate::engine) fn hvals(call: &mut Call<'_>) -> Answer {
     ))
 }
 
-/// `HDEL key field [field …]`: how many were there.
+/// `HDEL key field [field …]`: returns the number of fields that existed.
 pub(in crate::engine) fn hdel(call: &mut Call<'_>) -> Answer {
     let (key, fields) = (call.args[1], &call.args[2..]);
     let Some(hash) = call.edit::<Hash>(key)? else {

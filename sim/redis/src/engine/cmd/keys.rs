@@ -1,10 +1,10 @@
-//! Commands about keys, whatever their values: EXISTS, DBSIZE, FLUSHALL.
+//! Commands for keys of any type: EXISTS, DBSIZE, FLUSHALL.
 
 use super::SYNTAX;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `EXISTS key [key …]`, and `TOUCH key [key …]`: how many are there; a key named twice counts twice.
+/// `EXISTS key [key …]`, and `TOUCH key [key …]`: how many exist; a key named twice counts twice.
 pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let found = call.args[1..]
@@ -14,14 +14,13 @@ pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(found as i64))
 }
 
-/// `DBSIZE`: keys that expired, and that nobody has found since, count.
+/// `DBSIZE`: includes expired keys that have not been deleted yet.
 pub(in crate::engine) fn dbsize(call: &mut Call<'_>) -> Answer {
     call.state.run_due_cycles(call.wall_us);
     Ok(Reply::Integer(call.state.db.len() as i64))
 }
 
-/// `FLUSHALL [SYNC | ASYNC]`, and `FLUSHDB [SYNC | ASYNC]`: with one database they are
-/// the same.
+/// `FLUSHALL [SYNC | ASYNC]`, and `FLUSHDB [SYNC | ASYNC]`: equivalent, as there is one database.
 pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
     if !is_flush_mode(&call.args[1..]) {
         return Err(SYNTAX);
@@ -30,8 +29,8 @@ pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Whether these are the options of a command that flushes something: when it is
-/// done in the background, nobody can tell by the replies.
+/// Checks the options of a command that flushes data: replies do not reveal whether it is done in
+/// the background.
 pub(in crate::engine) fn is_flush_mode(options: &[&[u8]]) -> bool {
     match options {
         [] => true,
@@ -48,7 +47,7 @@ pub(in crate::engine) fn select(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// The number of a database, which need not exist.
+/// The index of a database, which need not exist.
 pub(in crate::engine) fn database_index(arg: &[u8]) -> Result<i32, Error> {
     i32::try_from(super::integer(arg)?).map_err(|_| {
         Error::of("ERR value is out of range, value must between -2147483648 and 2147483647")

@@ -1,4 +1,4 @@
-//! Lists: the commands that look for an element (`src/t_list.c`).
+//! Lists: the commands that search for an element (`src/t_list.c`).
 
 use bytes::Bytes;
 
@@ -8,8 +8,8 @@ use crate::store::changes::Class;
 use crate::store::value::List;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `LREM key count element`: removes so many, all for 0, from the tail if negative;
-/// how many that were.
+/// `LREM key count element`: removes up to `count` matches, all for 0, from the tail if negative;
+/// returns the number removed.
 pub(in crate::engine) fn lrem(call: &mut Call<'_>) -> Answer {
     let (key, element) = (call.args[1], call.args[3]);
     let count = integer(call.args[2])?;
@@ -39,8 +39,8 @@ pub(in crate::engine) fn lrem(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(removed as i64))
 }
 
-/// `LINSERT key BEFORE | AFTER pivot element`: the length then, -1 without the pivot, 0
-/// without a list.
+/// `LINSERT key BEFORE | AFTER pivot element`: the new length, -1 if the pivot is missing, 0 if
+/// the list is.
 pub(in crate::engine) fn linsert(call: &mut Call<'_>) -> Answer {
     let &[_, key, place, pivot, element] = call.args else {
         return Err(SYNTAX);
@@ -81,7 +81,7 @@ pub(in crate::engine) fn lpos(call: &mut Call<'_>) -> Answer {
         ..0 => Box::new(list.iter().enumerate().rev()),
         _ => Box::new(list.iter().enumerate()),
     };
-    // The smallest number has no absolute value; 7.0.15 then starts at the first match.
+    // The smallest number has no absolute value; in that case 7.0.15 starts at the first match.
     let skipped = options.rank.checked_abs().map_or(0, |rank| rank - 1) as usize;
     let mut found = places
         .take(options.comparisons)
@@ -96,9 +96,9 @@ pub(in crate::engine) fn lpos(call: &mut Call<'_>) -> Answer {
 }
 
 struct Options {
-    /// Which match is the first to count, from 1; negative from the tail.
+    /// The first match to return, counted from 1; negative from the tail.
     rank: i64,
-    /// How many matches are wanted, 0 for all; without it one, and not as an array.
+    /// The number of matches to return, 0 for all; without it one match, and not as an array.
     count: Option<usize>,
     comparisons: usize,
 }

@@ -1,4 +1,4 @@
-//! Lists: their ends, their length, and what is in them (`src/t_list.c`).
+//! Lists: their ends, their length, and their elements (`src/t_list.c`).
 
 use bytes::Bytes;
 
@@ -9,17 +9,17 @@ use crate::store::changes::Class;
 use crate::store::value::{End, List};
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `LPUSH key element [element …]`: the length then.
+/// `LPUSH key element [element …]`: the new length.
 pub(in crate::engine) fn lpush(call: &mut Call<'_>) -> Answer {
     push_all(call, End::Left)
 }
 
-/// `RPUSH key element [element …]`: the length then.
+/// `RPUSH key element [element …]`: the new length.
 pub(in crate::engine) fn rpush(call: &mut Call<'_>) -> Answer {
     push_all(call, End::Right)
 }
 
-/// `LPUSHX key element [element …]`: only if there is a list.
+/// `LPUSHX key element [element …]`: only if the list exists.
 pub(in crate::engine) fn lpushx(call: &mut Call<'_>) -> Answer {
     match call.read::<List>(call.args[1])? {
         Some(_) => push_all(call, End::Left),
@@ -27,7 +27,7 @@ pub(in crate::engine) fn lpushx(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// `RPUSHX key element [element …]`: only if there is a list.
+/// `RPUSHX key element [element …]`: only if the list exists.
 pub(in crate::engine) fn rpushx(call: &mut Call<'_>) -> Answer {
     match call.read::<List>(call.args[1])? {
         Some(_) => push_all(call, End::Right),
@@ -47,7 +47,7 @@ fn push_all(call: &mut Call<'_>, end: End) -> Answer {
     Ok(Reply::Integer(len as i64))
 }
 
-/// Adds one element at an end of a list, which is made if it is not there.
+/// Adds one element at an end of a list, which is created if missing.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub(in crate::engine) fn push(
     Ok(())
 }
 
-/// Takes the element at an end of a list; a list without elements goes.
+/// Takes the element at an end of a list; deletes a list that is empty then.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub(in crate::engine) fn llen(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(list.map_or(0, List::len) as i64))
 }
 
-/// `LINDEX key index`: negative from the tail.
+/// `LINDEX key index`: a negative index counts from the tail.
 pub(in crate::engine) fn lindex(call: &mut Call<'_>) -> Answer {
     let index = call.args[2];
     let Some(list) = call.read::<List>(call.args[1])? else {
@@ -143,7 +143,7 @@ pub(in crate::engine) fn lset(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Where an index points in a list of this length, if into it.
+/// The position of an index in a list of this length, if it is in range.
 fn position(index: i64, len: usize) -> Option<usize> {
     let at = if index < 0 {
         index.checked_add_unsigned(len as u64)?
@@ -163,7 +163,7 @@ pub(in crate::engine) fn lrange(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(elements.cloned().map(Reply::Bulk).collect()))
 }
 
-/// `LTRIM key start stop`: keeps these elements only.
+/// `LTRIM key start stop`: keeps only these elements.
 pub(in crate::engine) fn ltrim(call: &mut Call<'_>) -> Answer {
     let key = call.args[1];
     let (start, stop) = (integer(call.args[2])?, integer(call.args[3])?);
@@ -205,7 +205,7 @@ pub(in crate::engine) fn move_one(
         return Ok(Reply::Nil);
     }
     call.read::<List>(destination)?;
-    // The order of the two lets a list of one element turn in itself.
+    // The order of the two steps allows a list of one element as both source and destination.
     let Some(element) = call.edit::<List>(source)?.and_then(|list| from.pop(list)) else {
         return Ok(Reply::Nil);
     };

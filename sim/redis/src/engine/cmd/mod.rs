@@ -1,4 +1,4 @@
-//! The commands, one file each where there is substance.
+//! The commands, with one file per group.
 
 mod access;
 pub(super) mod auth;
@@ -47,7 +47,8 @@ pub(super) const SYNTAX: Error = Error::of("ERR syntax error");
 pub(super) const NOT_AN_INTEGER: Error = Error::of("ERR value is not an integer or out of range");
 pub(super) const NOT_A_FLOAT: Error = Error::of("ERR value is not a valid float");
 
-/// The error of a subcommand with too many words, where Redis checks that itself.
+/// The error of a subcommand with too many arguments, where Redis checks that in the command
+/// itself.
 pub(super) fn subcommand_syntax(args: &[&[u8]]) -> Error {
     let container = args[0].to_ascii_uppercase();
     let text: [&[u8]; 5] = [
@@ -60,24 +61,23 @@ pub(super) fn subcommand_syntax(args: &[&[u8]]) -> Error {
     Error::new(text.concat())
 }
 
-/// An argument that has to be an integer.
+/// Parses an argument that has to be an integer.
 pub(super) fn integer(arg: &[u8]) -> Result<i64, Error> {
     parse_i64(arg).ok_or(NOT_AN_INTEGER)
 }
 
-/// An argument that has to be an integer and may not be negative.
+/// Parses an argument that has to be an integer and may not be negative.
 pub(super) fn not_negative(arg: &[u8]) -> Result<u64, Error> {
     not_negative_or(arg, "ERR value is out of range, must be positive")
 }
 
-/// As [`not_negative`], with an error text of its own.
+/// Like [`not_negative`], with a custom error text.
 pub(super) fn not_negative_or(arg: &[u8], refusal: &'static str) -> Result<u64, Error> {
     let number = parse_i64(arg).and_then(|number| u64::try_from(number).ok());
     number.ok_or(Error::of(refusal))
 }
 
-/// The part of a sequence between two indices, both included, negative ones counted
-/// from the end.
+/// The part of a sequence between two indices, both included; negative ones count from the end.
 pub(super) fn slice(start: i64, stop: i64, len: usize) -> Range<usize> {
     let from_start = |index: i64| match index {
         ..0 => index.saturating_add_unsigned(len as u64).max(-1),
@@ -107,7 +107,7 @@ pub(super) fn double(number: f64) -> Reply {
 ///
 /// # Errors
 ///
-/// It is no finite number.
+/// The number is not finite.
 pub(super) fn float_reply(sum: LongDouble) -> Result<(Bytes, Reply), Error> {
     if !sum.is_finite() {
         return Err(Error::of("ERR increment would produce NaN or Infinity"));

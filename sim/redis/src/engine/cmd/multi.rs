@@ -32,7 +32,7 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
     if changed {
         return Ok(Reply::NilArray);
     }
-    // Item by item, for what a command sends to its own client comes between them.
+    // Item by item, because messages that a command sends to its own client come between them.
     call.session().answer_array_of(transaction.queue.len());
     for args in &transaction.queue {
         let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
@@ -57,7 +57,7 @@ fn watched_key_changed(call: &mut Call<'_>) -> bool {
     any
 }
 
-/// `DISCARD`: forgets the queue, and the watches.
+/// `DISCARD`: drops the queue and the watches.
 pub(in crate::engine) fn discard(call: &mut Call<'_>) -> Answer {
     if call.session().transaction.take().is_none() {
         return Err(Error::of("ERR DISCARD without MULTI"));
@@ -66,7 +66,7 @@ pub(in crate::engine) fn discard(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `WATCH key [key …]`: the next EXEC runs only if these keys stay as they are.
+/// `WATCH key [key …]`: the next EXEC runs only if these keys do not change.
 pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
     if call.session().transaction.is_some() {
         return Err(Error::of("ERR WATCH inside MULTI is not allowed"));

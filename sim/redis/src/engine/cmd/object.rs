@@ -1,4 +1,4 @@
-//! TYPE and OBJECT: what a value is, and how it is stored (`src/object.c`).
+//! TYPE and OBJECT: the type of a value, and its encoding (`src/object.c`).
 
 use crate::engine::table::Call;
 use crate::store::db::Entry;
@@ -19,7 +19,7 @@ pub(in crate::engine) fn encoding(call: &mut Call<'_>) -> Answer {
     Ok(entry(call).map_or(Reply::Nil, |entry| Reply::bulk(entry.value.encoding())))
 }
 
-/// `OBJECT REFCOUNT key`: 1, but for the integers that all of a server shares.
+/// `OBJECT REFCOUNT key`: 1, except for the shared integers of a server.
 pub(in crate::engine) fn refcount(call: &mut Call<'_>) -> Answer {
     Ok(entry(call).map_or(Reply::Nil, |entry| {
         Reply::Integer(match &entry.value {
@@ -32,17 +32,17 @@ pub(in crate::engine) fn refcount(call: &mut Call<'_>) -> Answer {
 /// `OBJ_SHARED_REFCOUNT` of `src/server.h`.
 const SHARED_REFCOUNT: i64 = i32::MAX as i64;
 
-/// `OBJ_SHARED_INTEGERS` of `src/server.h`: how many there are, from 0.
+/// `OBJ_SHARED_INTEGERS` of `src/server.h`: the number of shared integers, from 0.
 fn is_shared(number: i64) -> bool {
     (0..10_000).contains(&number)
 }
 
-/// `OBJECT IDLETIME key`: always 0, for the node does not note who looked when.
+/// `OBJECT IDLETIME key`: always 0, because the node does not record access times.
 pub(in crate::engine) fn idletime(call: &mut Call<'_>) -> Answer {
     Ok(entry(call).map_or(Reply::Nil, |_| Reply::Integer(0)))
 }
 
-/// `OBJECT FREQ key`: an error under the default policy of eviction.
+/// `OBJECT FREQ key`: an error under the default eviction policy.
 pub(in crate::engine) fn freq(call: &mut Call<'_>) -> Answer {
     match entry(call) {
         None => Ok(Reply::Nil),

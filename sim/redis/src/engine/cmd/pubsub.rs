@@ -22,7 +22,7 @@ pub(in crate::engine) fn ssubscribe(call: &mut Call<'_>) -> Answer {
     subscribe_to(call, Kind::Shard, "ssubscribe")
 }
 
-/// `UNSUBSCRIBE [channel …]`: from all, if it names none.
+/// `UNSUBSCRIBE [channel …]`: from all channels, if none is given.
 pub(in crate::engine) fn unsubscribe(call: &mut Call<'_>) -> Answer {
     unsubscribe_from(call, Kind::Channel, "unsubscribe")
 }
@@ -37,7 +37,7 @@ pub(in crate::engine) fn sunsubscribe(call: &mut Call<'_>) -> Answer {
     unsubscribe_from(call, Kind::Shard, "sunsubscribe")
 }
 
-/// `PUBLISH channel message`: how many times it was received on this node.
+/// `PUBLISH channel message`: the number of deliveries on this node.
 pub(in crate::engine) fn publish(call: &mut Call<'_>) -> Answer {
     let receivers = send(call.state, Kind::Channel, call.args[1], call.args[2]);
     Ok(Reply::Integer(receivers as i64))
@@ -49,7 +49,7 @@ pub(in crate::engine) fn spublish(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(receivers as i64))
 }
 
-/// `PUBSUB CHANNELS [pattern]`: names that have subscribers.
+/// `PUBSUB CHANNELS [pattern]`: channels that have subscribers.
 pub(in crate::engine) fn channels(call: &mut Call<'_>) -> Answer {
     names(call, Kind::Channel)
 }
@@ -69,14 +69,14 @@ pub(in crate::engine) fn shard_numsub(call: &mut Call<'_>) -> Answer {
     counts(call, Kind::Shard)
 }
 
-/// `PUBSUB NUMPAT`: how many patterns have subscribers.
+/// `PUBSUB NUMPAT`: the number of patterns that have subscribers.
 pub(in crate::engine) fn numpat(call: &mut Call<'_>) -> Answer {
     let patterns = call.state.pubsub.of(Kind::Pattern);
     Ok(Reply::Integer(patterns.len() as i64))
 }
 
 fn subscribe_to(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answer {
-    // Scripts cannot get here. SUBSCRIBE and PSUBSCRIBE are allowed in transactions, for
+    // Scripts cannot reach this. SUBSCRIBE and PSUBSCRIBE are allowed in transactions, for
     // compatibility with older servers.
     if kind == Kind::Shard && call.context != Context::Direct {
         let name = word.to_ascii_uppercase();
@@ -124,7 +124,7 @@ fn unsubscribe_from(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answ
     Ok(Reply::Several(replies))
 }
 
-/// What confirms one name: with how many subscriptions there are now.
+/// The confirmation for one name, with the current number of subscriptions.
 fn confirmation(call: &mut Call<'_>, kind: Kind, word: &'static str, name: Reply) -> Reply {
     let subscriptions = &call.session().subscriptions;
     let count = match kind {

@@ -1,4 +1,4 @@
-//! RENAME, RENAMENX and COPY (`src/db.c`). The time to live goes along.
+//! RENAME, RENAMENX and COPY (`src/db.c`). They preserve the time to live.
 
 use super::SYNTAX;
 use crate::engine::table::Call;
@@ -6,7 +6,7 @@ use crate::store::changes::Class;
 use crate::store::db::Entry;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `RENAME key newkey`: the new key may have been there.
+/// `RENAME key newkey`: replaces the new key if it exists.
 pub(in crate::engine) fn rename(call: &mut Call<'_>) -> Answer {
     let (key, new, now_ms) = (call.args[1], call.args[2], call.now_ms());
     existing(call, key)?;
@@ -21,7 +21,7 @@ pub(in crate::engine) fn rename(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `RENAMENX key newkey`: 0 if the new key is there, even if it is the same.
+/// `RENAMENX key newkey`: 0 if the new key exists, even if both are the same.
 pub(in crate::engine) fn renamenx(call: &mut Call<'_>) -> Answer {
     let (key, new, now_ms) = (call.args[1], call.args[2], call.now_ms());
     existing(call, key)?;
@@ -62,7 +62,7 @@ pub(in crate::engine) fn copy(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(1))
 }
 
-/// What becomes of a destination that is there.
+/// What to do with an existing destination.
 #[derive(PartialEq)]
 enum Existing {
     Keep,

@@ -1,4 +1,4 @@
-//! REPLICAOF, REPLCONF, PSYNC, ROLE, and INFO about all of it.
+//! REPLICAOF, REPLCONF, PSYNC, ROLE, and the replication section of INFO.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::engine::state::State;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `REPLICAOF host port`, `REPLICAOF NO ONE`, and by the older name `SLAVEOF host port`.
+/// `REPLICAOF host port`, `REPLICAOF NO ONE`, and the older name `SLAVEOF host port`.
 pub(in crate::engine) fn replicaof(call: &mut Call<'_>) -> Answer {
     let &[_, host, port] = call.args else {
         return Err(super::SYNTAX);
@@ -40,7 +40,7 @@ pub(in crate::engine) fn replicaof(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `REPLCONF option value [option value …]`: replicas and masters to each other.
+/// `REPLCONF option value [option value …]`: exchanged between replicas and masters.
 pub(in crate::engine) fn replconf(call: &mut Call<'_>) -> Answer {
     let pairs = call.args[1..].chunks_exact(2);
     if !pairs.remainder().is_empty() {
@@ -81,8 +81,8 @@ pub(in crate::engine) fn replconf(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `PSYNC replicationid offset [FAILOVER]`: with FAILOVER the master of this replica asks
-/// it to be the master.
+/// `PSYNC replicationid offset [FAILOVER]`: with FAILOVER this replica's master asks it to become
+/// the master.
 pub(in crate::engine) fn psync(call: &mut Call<'_>) -> Answer {
     let up = |link: &repl::Link| link.is_up();
     if call.state.repl.replicas.contains_key(&call.client) {
@@ -107,7 +107,7 @@ pub(in crate::engine) fn psync(call: &mut Call<'_>) -> Answer {
     Ok(Reply::NONE)
 }
 
-/// The master asks this replica to be the master.
+/// The master asks this replica to become the master.
 fn take_over(state: &mut State, id: &[u8]) -> Result<(), Error> {
     if state.repl.link().is_none() {
         return Err(Error::of("ERR PSYNC FAILOVER can't be sent to a master."));

@@ -1,8 +1,8 @@
 //! SCAN and its relatives, KEYS, RANDOMKEY (`src/db.c`).
 //!
-//! A cursor of SCAN means here: every element whose hash is below it was returned.
-//! So it stays right whatever else comes and goes, as Redis's own cursor does, and
-//! the node keeps nothing between two calls.
+//! A SCAN cursor here means that every element whose hash is below it was returned. So it stays
+//! valid when other elements are added or removed, like Redis's own cursor, and the node keeps no
+//! state between two calls.
 
 use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,7 +23,7 @@ pub(in crate::engine) fn keys(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(found.cloned().map(Reply::Bulk).collect()))
 }
 
-/// `RANDOMKEY`, drawn by the node's own generator.
+/// `RANDOMKEY`, chosen by the node's own generator.
 pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let mut draws = 0;
@@ -33,13 +33,13 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
         if keys == 0 {
             return Ok(Reply::Nil);
         }
-        // Where none goes, and all may be expired, the last that is drawn has to do.
+        // Where keys are not deleted, and all may be expired, the last draw is returned.
         draws += 1;
         let is_last =
             draws >= MOST_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
         let index = call.state.choose(keys);
         let drawn = call.state.db.nth(index).cloned();
-        // One that is expired goes, and another is drawn.
+        // An expired key is deleted, and another is drawn.
         if let Some(key) = drawn
             && (call.state.db.get(&key, now_ms).is_some() || is_last)
         {
@@ -48,8 +48,7 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// `maxtries` of `dbRandomKey`. (There for a replica only: in 7.0.15 a paused master
-/// draws for ever.)
+/// `maxtries` of `dbRandomKey`. (Only for a replica: in 7.0.15 a paused master draws forever.)
 const MOST_DRAWS: u32 = 100;
 
 /// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
@@ -62,7 +61,7 @@ pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {
     let (next, batch) = batch(all, cursor, options.count);
     let mut found = Vec::new();
     for (key, ()) in batch {
-        // Looking at a key deletes it if it is expired, whatever its type.
+        // Accessing a key deletes it if it is expired, whatever its type.
         let type_name = db.get(&key, now_ms).map(|entry| entry.value.type_name());
         let wanted = type_name.is_some_and(|name| options.wants_type(name));
         if wanted && options.wants(&key) {
@@ -104,11 +103,11 @@ pub(in crate::engine) fn zscan(call: &mut Call<'_>) -> Answer {
     })
 }
 
-/// An element of a value, and what belongs to it.
+/// An element of a value, with its associated field value or score.
 type Element = (Bytes, Option<Bytes>);
 
-/// Scans what `elements` makes of a value: whether it is small, so that it is shown
-/// whole whatever the count, and its elements in order.
+/// Scans the elements of a value. `elements` returns them in order, and whether the value is
+/// small, so that all of it is returned regardless of the count.
 fn scan_value<T: Kind, F>(call: &mut Call<'_>, elements: F) -> Answer
 where
     F: FnOnce(&T) -> (bool, Vec<Element>),
@@ -131,8 +130,8 @@ where
     Ok(page(next, words.map(Reply::Bulk).collect()))
 }
 
-/// The next elements by hash, at least `count` if there are so many; and the cursor
-/// to go on from, 0 at the end.
+/// The next elements by hash, at least `count` if there are enough, and the next cursor, 0 at the
+/// end.
 fn batch<T>(
     all: impl Iterator<Item = (Bytes, T)>,
     cursor: u64,
@@ -141,7 +140,7 @@ fn batch<T>(
     let hashed = all.map(|(name, value)| (xxh3_64(&name) >> 1, name, value));
     let mut left: Vec<_> = hashed.filter(|(hash, _, _)| *hash >= cursor).collect();
     left.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    // Those of one hash stay together, or the cursor could not tell them apart.
+    // Elements with the same hash stay together, because the cursor could not distinguish them.
     let mut end = count.min(left.len());
     while end > 0 && end < left.len() && left[end].0 == left[end - 1].0 {
         end += 1;
@@ -160,7 +159,7 @@ fn page(next: u64, found: Vec<Reply>) -> Reply {
     Reply::Array(vec![Reply::bulk(next.to_string()), Reply::Array(found)])
 }
 
-/// `parseScanCursorOrReply`: what C's `strtoul` reads, if that is all of it.
+/// `parseScanCursorOrReply`: the number that C's `strtoul` parses, if it consumes everything.
 fn parse_cursor(text: &[u8]) -> Result<u64, Error> {
     const INVALID: Error = Error::of("ERR invalid cursor");
     let (negative, digits) = match text {
@@ -181,7 +180,7 @@ fn parse_cursor(text: &[u8]) -> Result<u64, Error> {
     })
 }
 
-/// What is scanned.
+/// The kind of scan.
 #[derive(Copy, Clone, PartialEq)]
 enum Of {
     Keys,

@@ -16,7 +16,7 @@ pub(in crate::engine) fn eval(call: &mut Call<'_>) -> Answer {
     eval_body(call, Access::ReadWrite)
 }
 
-/// `EVAL_RO script numkeys [key …] [arg …]`: as EVAL, and the script may not write.
+/// `EVAL_RO script numkeys [key …] [arg …]`: like EVAL, but the script may not write.
 pub(in crate::engine) fn eval_ro(call: &mut Call<'_>) -> Answer {
     eval_body(call, Access::ReadOnly)
 }
@@ -26,7 +26,7 @@ pub(in crate::engine) fn evalsha(call: &mut Call<'_>) -> Answer {
     eval_known(call, Access::ReadWrite)
 }
 
-/// `EVALSHA_RO sha1 numkeys [key …] [arg …]`: as EVALSHA, and the script may not write.
+/// `EVALSHA_RO sha1 numkeys [key …] [arg …]`: like EVALSHA, but the script may not write.
 pub(in crate::engine) fn evalsha_ro(call: &mut Call<'_>) -> Answer {
     eval_known(call, Access::ReadOnly)
 }
@@ -49,7 +49,7 @@ fn eval_body(call: &mut Call<'_>, access: Access) -> Answer {
 
 fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
     const UNKNOWN: Error = Error::of("NOSCRIPT No matching script. Please use EVAL.");
-    // Redis looks at the length, then at the arguments, then for the script.
+    // Redis checks the length, then the arguments, then looks up the script.
     let sha = &parse_sha(call.args[1]).ok_or(UNKNOWN)?;
     let (keys, argv) = keys_and_argv(call.args)?;
     let body = call.state.scripts.get(sha).cloned().ok_or(UNKNOWN)?;
@@ -64,7 +64,7 @@ fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
     )
 }
 
-/// Runs a script, or a function, and takes the time that it takes.
+/// Runs a script or a function, and accounts for its running time.
 pub(super) fn run(call: &mut Call<'_>, invocation: &Invocation<'_>) -> Answer {
     let (answer, reading) = script::run(call, invocation)?;
     let reply = answer.unwrap_or_else(Reply::Error);
@@ -76,7 +76,7 @@ fn keys_and_argv<'a>(args: &'a [&'a [u8]]) -> Result<(Words<'a>, Words<'a>), Err
     part(args, integer(args[2])?)
 }
 
-/// Parts the words after `numkeys`.
+/// Splits the words after `numkeys`.
 pub(super) fn part<'a>(args: &'a [&'a [u8]], count: i64) -> Result<(Words<'a>, Words<'a>), Error> {
     let count =
         usize::try_from(count).map_err(|_| Error::of("ERR Number of keys can't be negative"))?;
@@ -87,7 +87,7 @@ pub(super) fn part<'a>(args: &'a [&'a [u8]], count: i64) -> Result<(Words<'a>, W
 
 pub(super) type Words<'a> = &'a [&'a [u8]];
 
-/// `SCRIPT LOAD script`: its SHA-1, by which EVALSHA finds it from now on.
+/// `SCRIPT LOAD script`: returns its SHA-1, by which EVALSHA finds it from now on.
 pub(in crate::engine) fn load(call: &mut Call<'_>) -> Answer {
     let body = call.args[2];
     let sha = script::sha(body);
@@ -105,7 +105,7 @@ pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(found.collect()))
 }
 
-/// `SCRIPT FLUSH [SYNC | ASYNC]`: the node knows no script any more.
+/// `SCRIPT FLUSH [SYNC | ASYNC]`: the node drops all known scripts.
 pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
     if !is_flush_mode(&call.args[2..]) {
         return Err(Error::of("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
@@ -114,12 +114,12 @@ pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `SCRIPT KILL`: ends a script that others were told of with BUSY.
+/// `SCRIPT KILL`: ends a script for which other clients get BUSY.
 pub(in crate::engine) fn kill(call: &mut Call<'_>) -> Answer {
     busy::kill(call.state, Kind::Script).map(|()| Reply::OK)
 }
 
-/// Takes a script into the set of those that EVALSHA finds, if it compiles.
+/// Adds a script to those that EVALSHA finds, if it compiles.
 fn know(call: &mut Call<'_>, sha: Sha, body: &[u8]) -> Result<(), Error> {
     if let Entry::Vacant(place) = call.state.scripts.entry(sha) {
         script::compile(&sha, body)?;

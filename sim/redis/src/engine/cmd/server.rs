@@ -7,7 +7,7 @@ use crate::engine::state::State;
 use crate::engine::table::{COMMANDS, Call, Command, find};
 use crate::wire::reply::{Answer, Reply};
 
-/// `TIME`: the node's wall clock in seconds, and the microseconds of the second.
+/// `TIME`: the node's wall clock in seconds, and the microseconds within the second.
 pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
     let part = |number: u64| Reply::bulk(number.to_string());
     Ok(Reply::Array(vec![
@@ -16,7 +16,7 @@ pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
     ]))
 }
 
-/// `INFO [section …]`: the sections and fields that are true of a fake node.
+/// `INFO [section …]`: the sections and fields that apply to a fake node.
 pub(in crate::engine) fn info(call: &mut Call<'_>) -> Answer {
     let wanted = &call.args[1..];
     let named = |name: &str| {
@@ -78,7 +78,7 @@ const SECTIONS: [Section; 5] = [
     }),
 ];
 
-/// `COMMAND`: what the table says of every command.
+/// `COMMAND`: the table entries of all commands.
 pub(in crate::engine) fn command(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(COMMANDS.iter().map(describe).collect()))
 }
@@ -88,7 +88,7 @@ pub(in crate::engine) fn command_count(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(COMMANDS.len() as i64))
 }
 
-/// `COMMAND LIST`, subcommands too.
+/// `COMMAND LIST`, including subcommands.
 pub(in crate::engine) fn command_list(_: &mut Call<'_>) -> Answer {
     let with_subcommands =
         |command: &'static Command| std::iter::once(command).chain(command.subcommands);
@@ -110,13 +110,12 @@ pub(in crate::engine) fn command_info(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// `COMMAND DOCS`, which `redis-cli` asks for hints: there are none.
+/// `COMMAND DOCS`, which `redis-cli` queries for hints: there are none.
 pub(in crate::engine) fn command_docs(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Map(Vec::new()))
 }
 
-/// The ten fields of Redis 7. ACL categories, tips and key specifications stay
-/// empty.
+/// The ten fields of Redis 7. ACL categories, tips and key specifications are empty.
 fn describe(command: &Command) -> Reply {
     let flags = command
         .flags

@@ -20,7 +20,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
         Expiry::Keep | Expiry::None => None,
     };
     let (key, value) = (call.args[1], call.args[2]);
-    // Only with GET does the old value have to be a string.
+    // The old value has to be a string only if GET is given.
     let old_value = match options.get {
         true => Some(get(call)?),
         false => None,
@@ -50,7 +50,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     call.notify(Class::String, "set", key);
     if let Expiry::At(time) = &options.expiry {
         call.notify(Class::Generic, "expire", key);
-        // What has PXAT already is passed on as it is.
+        // A command that already has PXAT is propagated unchanged.
         if let Some(when) = expires_at_ms.filter(|_| !time.is_unix_ms()) {
             propagate_with_time(call, key, value, when);
         }
@@ -63,7 +63,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     Ok(old_value.unwrap_or(Reply::OK))
 }
 
-/// `SETNX key value`: 1 if the key was not there, and is now.
+/// `SETNX key value`: 1 if the key did not exist and was set.
 pub(in crate::engine) fn setnx(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     if call.state.db.get(call.args[1], now_ms).is_some() {
@@ -126,7 +126,7 @@ enum Expiry<'a> {
 }
 
 impl Expiry<'_> {
-    /// The same option may be there twice, and the last one counts.
+    /// The same option may be repeated; the last one counts.
     fn may_become(&self, new: &Time<'_>) -> bool {
         match self {
             Expiry::None => true,

@@ -1,5 +1,5 @@
-//! Sets (`src/t_set.c`). What is drawn from one by chance comes from the node's own
-//! generator, so that a run can be repeated.
+//! Sets (`src/t_set.c`). Random members are chosen by the node's own generator, so that a run can
+//! be repeated.
 
 use bytes::Bytes;
 
@@ -9,11 +9,11 @@ use crate::store::changes::Class;
 use crate::store::value::Set;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// The most elements that one SRANDMEMBER may draw with repetition. (Redis has no
-/// limit but its memory.)
+/// The maximum number of elements that one SRANDMEMBER may draw with repetition. (Redis is only
+/// limited by its memory.)
 const MAX_DRAWN: u64 = 1 << 20;
 
-/// `SADD key member [member …]`: how many are new.
+/// `SADD key member [member …]`: returns the number of new members.
 pub(in crate::engine) fn sadd(call: &mut Call<'_>) -> Answer {
     let (key, members) = (call.args[1], &call.args[2..]);
     let set = call.edit_or_create::<Set>(key)?;
@@ -24,7 +24,7 @@ pub(in crate::engine) fn sadd(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(added as i64))
 }
 
-/// `SREM key member [member …]`: how many were there.
+/// `SREM key member [member …]`: returns the number of members that existed.
 pub(in crate::engine) fn srem(call: &mut Call<'_>) -> Answer {
     let (key, members) = (call.args[1], &call.args[2..]);
     let Some(set) = call.edit::<Set>(key)? else {
@@ -78,7 +78,7 @@ pub(in crate::engine) fn smove(call: &mut Call<'_>) -> Answer {
     let &[_, source, destination, member] = call.args else {
         return Err(SYNTAX);
     };
-    // Both keys are looked at first: one that is expired goes, whatever follows.
+    // Both keys are looked up first: an expired one is deleted in any case.
     let now_ms = call.now_ms();
     call.state.db.get(source, now_ms);
     call.state.db.get(destination, now_ms);
@@ -94,14 +94,14 @@ pub(in crate::engine) fn smove(call: &mut Call<'_>) -> Answer {
         set.remove(member);
     }
     call.changed_by(Class::Set, "srem", source);
-    // It may have been in both.
+    // The member may have been in both.
     if call.edit_or_create::<Set>(destination)?.add(member) {
         call.changed_by(Class::Set, "sadd", destination);
     }
     Ok(Reply::Integer(1))
 }
 
-/// `SPOP key [count]`: members drawn by chance, which are gone then.
+/// `SPOP key [count]`: removes and returns random members.
 pub(in crate::engine) fn spop(call: &mut Call<'_>) -> Answer {
     let count = match call.args {
         [_, _] => None,
@@ -120,7 +120,7 @@ pub(in crate::engine) fn spop(call: &mut Call<'_>) -> Answer {
         call.drawn_by(Class::Set, "spop", key);
         let mut words: Vec<&[u8]> = vec![b"SREM", key];
         match count {
-            // Whoever takes all takes the key.
+            // Taking all members deletes the key.
             Some(_) if gone => words[0] = b"DEL",
             _ => words.extend(drawn.iter().map(|member| &member[..])),
         }
@@ -132,8 +132,7 @@ pub(in crate::engine) fn spop(call: &mut Call<'_>) -> Answer {
     })
 }
 
-/// `SRANDMEMBER key [count]`: members drawn by chance; with a negative count the same
-/// one may come again.
+/// `SRANDMEMBER key [count]`: random members; with a negative count a member may be repeated.
 pub(in crate::engine) fn srandmember(call: &mut Call<'_>) -> Answer {
     let count = match call.args {
         [_, _] => None,

@@ -1,4 +1,4 @@
-//! Strings: several at once, and parts of one (`src/t_string.c`).
+//! Strings: several in one command, and parts of one (`src/t_string.c`).
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ use crate::wire::reply::{Answer, Error, Reply};
 /// `proto-max-bulk-len`: the longest string, in bytes.
 const MAX_BYTES: usize = 512 * 1024 * 1024;
 
-/// `MGET key [key …]`: what is no string is nil.
+/// `MGET key [key …]`: nil for a key that does not hold a string.
 pub(in crate::engine) fn mget(call: &mut Call<'_>) -> Answer {
     let keys = call.args[1..].iter();
     let values =
@@ -26,7 +26,7 @@ pub(in crate::engine) fn mset(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// `MSETNX key value [key value …]`: all, or none if one of the keys is there.
+/// `MSETNX key value [key value …]`: sets all, or none if one of the keys exists.
 pub(in crate::engine) fn msetnx(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let taken = |key: &&[u8]| call.state.db.get(key, now_ms).is_some();
@@ -54,7 +54,7 @@ pub(in crate::engine) fn strlen(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(text.map_or(0, Bytes::len) as i64))
 }
 
-/// `APPEND key value`: the length then.
+/// `APPEND key value`: the new length.
 pub(in crate::engine) fn append(call: &mut Call<'_>) -> Answer {
     let (key, more) = (call.args[1], call.args[2]);
     let old = call.read::<Bytes>(key)?;
@@ -65,8 +65,7 @@ pub(in crate::engine) fn append(call: &mut Call<'_>) -> Answer {
     replace(call, "append", new)
 }
 
-/// `SETRANGE key offset value`: the length then. What is missing before the offset
-/// becomes zeros.
+/// `SETRANGE key offset value`: the new length. A gap before the offset is filled with zeros.
 pub(in crate::engine) fn setrange(call: &mut Call<'_>) -> Answer {
     let part = call.args[3];
     let offset = usize::try_from(integer(call.args[2])?)
@@ -96,8 +95,8 @@ fn replace(call: &mut Call<'_>, event: &'static str, new: Vec<u8>) -> Answer {
     Ok(Reply::Integer(len as i64))
 }
 
-/// `GETRANGE key start end`, and by its older name `SUBSTR key start end`: both ends
-/// included, negative from the end.
+/// `GETRANGE key start end`, and the older name `SUBSTR key start end`: both ends included,
+/// negative from the end.
 pub(in crate::engine) fn getrange(call: &mut Call<'_>) -> Answer {
     let (start, end) = (integer(call.args[2])?, integer(call.args[3])?);
     let text = call
@@ -121,7 +120,7 @@ pub(in crate::engine) fn getrange(call: &mut Call<'_>) -> Answer {
     }))
 }
 
-/// `INCRBYFLOAT key increment`: the sum, which is the value then.
+/// `INCRBYFLOAT key increment`: the sum, which is the new value.
 pub(in crate::engine) fn incrbyfloat(call: &mut Call<'_>) -> Answer {
     let (key, increment) = (call.args[1], call.args[2]);
     let old = match call.read::<Bytes>(key)? {

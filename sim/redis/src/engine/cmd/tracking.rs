@@ -53,7 +53,7 @@ const ONLY_OPTIN: Error =
 const ONLY_OPTOUT: Error =
     Error::of("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.");
 
-/// `CLIENT GETREDIR`: who gets this client's invalidations; 0 for itself, -1
+/// `CLIENT GETREDIR`: the client that receives this client's invalidations; 0 for itself, -1
 /// without tracking.
 pub(in crate::engine) fn getredir(call: &mut Call<'_>) -> Answer {
     let tracking = call.session().tracking.as_ref();
@@ -152,7 +152,7 @@ impl Options {
         Ok(options)
     }
 
-    /// What tracking becomes, in Redis's order of refusals.
+    /// The new tracking settings; errors are checked in Redis's order.
     fn apply(self, old: Option<Tracking>) -> Result<Tracking, Error> {
         if !self.bcast && !self.prefixes.is_empty() {
             return Err(Error::of(

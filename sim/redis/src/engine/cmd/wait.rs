@@ -1,4 +1,4 @@
-//! WAIT and WAITAOF: until others have what this client wrote.
+//! WAIT and WAITAOF: wait until replicas or files have a client's writes.
 
 use super::blocking::integer_timeout;
 use super::{integer, not_negative};
@@ -6,8 +6,8 @@ use crate::engine::blocking::{Blocked, NO_FILE, On, block};
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `WAIT numreplicas timeout`: how many replicas have all that this client wrote, as
-/// soon as they are enough, or when time is over.
+/// `WAIT numreplicas timeout`: how many replicas have all writes of this client. Replies as soon
+/// as there are enough, or after the timeout.
 pub(in crate::engine) fn wait(call: &mut Call<'_>) -> Answer {
     if call.state.repl.link().is_some() {
         return Err(Error::of(
@@ -26,8 +26,8 @@ pub(in crate::engine) fn wait(call: &mut Call<'_>) -> Answer {
     ))
 }
 
-/// `WAITAOF numlocal numreplicas timeout`, as of Redis 7.2: in how many append-only files
-/// of this server, and of its replicas, all that this client wrote is durable.
+/// `WAITAOF numlocal numreplicas timeout`, as of Redis 7.2: in how many append-only files of this
+/// server, and of its replicas, all writes of this client are durable.
 pub(in crate::engine) fn waitaof(call: &mut Call<'_>) -> Answer {
     let local = integer(call.args[1])?;
     if !(0..=1).contains(&local) {
@@ -54,7 +54,7 @@ pub(in crate::engine) fn waitaof(call: &mut Call<'_>) -> Answer {
     Ok(until_enough(call, on, timeout_ms))
 }
 
-/// The counts if they are enough, or if nobody can wait here; else the client waits.
+/// The counts if they are sufficient, or if the client may not block here; otherwise it blocks.
 fn until_enough(call: &mut Call<'_>, on: On, timeout_ms: i64) -> Reply {
     if let Some(reply) = on.reply_if_enough(call.state) {
         return reply;

@@ -91,7 +91,7 @@ fn remove(call: &mut Call<'_>, by: By) -> Answer {
     Ok(Reply::Integer(removed as i64))
 }
 
-/// `zrangeGenericCommand`. What the command's name does not say its options may.
+/// `zrangeGenericCommand`. Options may set what the command's name leaves open.
 fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> Answer {
     let options = Options::parse(&call.args[4..], by, direction)?;
     let by = options.by.unwrap_or(By::Rank);
@@ -126,7 +126,7 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
         Direction::Up => Box::new(zset.ranked()[ranks].iter()),
         Direction::Down => Box::new(zset.ranked()[ranks].iter().rev()),
     };
-    // Redis counts a negative offset down until the set is at its end.
+    // Redis decrements a negative offset until the end of the set.
     let offset = usize::try_from(options.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
     let found = in_order.skip(offset).take(limit).cloned();
@@ -136,7 +136,7 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
     })
 }
 
-/// What a range is of.
+/// The criterion of a range.
 #[derive(Copy, Clone, PartialEq)]
 enum By {
     Rank,
@@ -157,7 +157,7 @@ struct Options {
     direction: Option<Direction>,
     with_scores: bool,
     offset: i64,
-    /// Negative: no limit.
+    /// A negative limit means no limit.
     limit: i64,
 }
 
@@ -195,7 +195,7 @@ impl Options {
     }
 }
 
-/// What is in a range.
+/// The bounds of a range.
 enum Interval<'a> {
     /// Start and stop, both included, negative from the end.
     Ranks(i64, i64),
@@ -221,11 +221,10 @@ impl<'a> Interval<'a> {
         })
     }
 
-    /// The ranks of the members that are in it.
+    /// The ranks of the members in the interval.
     ///
-    /// By name this is what Redis finds that walks a small set from its start: where
-    /// not all scores are the same, so that names are in no order, it is not what the
-    /// bounds say.
+    /// For a range by name this matches Redis's scan of a small set from its start: if the scores
+    /// differ, names are not sorted, and the result is not the one that the bounds suggest.
     fn ranks(&self, zset: &Zset) -> Range<usize> {
         let all = zset.ranked();
         match self {
@@ -248,7 +247,7 @@ impl<'a> Interval<'a> {
         }
     }
 
-    /// As [`Interval::ranks`], for a walk from the end.
+    /// Like [`Interval::ranks`], for a scan from the end.
     fn ranks_from_end(&self, zset: &Zset) -> Range<usize> {
         let Interval::Names(min, max) = self else {
             return self.ranks(zset);
@@ -265,7 +264,7 @@ impl<'a> Interval<'a> {
         end - len.count()..end
     }
 
-    /// `zzlIsInLexRange`: looks at the bounds, and at the first and the last member.
+    /// `zzlIsInLexRange`: checks the bounds, and the first and the last member.
     fn leaves_all_out(&self, all: &[(f64, Bytes)]) -> bool {
         let (Interval::Names(min, max), [(_, first), ..], [.., (_, last)]) = (self, all, all)
         else {
@@ -276,7 +275,7 @@ impl<'a> Interval<'a> {
 }
 
 impl<T: PartialOrd> Bound<T> {
-    /// Whether, as lower bound, it leaves nothing below the other.
+    /// Whether, as a lower bound, it excludes everything up to this upper bound.
     fn is_past(&self, upper: &Bound<T>) -> bool {
         use Bound::{Excluded, Highest, Included, Lowest};
         match (self, upper) {
@@ -289,7 +288,7 @@ impl<T: PartialOrd> Bound<T> {
         }
     }
 
-    /// Whether it is a lower bound that leaves this value out.
+    /// Whether, as a lower bound, it excludes this value.
     fn is_above(&self, value: &T) -> bool {
         match self {
             Bound::Included(bound) => value < bound,
@@ -299,7 +298,7 @@ impl<T: PartialOrd> Bound<T> {
         }
     }
 
-    /// Whether it is an upper bound that leaves this value out.
+    /// Whether, as an upper bound, it excludes this value.
     fn is_below(&self, value: &T) -> bool {
         match self {
             Bound::Included(bound) => value > bound,
@@ -310,7 +309,7 @@ impl<T: PartialOrd> Bound<T> {
     }
 }
 
-/// `zslParseRange`: `1.5`, or `(1.5` without it.
+/// `zslParseRange`: `1.5`, or `(1.5` to exclude it.
 fn score_bound(text: &[u8]) -> Result<Bound<f64>, Error> {
     const INVALID: Error = Error::of("ERR min or max is not a float");
     match text.strip_prefix(b"(") {
@@ -320,7 +319,7 @@ fn score_bound(text: &[u8]) -> Result<Bound<f64>, Error> {
     .ok_or(INVALID)
 }
 
-/// `zslParseLexRange`: `[a`, `(a` without it, `-` and `+`.
+/// `zslParseLexRange`: `[a`, `(a` to exclude it, `-` and `+`.
 fn name_bound(text: &[u8]) -> Result<Bound<&[u8]>, Error> {
     match text {
         b"-" => Ok(Bound::Lowest),

@@ -10,13 +10,13 @@ use crate::store::value::Zset;
 use crate::wire::float::parse_f64;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member …]`: how many
-/// are new (CH: or have another score); with INCR the score then, nil if it was kept.
+/// `ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member …]`: how many are new
+/// (CH: or have a new score); with INCR the new score, nil if it was not set.
 pub(in crate::engine) fn zadd(call: &mut Call<'_>) -> Answer {
     add(call, Options::default())
 }
 
-/// `ZINCRBY key increment member`: the score then.
+/// `ZINCRBY key increment member`: the new score.
 pub(in crate::engine) fn zincrby(call: &mut Call<'_>) -> Answer {
     add(
         call,
@@ -50,13 +50,13 @@ fn add(call: &mut Call<'_>, options: Options) -> Answer {
     added.map(|()| options.reply(outcome))
 }
 
-/// What ZADD did.
+/// The result of ZADD.
 #[derive(Default)]
 struct Outcome {
     added: i64,
-    /// Members that were there and have another score now.
+    /// Existing members whose score changed.
     updated: i64,
-    /// The score that the last member has now, if the options let it be set.
+    /// The new score of the last member, if the options allowed it to be set.
     score: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ struct Options {
 }
 
 impl Options {
-    /// Reads the options; returns them and what follows, which is pairs.
+    /// Parses the options; returns them and the pairs that follow.
     fn parse<'a>(mut self, mut args: &'a [&'a [u8]]) -> Result<(Self, &'a [&'a [u8]]), Error> {
         while let [option, rest @ ..] = args {
             match option.to_ascii_lowercase().as_slice() {
@@ -161,7 +161,7 @@ impl Options {
     }
 }
 
-/// `ZREM key member [member …]`: how many were there.
+/// `ZREM key member [member …]`: returns the number of members that existed.
 pub(in crate::engine) fn zrem(call: &mut Call<'_>) -> Answer {
     let (key, members) = (call.args[1], &call.args[2..]);
     let Some(zset) = call.edit::<Zset>(key)? else {
@@ -199,7 +199,7 @@ pub(in crate::engine) fn zcard(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(zset.map_or(0, Zset::len) as i64))
 }
 
-/// `ZRANK key member`: its place from the lowest score, from 0.
+/// `ZRANK key member`: its rank from the lowest score, starting at 0.
 pub(in crate::engine) fn zrank(call: &mut Call<'_>) -> Answer {
     let member = call.args[2];
     let zset = call.read::<Zset>(call.args[1])?;
@@ -207,7 +207,7 @@ pub(in crate::engine) fn zrank(call: &mut Call<'_>) -> Answer {
     Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
 }
 
-/// `ZREVRANK key member`: its place from the highest score, from 0.
+/// `ZREVRANK key member`: its rank from the highest score, starting at 0.
 pub(in crate::engine) fn zrevrank(call: &mut Call<'_>) -> Answer {
     let member = call.args[2];
     let zset = call.read::<Zset>(call.args[1])?;
@@ -215,7 +215,7 @@ pub(in crate::engine) fn zrevrank(call: &mut Call<'_>) -> Answer {
     Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
 }
 
-/// `ZPOPMIN key [count]`: the members of the lowest scores, which are gone then.
+/// `ZPOPMIN key [count]`: removes and returns the members with the lowest scores.
 pub(in crate::engine) fn zpopmin(call: &mut Call<'_>) -> Answer {
     pop(call, "zpopmin", |zset, count| {
         let count = count.min(zset.len());
@@ -223,7 +223,8 @@ pub(in crate::engine) fn zpopmin(call: &mut Call<'_>) -> Answer {
     })
 }
 
-/// `ZPOPMAX key [count]`: the members of the highest scores, the highest first.
+/// `ZPOPMAX key [count]`: removes and returns the members with the highest scores, the highest
+/// first.
 pub(in crate::engine) fn zpopmax(call: &mut Call<'_>) -> Answer {
     pop(call, "zpopmax", |zset, count| {
         let first = zset.len().saturating_sub(count);
@@ -251,7 +252,7 @@ fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> S
         call.drawn_by(Class::SortedSet, event, key);
     }
     Ok(match (call.args.len(), with_scores(popped)) {
-        // Without a count it is one member, and its score after it.
+        // Without a count the reply is one member, followed by its score.
         (2, Reply::Pairs(pairs)) => {
             Reply::Array(pairs.into_iter().flat_map(<[Reply; 2]>::from).collect())
         }
