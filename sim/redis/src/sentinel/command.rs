@@ -1,4 +1,4 @@
-//! What clients, and other sentinels, may ask.
+//! The commands that clients and other sentinels may send.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::VERSION;
 use crate::glob;
 use crate::wire::reply::{Error, Reply, Resp};
 
-/// An answer; an error's text begins with its code.
+/// A reply; the text of an error begins with its code.
 type Answer = Result<Reply, String>;
 
-/// Answers what is no request, and ends the connection.
+/// Replies to an invalid request with an error, and closes the connection.
 pub(super) fn refuse(sentinel: &mut Sentinel, conn: ConnId, text: &str) {
     answer(sentinel, conn, error(text));
     sentinel.core.clients.remove(&conn);
@@ -77,7 +77,7 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
     answer(sentinel, conn, result.unwrap_or_else(|text| error(&text)));
 }
 
-/// `HELLO 2` and `HELLO 3`. A name and a password may follow, and matter to nobody here.
+/// `HELLO 2` and `HELLO 3`. A name and a password may follow; both are ignored here.
 fn switch(sentinel: &mut Sentinel, conn: ConnId, resp: Resp) -> Reply {
     if let Some(client) = sentinel.core.clients.get_mut(&conn) {
         client.resp = resp;
@@ -103,7 +103,7 @@ fn hello(sentinel: &Sentinel, conn: ConnId) -> Reply {
     Reply::Map(pairs.collect())
 }
 
-/// Begins to monitor a master (`SENTINEL MONITOR`).
+/// Starts to monitor a master (`SENTINEL MONITOR`).
 pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
     let (name, quorum) = (settings.name.clone(), settings.quorum);
     let master = Master::new(settings, sentinel.core.now_ms);
@@ -258,7 +258,7 @@ fn disconnect(core: &mut super::core::Core, master: &mut Master) {
     master.server.disconnect(core);
 }
 
-/// Whether enough sentinels are there to agree and to authorise a failover.
+/// Whether enough sentinels are reachable to agree and to authorise a failover.
 fn quorum(master: &Master) -> Answer {
     let usable = 1 + master
         .peers
@@ -315,7 +315,7 @@ fn listens(sentinel: &Sentinel, conn: ConnId) -> bool {
     client.is_some_and(|client| client.channels.len() + client.patterns.len() > 0)
 }
 
-/// SUBSCRIBE and its relatives: one confirmation for each name.
+/// SUBSCRIBE and related commands: one confirmation for each name.
 fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Bytes]) {
     let command = command.to_ascii_lowercase();
     let Some(client) = sentinel.core.clients.get_mut(&conn) else {
@@ -391,7 +391,7 @@ fn array<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Reply {
     Reply::Array(words.into_iter().map(bulk).collect())
 }
 
-/// Names and values in turn.
+/// A flat list of alternating names and values.
 fn map(fields: Vec<String>) -> Reply {
     let pairs = fields.chunks_exact(2);
     Reply::Map(pairs.map(|two| (bulk(&two[0]), bulk(&two[1]))).collect())

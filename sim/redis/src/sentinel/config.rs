@@ -1,4 +1,4 @@
-//! What a sentinel is told when it starts.
+//! The configuration of a sentinel at its start.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -34,26 +34,27 @@ impl From<SocketAddr> for Address {
 
 /// One sentinel.
 pub struct SentinelConfig {
-    /// Where the others reach it (`announce-ip`, `announce-port`).
+    /// The address announced to the others (`announce-ip`, `announce-port`).
     pub announce: Address,
-    /// What it monitors at first.
+    /// The masters to monitor at first.
     pub monitor: Vec<Monitor>,
-    /// What it has written to its configuration file before; then `monitor` is history.
+    /// The configuration file it has written before; if present, `monitor` is ignored.
     pub file: Option<SentinelFile>,
-    /// For how long it has run.
+    /// How long it has been running.
     pub past: Past,
-    /// Draws a number in 0..n: the sentinel's run id, the delay before an election of
-    /// its own, the jitter of its timer.
+    /// Draws a number in 0..n, for the sentinel's run id, the delay before an election of its
+    /// own, and the jitter of its timer.
     pub random: Box<dyn FnMut(u64) -> u64>,
 }
 
-/// For how long a sentinel has run when it is created.
+/// How long a sentinel has been running when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Past {
-    /// Its process starts.
+    /// Its process starts now.
     None,
-    /// For long, so that what it does regularly may be due at any time of its period. It says
-    /// hello at once: those that it would know it has to find first.
+    /// A long time, so that its periodic actions may be due at any point of their periods. It
+    /// sends a hello immediately, because it has to discover the sentinels it would already
+    /// know.
     Long,
 }
 
@@ -62,15 +63,15 @@ pub enum Past {
 pub struct Monitor {
     /// The name that clients ask for.
     pub name: String,
-    /// The master at first.
+    /// The initial address of the master.
     pub address: Address,
     /// How many sentinels must agree that it is down.
     pub quorum: usize,
-    /// Without a valid reply for this long it is down: `down-after-milliseconds`.
+    /// `down-after-milliseconds`: the master is down after this long without a valid reply.
     pub down_after: Duration,
-    /// The patience with each step of a failover; twice this passes between two attempts.
+    /// The timeout of each step of a failover; two attempts are twice this apart.
     pub failover_timeout: Duration,
-    /// How many replicas are turned to the new master at the same time.
+    /// How many replicas are reconfigured to the new master at the same time.
     pub parallel_syncs: usize,
 }
 
@@ -87,12 +88,12 @@ impl Monitor {
         }
     }
 
-    /// [`Monitor::down_after`] as a sentinel reckons.
+    /// [`Monitor::down_after`] in milliseconds.
     pub(super) fn down_after_ms(&self) -> i64 {
         as_ms(self.down_after)
     }
 
-    /// [`Monitor::failover_timeout`] as a sentinel reckons.
+    /// [`Monitor::failover_timeout`] in milliseconds.
     pub(super) fn failover_timeout_ms(&self) -> i64 {
         as_ms(self.failover_timeout)
     }

@@ -1,4 +1,4 @@
-//! What all parts of a sentinel share: who it is, the time, and what is to be done.
+//! State shared by all parts of a sentinel: its identity, the time, and the pending effects.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,28 @@ use crate::wire::request::Parser;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(u64);
 
-/// A connection that somebody opened to the sentinel. Never reused.
+/// A connection that a client opened to the sentinel. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(pub(super) u64);
 
-/// What the driver of a sentinel has to do, in order.
+/// An action for the driver of a sentinel. Actions are carried out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Connect; what is sent before the connection stands is to be kept for it.
+    /// Connect. Commands sent before the connection is established are queued for it.
     Connect {
-        /// Its number from now on.
+        /// The id of the new link.
         link: LinkId,
-        /// Where to.
+        /// The address to connect to.
         to: Address,
     },
     /// Send a command on a link.
     Send {
         /// The link.
         link: LinkId,
-        /// A whole command.
+        /// One complete command.
         bytes: Bytes,
     },
-    /// Close a link. The sentinel has forgotten it.
+    /// Close a link. The sentinel no longer knows it.
     Hangup {
         /// The link.
         link: LinkId,
@@ -45,17 +45,17 @@ pub enum Effect {
     Reply {
         /// The client's connection.
         conn: ConnId,
-        /// Whole replies.
+        /// One or more complete replies.
         bytes: Bytes,
     },
-    /// Close a client's connection after what was sent on it.
+    /// Close a client's connection after the pending replies are sent.
     Close {
         /// The connection.
         conn: ConnId,
     },
-    /// Write the configuration file, durably, before anything that comes after this.
+    /// Write the configuration file durably, before carrying out any later effect.
     Write(SentinelFile),
-    /// An event for the log; subscribers have been told by [`Effect::Reply`].
+    /// An event for the log; subscribers already got it by [`Effect::Reply`].
     Event(Notice),
 }
 
@@ -68,7 +68,7 @@ pub struct Notice {
     pub text: String,
 }
 
-/// Who this sentinel is, what time it is, and what it wants done.
+/// The identity of this sentinel, the time, and the effects to carry out.
 pub(super) struct Core {
     pub(super) me: Address,
     pub(super) run_id: String,
@@ -76,10 +76,11 @@ pub(super) struct Core {
     pub(super) now_ms: i64,
     /// The highest epoch seen (`current_epoch`).
     pub(super) epoch: u64,
-    /// Since when it only watches, because its clock jumped or its timer was late.
+    /// Since when TILT mode is on: the clock jumped or the timer was late, so it only
+    /// monitors.
     pub(super) tilt_since_ms: Option<i64>,
     pub(super) effects: Vec<Effect>,
-    /// Something changed that the configuration file says.
+    /// Whether state that the configuration file holds has changed.
     pub(super) unsaved: bool,
     pub(super) clients: BTreeMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
@@ -109,7 +110,7 @@ impl Core {
             epoch: 0,
             tilt_since_ms: None,
             effects: Vec::new(),
-            // A sentinel that starts writes its id down.
+            // A new sentinel writes its id to the file.
             unsaved: true,
             clients: BTreeMap::new(),
             random,
@@ -159,13 +160,13 @@ impl Core {
         }
     }
 
-    /// How long ago that was, in milliseconds.
+    /// The time elapsed since `at_ms`, in milliseconds.
     pub(super) fn since(&self, at_ms: i64) -> i64 {
         self.now_ms - at_ms
     }
 
-    /// When something was last done that is done every `period_ms`, if it is done now;
-    /// `is_first`: for the first time.
+    /// The time to record for a periodic action if it is done now; `is_first` if it is done
+    /// for the first time.
     pub(super) fn done_ms(&mut self, is_first: bool, period_ms: i64) -> i64 {
         match self.past {
             Past::Long if is_first => self.now_ms - (self.random)(period_ms as u64) as i64,
@@ -173,19 +174,19 @@ impl Core {
         }
     }
 
-    /// Whether it ran before it was created here.
+    /// Whether the sentinel ran before it was created here.
     pub(super) fn has_run_for_long(&self) -> bool {
         self.past == Past::Long
     }
 
-    /// A delay below `SENTINEL_MAX_DESYNC`, a second, so that sentinels do not all
-    /// start at once.
+    /// A random delay below `SENTINEL_MAX_DESYNC`, one second, so that sentinels do not all
+    /// start at the same time.
     pub(super) fn desync_ms(&mut self) -> i64 {
         (self.random)(1000) as i64
     }
 }
 
-/// A message to a subscriber.
+/// Encodes a message to a subscriber.
 fn push(resp: Resp, words: &[&[u8]], out: &mut BytesMut) {
     Reply::Push(words.iter().map(Reply::bulk).collect()).encode(resp, out);
 }

@@ -1,4 +1,4 @@
-//! How sentinels agree: that the master is down, and who of them is to act.
+//! How sentinels agree that the master is down, and elect the one that acts.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::instance::PING_PERIOD_MS;
 use super::link::Expect;
 use super::master::{Asking, Master, Who};
 
-/// `SENTINEL_ASK_PERIOD`; an answer counts for five of these.
+/// `SENTINEL_ASK_PERIOD`; a reply stays valid for five of these.
 const ASK_PERIOD_MS: i64 = PING_PERIOD_MS;
 
 impl Master {
-    /// Whether a quorum finds the master down (`sentinelCheckObjectivelyDown`).
+    /// Checks whether a quorum considers the master down (`sentinelCheckObjectivelyDown`).
     pub(super) fn check_objectively_down(&mut self, core: &mut Core) {
         let others = self.peers.values().filter(|peer| peer.says_down).count();
         let (agree, quorum) = (others + 1, self.settings.quorum);
@@ -30,8 +30,8 @@ impl Master {
         }
     }
 
-    /// Asks the other sentinels whether they find the master down and, during a
-    /// failover of our own, for their votes (`sentinelAskMasterStateToOtherSentinels`).
+    /// Asks the other sentinels whether they consider the master down and, during a failover
+    /// of our own, for their votes (`sentinelAskMasterStateToOtherSentinels`).
     pub(super) fn ask_peers(&mut self, core: &mut Core, asking: Asking) {
         let address = &self.server.address;
         let port = address.port.to_string();
@@ -63,7 +63,7 @@ impl Master {
         }
     }
 
-    /// Another sentinel answered that.
+    /// Handles the reply of another sentinel.
     pub(super) fn told_down(&mut self, core: &Core, run_id: &str, reply: &BytesFrame) {
         let (Some(peer), BytesFrame::Array(items)) = (self.peers.get_mut(run_id), reply) else {
             return;
@@ -84,8 +84,8 @@ impl Master {
         }
     }
 
-    /// Votes for the first sentinel that asks in an epoch; returns the vote given last, and
-    /// its epoch (`sentinelVoteLeader`). One that was started again knows the epoch only.
+    /// Votes for the first candidate that asks in an epoch; returns the last vote and its
+    /// epoch (`sentinelVoteLeader`). After a restart only the epoch is known.
     pub(super) fn vote_for(
         &mut self,
         core: &mut Core,
@@ -101,7 +101,7 @@ impl Master {
                 "+vote-for-leader",
                 format!("{candidate} {}", self.vote_epoch),
             );
-            // Somebody else acts: no attempt of our own until that may have failed.
+            // Another sentinel acts: delay our own attempt until that one may have failed.
             if candidate != core.run_id {
                 self.failover_began_ms = core.now_ms + core.desync_ms();
             }
@@ -109,7 +109,7 @@ impl Master {
         (self.vote.clone(), self.vote_epoch)
     }
 
-    /// A greater epoch than any before.
+    /// Adopts an epoch that is greater than the current one.
     pub(super) fn see_epoch(&mut self, core: &mut Core, epoch: u64) {
         if epoch > core.epoch {
             core.epoch = epoch;
@@ -118,8 +118,8 @@ impl Master {
         }
     }
 
-    /// Who was elected in this epoch, if anybody was: by a majority of all sentinels
-    /// that are known, and at least by the quorum (`sentinelGetLeader`).
+    /// The leader elected in this epoch, if there is one: elected by a majority of all known
+    /// sentinels, and by at least the quorum (`sentinelGetLeader`).
     pub(super) fn elected(&mut self, core: &mut Core, epoch: u64) -> Option<String> {
         let mut votes: BTreeMap<String, usize> = BTreeMap::new();
         for peer in self.peers.values() {
@@ -127,7 +127,7 @@ impl Master {
                 *votes.entry(vote.clone()).or_default() += 1;
             }
         }
-        // We vote with the majority, or for ourselves.
+        // This sentinel votes with the majority, or for itself.
         let candidate = match first_of_most(&votes) {
             Some((leading, _)) => leading.to_owned(),
             None => core.run_id.clone(),
@@ -143,14 +143,14 @@ impl Master {
             .map(|(leader, _)| leader.to_owned())
     }
 
-    /// More than half of all sentinels that are known, this one included.
+    /// More than half of all known sentinels, this one included.
     pub(super) fn majority(&self) -> usize {
         let all = self.peers.len() + 1;
         all / 2 + 1
     }
 }
 
-/// The candidate with most votes.
+/// The candidate with the most votes.
 fn first_of_most(votes: &BTreeMap<String, usize>) -> Option<(&str, usize)> {
     let most = votes.values().max()?;
     let (candidate, count) = votes.iter().find(|(_, count)| *count == most)?;

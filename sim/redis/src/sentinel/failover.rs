@@ -1,5 +1,5 @@
-//! A failover: the elected sentinel chooses a replica, promotes it, and turns the others
-//! to it (`sentinelFailoverStateMachine`).
+//! A failover: the elected sentinel chooses a replica, promotes it, and reconfigures the
+//! others to follow it (`sentinelFailoverStateMachine`).
 
 use std::cmp::Reverse;
 
@@ -13,22 +13,22 @@ const ELECTION_TIMEOUT_MS: i64 = 10_000;
 /// `SENTINEL_SLAVE_RECONF_TIMEOUT`.
 const RECONF_TIMEOUT_MS: i64 = 10_000;
 
-/// A failover that this sentinel has begun.
+/// A failover that this sentinel has started.
 pub(super) struct Failover {
     pub(super) stage: Stage,
-    /// Its epoch, in which votes for it count.
+    /// The epoch in which votes for this failover count.
     pub(super) epoch: u64,
     since_ms: i64,
     pub(super) reason: Reason,
     pub(super) promoted: Option<Address>,
 }
 
-/// Why there is a failover.
+/// The reason for a failover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The master is objectively down.
     Down,
-    /// An administrator wants it: nobody need agree.
+    /// An administrator requested it: no agreement is needed.
     Asked,
 }
 
@@ -44,14 +44,14 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Whether the promoted replica has said that it is a master.
+    /// Whether the promoted replica has reported being a master.
     pub(super) fn is_promoted(self) -> bool {
         matches!(self, Stage::ReconfReplicas | Stage::UpdateConfig)
     }
 }
 
 impl Master {
-    /// Begins a failover if the master is objectively down, and none was tried lately
+    /// Starts a failover if the master is objectively down and none was attempted recently
     /// (`sentinelStartFailoverIfNeeded`).
     pub(super) fn starts_failover(&mut self, core: &mut Core) -> bool {
         let lately_ms = 2 * self.settings.failover_timeout_ms();
@@ -64,7 +64,7 @@ impl Master {
         starts
     }
 
-    /// Begins a failover (`sentinelStartFailover`).
+    /// Starts a failover (`sentinelStartFailover`).
     pub(super) fn start_failover(&mut self, core: &mut Core, reason: Reason) {
         core.epoch += 1;
         core.unsaved = true;
@@ -80,7 +80,7 @@ impl Master {
         self.failover_began_ms = core.now_ms + core.desync_ms();
     }
 
-    /// Takes at most one step.
+    /// Takes at most one step of the failover.
     pub(super) fn go_on_with_failover(&mut self, core: &mut Core) {
         let Some(failover) = &self.failover else {
             return;
@@ -151,7 +151,7 @@ impl Master {
         }
     }
 
-    /// The chosen replica says that it is a master.
+    /// Handles the report of the chosen replica that it is a master.
     pub(super) fn promotion_is_done(&mut self, core: &mut Core, address: &Address) {
         if let Some(failover) = &self.failover {
             self.config_epoch = failover.epoch;
@@ -163,7 +163,7 @@ impl Master {
             self.describe(&Who::Replica(address.clone())),
         );
         core.event("+failover-state-reconf-slaves", self.describe(&Who::Master));
-        // The others shall hear of it soon.
+        // Announce the new configuration to the other sentinels soon.
         self.server.hurry_hello();
         let replicas = self
             .replicas
@@ -175,7 +175,7 @@ impl Master {
             .for_each(|server| server.hurry_hello());
     }
 
-    /// Turns as many replicas to the new master as may be under way
+    /// Reconfigures replicas to follow the new master, up to the allowed number in parallel
     /// (`sentinelFailoverReconfNextSlave`).
     fn reconf_next(&mut self, core: &mut Core) {
         let Some(promoted) = self.promoted().cloned() else {
@@ -209,7 +209,8 @@ impl Master {
         }
     }
 
-    /// Whether all replicas are turned, or time is over (`sentinelFailoverDetectEnd`).
+    /// Whether all replicas are reconfigured, or the timeout has passed
+    /// (`sentinelFailoverDetectEnd`).
     fn check_end(&mut self, core: &mut Core) {
         let Some(promoted) = self.promoted().cloned() else {
             return;
@@ -250,7 +251,7 @@ impl Master {
         }
     }
 
-    /// The promoted replica is the master from now on.
+    /// Makes the promoted replica the monitored master.
     pub(super) fn switch_to_promoted(&mut self, core: &mut Core) {
         if let Some(promoted) = self.promoted().cloned() {
             let (name, old) = (&self.settings.name, &self.server.address);
@@ -259,10 +260,9 @@ impl Master {
         }
     }
 
-    /// The replica to promote: one that is there, has been connected to the master
-    /// until lately and may be promoted; of these the one with the lowest priority,
-    /// then with most of the master's data, then with the smallest run id
-    /// (`sentinelSelectSlave`).
+    /// The replica to promote: it is reachable, was connected to its master until recently
+    /// and may be promoted. Among these, the one with the lowest priority, then the largest
+    /// replication offset, then the smallest run id (`sentinelSelectSlave`).
     pub(super) fn best_replica(&self, core: &Core) -> Option<Address> {
         let mut longest_ms = 10 * self.settings.down_after_ms();
         let mut freshness_ms = 3 * INFO_PERIOD_MS;
@@ -309,7 +309,7 @@ impl Master {
 }
 
 impl Replica {
-    /// Makes it a replica of the new master. Whether it could be told.
+    /// Makes it a replica of the new master. Returns whether the command could be sent.
     fn turn_to(&mut self, core: &mut Core, master: &Address) -> bool {
         let told =
             !self.server.is_disconnected() && self.server.send_replica_of(core, Some(master));

@@ -1,9 +1,9 @@
-//! What a sentinel keeps in its configuration file, and finds there when it starts again
+//! What a sentinel stores in its configuration file and reads from it at a restart
 //! (`rewriteConfigSentinelOption`).
 //!
-//! A sentinel writes the file whenever something in it has changed, and before it tells
-//! anybody: a vote that was given is given, whatever becomes of the process. What it does
-//! not write it forgets: who is down, a failover under way, for whom it voted.
+//! A sentinel writes the file whenever its contents have changed, and before it sends
+//! anything: a vote stays given even if the process ends. It forgets everything that is not
+//! in the file: which servers are down, a failover in progress, the candidate it voted for.
 
 use super::command;
 use super::config::{Address, Monitor};
@@ -15,29 +15,29 @@ use super::server::Sentinel;
 pub struct SentinelFile {
     /// `sentinel myid`.
     pub run_id: String,
-    /// `sentinel current-epoch`: the highest that it has seen.
+    /// `sentinel current-epoch`: the highest epoch that it has seen.
     pub epoch: u64,
-    /// The masters, in the order of their names.
+    /// The masters, ordered by name.
     pub masters: Vec<SavedMaster>,
 }
 
-/// What it says of one master.
+/// The part of the file about one master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedMaster {
-    /// `sentinel monitor`, with the master's address of now, and its options.
+    /// `sentinel monitor`, with the current address of the master, and its options.
     pub monitor: Monitor,
-    /// `sentinel config-epoch`: of the failover that made this configuration.
+    /// `sentinel config-epoch`: the epoch of the failover that produced this configuration.
     pub config_epoch: u64,
-    /// `sentinel leader-epoch`: of the last vote.
+    /// `sentinel leader-epoch`: the epoch of the last vote.
     pub vote_epoch: u64,
     /// `sentinel known-replica`.
     pub replicas: Vec<Address>,
-    /// `sentinel known-sentinel`: run ids and addresses of the others.
+    /// `sentinel known-sentinel`: run ids and addresses of the other sentinels.
     pub peers: Vec<(String, Address)>,
 }
 
 impl Sentinel {
-    /// What is to be written.
+    /// The contents to write.
     pub(super) fn file(&self) -> SentinelFile {
         SentinelFile {
             run_id: self.core.run_id.clone(),
@@ -46,7 +46,7 @@ impl Sentinel {
         }
     }
 
-    /// Takes up what was written before.
+    /// Restores the state that was written before.
     pub(super) fn restore(&mut self, file: SentinelFile) {
         self.core.run_id = file.run_id;
         self.core.epoch = file.epoch;
@@ -72,8 +72,8 @@ impl Sentinel {
 }
 
 impl Master {
-    /// Its lines. Of a failover that came so far that a replica is promoted the outcome is
-    /// written already: the promoted one as the master, and the master as a replica.
+    /// The lines about this master. Once a failover has promoted a replica, the file holds
+    /// its outcome: the promoted replica as the master, and the old master as a replica.
     fn saved(&self) -> SavedMaster {
         let (old, current) = (&self.server.address, self.current_address());
         let replicas = self

@@ -1,11 +1,11 @@
-//! Hellos: how sentinels find each other, and how the rest learn of a failover
+//! Hellos: how sentinels discover each other, and how the others learn of a failover
 //! (`sentinelProcessHelloMessage`).
 
 use super::config::Address;
 use super::core::Core;
 use super::master::{Master, Peer, Who};
 
-/// What a sentinel says of itself and of a master.
+/// What a sentinel announces about itself and a master.
 pub(super) struct Hello<'a> {
     sentinel: Address,
     pub(super) run_id: &'a str,
@@ -41,7 +41,7 @@ impl<'a> Hello<'a> {
 }
 
 impl Master {
-    /// What this sentinel says.
+    /// The hello of this sentinel.
     pub(super) fn hello(&self, core: &Core) -> String {
         let master = self.current_address();
         format!(
@@ -57,7 +57,7 @@ impl Master {
         )
     }
 
-    /// Another sentinel said this.
+    /// Handles the hello of another sentinel.
     pub(super) fn greet(&mut self, core: &mut Core, hello: &Hello<'_>) {
         self.meet(core, hello);
         self.see_epoch(core, hello.epoch);
@@ -75,7 +75,7 @@ impl Master {
         }
     }
 
-    /// Gets to know a sentinel, or where a known one is now.
+    /// Adds a sentinel, or updates the address of a known one.
     fn meet(&mut self, core: &mut Core, hello: &Hello<'_>) {
         let known = self
             .peers
@@ -89,7 +89,7 @@ impl Master {
         if let Some(mut peer) = moved {
             peer.server.disconnect(core);
         }
-        // Whoever was there before is not any more: it came back under another id.
+        // The sentinel previously at this address is gone: it came back under another id.
         let mut gone = self
             .peers
             .iter()

@@ -1,5 +1,5 @@
-//! What a master or replica says of itself (`sentinelRefreshInstanceInfo`), and what is
-//! to be done if that is not what it should be.
+//! The INFO of a master or replica (`sentinelRefreshInstanceInfo`), and the reaction if its
+//! role is not the expected one.
 
 use super::config::Address;
 use super::core::Core;
@@ -12,9 +12,9 @@ use super::master::{Master, Reconf, Who};
 struct Info {
     run_id: String,
     role: Option<Role>,
-    /// A master's replicas.
+    /// The replicas of a master.
     replicas: Vec<Address>,
-    /// A replica's master.
+    /// The master of a replica.
     master_host: String,
     master_port: u16,
     link_is_up: bool,
@@ -24,7 +24,7 @@ struct Info {
 }
 
 impl Master {
-    /// The answer to an INFO.
+    /// Handles the reply to an INFO.
     pub(super) fn refresh(&mut self, core: &mut Core, who: &Who, text: &str) {
         let info = Info::parse(text);
         let Some(server) = self.server_mut(who) else {
@@ -60,7 +60,7 @@ impl Master {
         }
     }
 
-    /// What a replica says of its master.
+    /// Records what a replica reports about its master.
     fn note_replication(&mut self, core: &Core, who: &Who, info: &Info) {
         let Who::Replica(address) = who else { return };
         let Some(replica) = self.replicas.get_mut(address) else {
@@ -112,9 +112,9 @@ impl Master {
         core.event(event, text);
     }
 
-    /// Either it was just promoted, or it is an old master that came back. The latter is
-    /// demoted, but only after the time in which a hello would have told us of a new
-    /// configuration: until then there are two masters.
+    /// The replica was just promoted, or it is an old master that came back. An old master is
+    /// demoted, but only after enough time for a hello to announce a new configuration: until
+    /// then there are two masters.
     fn replica_is_master(&mut self, core: &mut Core, address: &Address) {
         let stage = self.failover.as_ref().map(|failover| failover.stage);
         let is_promoted = self.promoted() == Some(address);
@@ -140,8 +140,8 @@ impl Master {
         }
     }
 
-    /// A replica of somebody else is turned round; one that is being turned to the new
-    /// master has got further.
+    /// A replica of another master is reconfigured. A replica that is being reconfigured to
+    /// the new master advances one state.
     fn replica_is_replica(&mut self, core: &mut Core, address: &Address) {
         let wait_ms = self.settings.failover_timeout_ms();
         let looks_sane = self.looks_sane(core);
@@ -218,7 +218,7 @@ impl Info {
     }
 }
 
-/// `slave0`, but not `slave_priority`.
+/// True for `slave0`, false for `slave_priority`.
 fn is_replica_line(key: &str) -> bool {
     key.strip_prefix("slave")
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

@@ -1,5 +1,5 @@
-//! What a master, a replica and another sentinel have in common: links to them, the
-//! commands sent to them regularly, and whether they are down.
+//! The common part of a master, a replica and another sentinel: the links to it, the commands
+//! sent to it periodically, and whether it is down.
 
 use redis_protocol::resp2::types::BytesFrame;
 
@@ -7,34 +7,34 @@ use super::config::Address;
 use super::core::{Core, LinkId};
 use super::link::{Expect, Link};
 
-/// `SENTINEL_PING_PERIOD`, and the least time between two attempts to connect.
+/// `SENTINEL_PING_PERIOD`, and the minimum time between two connection attempts.
 pub(super) const PING_PERIOD_MS: i64 = 1_000;
-/// `SENTINEL_INFO_PERIOD`; while a failover may be near, replicas are asked each
+/// `SENTINEL_INFO_PERIOD`; when a failover may be near, replicas are asked every
 /// [`PING_PERIOD_MS`].
 pub(super) const INFO_PERIOD_MS: i64 = 10_000;
-/// `SENTINEL_PUBLISH_PERIOD`: between two hellos.
+/// `SENTINEL_PUBLISH_PERIOD`: the time between two hellos.
 pub(super) const PUBLISH_PERIOD_MS: i64 = 2_000;
-/// `SENTINEL_MIN_LINK_RECONNECT_PERIOD`: a link that is silent is not closed earlier.
+/// `SENTINEL_MIN_LINK_RECONNECT_PERIOD`: a silent link is not closed earlier than this.
 const MIN_LINK_RECONNECT_MS: i64 = 15_000;
 /// `SENTINEL_MAX_PENDING_COMMANDS`.
 const MAX_PENDING: usize = 100;
 /// `SENTINEL_HELLO_CHANNEL`.
 pub(super) const HELLO_CHANNEL: &str = "__sentinel__:hello";
 
-/// A server that a sentinel watches. Times are wall-clock milliseconds; 0 is never.
+/// A server that a sentinel monitors. Times are wall-clock milliseconds; 0 means never.
 pub(super) struct Instance {
     pub(super) address: Address,
-    /// Empty until it said so.
+    /// Empty until the server has reported it.
     pub(super) run_id: String,
     pub(super) commands: Option<Link>,
-    /// The link that hellos come on; sentinels have none.
+    /// The link subscribed to hellos; `None` for sentinels.
     pub(super) hellos: Option<Link>,
     listens: Listens,
     last_reconnect_ms: i64,
-    /// When the oldest PING without an answer was sent.
+    /// When the oldest unanswered PING was sent.
     pub(super) unanswered_ping_ms: Option<i64>,
     pub(super) last_ping_ms: i64,
-    /// The last valid answer to a PING.
+    /// The time of the last valid reply to a PING.
     pub(super) last_available_ms: i64,
     pub(super) last_pong_ms: i64,
     pub(super) last_publish_ms: i64,
@@ -44,22 +44,22 @@ pub(super) struct Instance {
     pub(super) last_info_ms: i64,
     /// Subjectively down.
     pub(super) is_down: bool,
-    /// When it last went down; kept when it is up again.
+    /// When it last went down; kept after it is up again.
     pub(super) down_since_ms: i64,
     pub(super) role: Role,
     pub(super) role_since_ms: i64,
 }
 
-/// Whether hellos can be heard there.
+/// Whether the server has a channel for hellos.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listens {
-    /// On a Redis server, in its channel.
+    /// A Redis server: subscribe to its channel.
     ToHellos,
-    /// On a sentinel, nowhere.
+    /// A sentinel: nothing to subscribe to.
     ToNothing,
 }
 
-/// What a server says it is.
+/// The role that a server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Master,
@@ -76,7 +76,7 @@ impl Role {
     }
 }
 
-/// Which of the links.
+/// One of the links of an instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
     Commands,
@@ -108,12 +108,12 @@ impl Instance {
         }
     }
 
-    /// Whether a link is missing that it should have.
+    /// Whether a required link is missing.
     pub(super) fn is_disconnected(&self) -> bool {
         self.commands.is_none() || (self.listens == Listens::ToHellos && self.hellos.is_none())
     }
 
-    /// Connects what is not connected (`sentinelReconnectInstance`).
+    /// Connects the missing links (`sentinelReconnectInstance`).
     pub(super) fn reconnect(&mut self, core: &mut Core) {
         if !self.is_disconnected() || core.since(self.last_reconnect_ms) < PING_PERIOD_MS {
             return;
@@ -136,8 +136,8 @@ impl Instance {
         }
     }
 
-    /// INFO, PING and PUBLISH when they are due (`sentinelSendPeriodicCommands`).
-    /// Without an `info_period_ms`, no INFO.
+    /// Sends INFO, PING and PUBLISH when they are due (`sentinelSendPeriodicCommands`). No
+    /// INFO without an `info_period_ms`.
     pub(super) fn send_periodic(
         &mut self,
         core: &mut Core,
@@ -178,8 +178,8 @@ impl Instance {
         }
     }
 
-    /// The answer to a PING. One that says that the server is there counts, even if it
-    /// cannot serve now.
+    /// Handles the reply to a PING. A reply is valid if it shows that the server is
+    /// reachable, even if it cannot serve now.
     pub(super) fn ponged(&mut self, core: &mut Core, reply: &BytesFrame) {
         let is_valid = match reply {
             BytesFrame::SimpleString(status) => status.as_ref() == b"PONG",
@@ -199,8 +199,8 @@ impl Instance {
         }
     }
 
-    /// Whether it went down or up (`sentinelCheckSubjectivelyDown`). `lies`: it says
-    /// what it should not, and has for long.
+    /// Checks whether the instance went down or up (`sentinelCheckSubjectivelyDown`). `lies`:
+    /// it has reported a wrong role for a long time.
     pub(super) fn check_down(
         &mut self,
         core: &mut Core,
@@ -225,7 +225,8 @@ impl Instance {
         Some("-sdown")
     }
 
-    /// A link that connects and stays silent may be stuck: a new one may not be.
+    /// Closes a link that connects and stays silent: it may be stuck, and a new one may not
+    /// be.
     fn drop_silent_links(&mut self, core: &mut Core, down_after_ms: i64) {
         let is_old = |link: &Link| core.since(link.since_ms) > MIN_LINK_RECONNECT_MS;
         let unanswered = self.unanswered_ping_ms;
@@ -243,13 +244,13 @@ impl Instance {
         }
     }
 
-    /// Whether it was up for longer than this (`sentinelRedisInstanceNoDownFor`).
+    /// Whether it was up for longer than `ms` (`sentinelRedisInstanceNoDownFor`).
     pub(super) fn was_up_for(&self, core: &Core, ms: i64) -> bool {
         self.down_since_ms == 0 || core.since(self.down_since_ms) > ms
     }
 
-    /// Turns it into the replica of `master`, or into a master: in one transaction that
-    /// also cuts its clients off (`sentinelSendSlaveOf`). Whether there was a link.
+    /// Makes it a replica of `master`, or a master, in one transaction that also disconnects
+    /// its clients (`sentinelSendSlaveOf`). Returns whether there was a link.
     pub(super) fn send_replica_of(&mut self, core: &mut Core, master: Option<&Address>) -> bool {
         let Some(link) = &mut self.commands else {
             return false;
@@ -272,17 +273,17 @@ impl Instance {
         true
     }
 
-    /// Sends its next hello at once.
+    /// Makes its next hello due immediately.
     pub(super) fn hurry_hello(&mut self) {
         self.last_publish_ms -= PUBLISH_PERIOD_MS + 1;
     }
 
-    /// Something came on the link for hellos.
+    /// Records that something arrived on the link for hellos.
     pub(super) fn heard(&mut self, core: &Core) {
         self.last_hello_ms = core.now_ms;
     }
 
-    /// Which of its links this is.
+    /// The kind of a link of this instance.
     pub(super) fn channel_of(&self, link: LinkId) -> Option<Channel> {
         let is_it = |own: &Option<Link>| own.as_ref().is_some_and(|own| own.id == link);
         if is_it(&self.commands) {

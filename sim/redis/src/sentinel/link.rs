@@ -1,5 +1,5 @@
-//! One connection of a sentinel to somebody it watches: commands out, replies in, each
-//! with what it was asked for.
+//! One connection of a sentinel to an instance it monitors: commands out, replies in, each
+//! reply matched with its command.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use redis_protocol::resp2::types::BytesFrame;
 use super::core::{Core, Effect, LinkId};
 use crate::resp::{ProtocolError, command, next_frame};
 
-/// A connection, or the attempt at one.
+/// A connection, or an attempt to connect.
 pub(super) struct Link {
     pub(super) id: LinkId,
-    /// When it was begun.
+    /// When the attempt started.
     pub(super) since_ms: i64,
     expected: VecDeque<Expect>,
     inbound: BytesMut,
 }
 
-/// What a reply answers.
+/// The command that a reply answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expect {
-    /// Nothing that anybody looks at.
+    /// A command whose reply is ignored.
     Nothing,
     Ping,
     Info,
@@ -49,17 +49,17 @@ impl Link {
         });
     }
 
-    /// How many commands wait for their replies.
+    /// The number of commands that wait for their replies.
     pub(super) fn pending(&self) -> usize {
         self.expected.len()
     }
 
-    /// Takes in bytes.
+    /// Buffers bytes that arrived.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
         self.inbound.extend_from_slice(bytes);
     }
 
-    /// The next whole reply, with what it answers; a message answers nothing.
+    /// The next complete reply, with the command it answers; a message answers none.
     pub(super) fn next_reply(&mut self) -> Result<Option<(Expect, BytesFrame)>, ProtocolError> {
         let frame = next_frame(&mut self.inbound)?;
         Ok(frame.map(|frame| {

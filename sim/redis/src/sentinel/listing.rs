@@ -1,5 +1,5 @@
-//! What a sentinel tells of what it watches: `SENTINEL MASTER`, `REPLICAS`,
-//! `SENTINELS`, and INFO.
+//! How a sentinel lists what it monitors: `SENTINEL MASTER`, `REPLICAS`, `SENTINELS`, and
+//! INFO.
 
 use super::core::Core;
 use super::failover::Reason;
@@ -7,7 +7,7 @@ use super::instance::Instance;
 use super::master::{Master, Peer, Reconf, Replica};
 use super::server::Sentinel;
 
-/// The fields of a master, names and values in turn.
+/// The fields of a master, as alternating names and values.
 pub(super) fn master(core: &Core, master: &Master) -> Vec<String> {
     let server = &master.server;
     let mut flags = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn peer(core: &Core, peer: &Peer) -> Vec<String> {
     fields
 }
 
-/// INFO: the section `sentinel`.
+/// The `sentinel` section of INFO.
 pub(super) fn info(sentinel: &Sentinel) -> String {
     let tilt = u8::from(sentinel.core.tilt_since_ms.is_some());
     let mut text = format!(

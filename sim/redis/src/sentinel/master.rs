@@ -7,15 +7,15 @@ use super::core::{Core, LinkId};
 use super::failover::{Failover, Stage};
 use super::instance::{Channel, INFO_PERIOD_MS, Instance, Listens, PING_PERIOD_MS, Role};
 
-/// `SENTINEL_TILT_PERIOD`: so long a sentinel in doubt of its clock only watches.
+/// `SENTINEL_TILT_PERIOD`: how long a sentinel only monitors after its clock became doubtful.
 const TILT_PERIOD_MS: i64 = 30 * PING_PERIOD_MS;
 
-/// What a sentinel knows of one master.
+/// The state of one monitored master.
 pub(super) struct Master {
     pub(super) settings: Monitor,
     pub(super) server: Instance,
     pub(super) replicas: BTreeMap<Address, Replica>,
-    /// The other sentinels by their run ids.
+    /// The other sentinels, by run id.
     pub(super) peers: BTreeMap<String, Peer>,
     /// The epoch of the failover that made this configuration.
     pub(super) config_epoch: u64,
@@ -25,15 +25,15 @@ pub(super) struct Master {
     pub(super) vote: Option<String>,
     pub(super) vote_epoch: u64,
     pub(super) failover: Option<Failover>,
-    /// When the last failover began that is known of; a while in the future, so that
-    /// sentinels differ.
+    /// When the last known failover started; shifted into the future by a random delay, so
+    /// that sentinels differ.
     pub(super) failover_began_ms: i64,
 }
 
 /// A replica of a monitored master.
 pub(super) struct Replica {
     pub(super) server: Instance,
-    /// The master that it says it has.
+    /// The master that the replica reports.
     pub(super) master: Option<Address>,
     pub(super) master_since_ms: i64,
     pub(super) link_is_up: bool,
@@ -43,7 +43,7 @@ pub(super) struct Replica {
     pub(super) reconf: Reconf,
 }
 
-/// How far a replica is turned to the new master.
+/// How far a replica is reconfigured to the new master.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reconf {
     No,
@@ -55,15 +55,15 @@ pub(super) enum Reconf {
 /// Another sentinel.
 pub(super) struct Peer {
     pub(super) server: Instance,
-    /// It said that the master is down.
+    /// Whether it reported the master down.
     pub(super) says_down: bool,
     pub(super) said_ms: i64,
-    /// Whom it voted for, and in which epoch.
+    /// The candidate it voted for, and the epoch of that vote.
     pub(super) vote: Option<String>,
     pub(super) vote_epoch: u64,
 }
 
-/// One of a master's servers.
+/// One of the servers of a master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     Master,
@@ -88,7 +88,7 @@ impl Master {
         }
     }
 
-    /// What is done on every turn of the timer (`sentinelHandleRedisInstance` for the
+    /// The periodic work at every tick of the timer (`sentinelHandleRedisInstance` for the
     /// master, then its replicas, then the sentinels).
     pub(super) fn handle(&mut self, core: &mut Core) {
         let down_after_ms = self.settings.down_after_ms();
@@ -148,9 +148,8 @@ impl Master {
         }
     }
 
-    /// Has its servers forgotten and its address changed
-    /// (`sentinelResetMasterAndChangeAddress`): the other replicas stay, and the old
-    /// master is a replica now.
+    /// Forgets its servers and changes its address (`sentinelResetMasterAndChangeAddress`):
+    /// the other replicas stay, and the old master becomes a replica.
     pub(super) fn move_to(&mut self, core: &mut Core, address: Address) {
         let old = self.server.address.clone();
         let mut others: Vec<Address> = self.replicas.keys().cloned().collect();
@@ -164,7 +163,7 @@ impl Master {
         }
     }
 
-    /// Forgets what is known of the master and of its replicas, but not the sentinels.
+    /// Forgets the state of the master and its replicas, but not the sentinels.
     pub(super) fn forget_servers(&mut self, core: &mut Core) {
         for replica in self.replicas.values_mut() {
             replica.server.disconnect(core);
@@ -179,7 +178,7 @@ impl Master {
         self.failover_began_ms = 0;
     }
 
-    /// A replica that was not known.
+    /// Adds a replica that was not known.
     pub(super) fn add_replica(&mut self, core: &mut Core, address: Address) {
         let replica = Replica::new(address.clone(), core.now_ms);
         self.replicas.insert(address.clone(), replica);
@@ -187,8 +186,8 @@ impl Master {
         core.event("+slave", self.describe(&Who::Replica(address)));
     }
 
-    /// Where clients are to find the master: the promoted replica from the moment when
-    /// it is one (`sentinelGetCurrentMasterAddress`).
+    /// The address of the master for clients: that of the promoted replica as soon as it is a
+    /// master (`sentinelGetCurrentMasterAddress`).
     pub(super) fn current_address(&self) -> &Address {
         let promoted = self.failover.as_ref().filter(|f| f.stage.is_promoted());
         promoted
@@ -196,7 +195,7 @@ impl Master {
             .unwrap_or(&self.server.address)
     }
 
-    /// `%@` of the events: what it is, its name, its address, and whose it is.
+    /// `%@` of the events: its kind, its name, its address, and its master.
     pub(super) fn describe(&self, who: &Who) -> String {
         let (name, address) = (&self.settings.name, &self.server.address);
         match who {
@@ -213,7 +212,7 @@ impl Master {
         }
     }
 
-    /// Whose link that is.
+    /// The owner of a link.
     pub(super) fn find(&self, link: LinkId) -> Option<(Who, Channel)> {
         if let Some(channel) = self.server.channel_of(link) {
             return Some((Who::Master, channel));
@@ -269,14 +268,14 @@ impl Peer {
     }
 }
 
-/// Whether the other sentinels are asked even if they were a moment ago.
+/// Whether the other sentinels are asked even if they were asked a moment ago.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
     WhenDue,
     Now,
 }
 
-/// Whether it may act, and not only watch. Ends the time of doubt when it is over.
+/// Whether it may act, and not only monitor. Leaves TILT mode when its time is over.
 fn acts(core: &mut Core) -> bool {
     let Some(since_ms) = core.tilt_since_ms else {
         return true;

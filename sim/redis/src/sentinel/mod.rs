@@ -1,15 +1,15 @@
 //! Redis Sentinel as a state machine: bytes, times and link events go in, effects out.
 //!
-//! [`Sentinel`] is one `redis-sentinel` 7.0.15. It does no input or output, reads no
-//! clock and knows no network: whoever drives it reports what happened on its links and
-//! connections, calls it when it wants to be called, and carries out the [`Effect`]s.
+//! [`Sentinel`] is one `redis-sentinel` 7.0.15. It does no input or output, reads no clock
+//! and has no network: its driver reports what happened on its links and connections, calls
+//! it when a timer is due, and carries out the [`Effect`]s.
 //!
-//! `master` is what a sentinel knows of one monitored master, with its replicas and the
-//! other sentinels; `instance` is what these three kinds have in common; `info` and
-//! `hello` take in what they say of themselves, `election` is how sentinels agree,
-//! `failover` what the elected one does, `command` what clients may ask, `file` what
-//! outlives the process. The names of the events, the periods and the order of things are
-//! those of `src/sentinel.c`. Not modelled: scripts and passwords.
+//! `master` is the state of one monitored master, with its replicas and the other sentinels;
+//! `instance` is the common part of these three kinds. `info` and `hello` process the reports
+//! of instances, `election` is the agreement between sentinels, `failover` the work of the
+//! elected one, `command` serves clients, `file` is the state that outlives the process. The
+//! names of events, the periods and the order of steps are those of `src/sentinel.c`. Not
+//! modelled: scripts and passwords.
 
 mod command;
 mod config;

@@ -1,4 +1,4 @@
-//! The sentinel as its driver sees it: what happened goes in, effects come out.
+//! The sentinel as its driver sees it: events go in, effects come out.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use super::link::Expect;
 use super::master::{Master, Who};
 use crate::wire::request::Parsed;
 
-/// `SENTINEL_TILT_TRIGGER`: a timer that is so late, or early, is not to be trusted.
+/// `SENTINEL_TILT_TRIGGER`: if the timer is late or early by this much, the clock is not
+/// trusted.
 const TILT_TRIGGER_MS: i64 = 2_000;
 
 /// One `redis-sentinel`.
@@ -22,13 +23,13 @@ pub struct Sentinel {
     pub(super) core: Core,
     pub(super) masters: BTreeMap<String, Master>,
     next_conn: u64,
-    /// When the timer runs next; at once after the start.
+    /// When the timer runs next; immediately after the start.
     next_tick_ms: Option<i64>,
     last_tick_ms: i64,
 }
 
 impl Sentinel {
-    /// A sentinel that starts at this wall-clock time, in milliseconds since the Unix
+    /// Creates a sentinel that starts at this wall-clock time, in milliseconds since the Unix
     /// epoch.
     pub fn new(config: SentinelConfig, now_ms: i64) -> Self {
         let mut core = Core::new(config.announce, config.past, config.random);
@@ -51,27 +52,27 @@ impl Sentinel {
         sentinel
     }
 
-    /// Its run id, 40 hexadecimal digits.
+    /// The run id, 40 hexadecimal digits.
     pub fn run_id(&self) -> &str {
         &self.core.run_id
     }
 
-    /// The wall-clock time at which it wants to be called.
+    /// The wall-clock time of the next call to [`Sentinel::wake`].
     pub fn next_wake_ms(&self) -> i64 {
         self.next_tick_ms.unwrap_or(self.last_tick_ms)
     }
 
-    /// The wall clock reads `now_ms`: runs the timer if it is due (`sentinelTimer`).
+    /// Runs the timer if it is due at `now_ms`, the wall-clock time (`sentinelTimer`).
     pub fn wake(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
         self.core.now_ms = now_ms;
-        // A clock that was set back has the timer run, and notice it.
+        // If the clock was set back, the timer runs and detects it.
         if now_ms >= self.next_wake_ms() || now_ms < self.last_tick_ms {
             self.tick();
         }
         self.finish(effects);
     }
 
-    /// What is to be done; first of all what is to be remembered.
+    /// Collects the effects; the write of the configuration file comes first.
     fn finish(&mut self, effects: &mut Vec<Effect>) {
         if std::mem::take(&mut self.core.unsaved) {
             effects.push(Effect::Write(self.file()));
@@ -91,12 +92,12 @@ impl Sentinel {
             master.handle(core);
         }
         // A frequency of 10 to 19 Hz, drawn anew each time, so that sentinels that were
-        // started together do not vote together for ever.
+        // started together do not keep splitting the vote.
         let hz = 10 + (core.random)(10) as i64;
         self.next_tick_ms = Some(core.now_ms + 1000 / hz);
     }
 
-    /// Bytes came on a link.
+    /// Handles bytes that arrived on a link.
     pub fn link_received(
         &mut self,
         link: LinkId,
@@ -109,7 +110,7 @@ impl Sentinel {
             && let Some(own) = self.link_mut(&name, &who, channel)
         {
             own.receive(bytes);
-            // Each reply may change who is known, and end this link.
+            // Each reply may change the known instances, and may close this link.
             while let Some(reply) = self.next_reply(link) {
                 self.handle_reply(link, reply);
             }
@@ -117,7 +118,7 @@ impl Sentinel {
         self.finish(effects);
     }
 
-    /// A link ended, or could not be connected.
+    /// Handles a link that closed or could not be connected.
     pub fn link_closed(&mut self, link: LinkId, now_ms: i64) {
         self.core.now_ms = now_ms;
         if let Some((name, who, channel)) = self.find(link)
@@ -192,7 +193,7 @@ impl Sentinel {
         }
     }
 
-    /// A hello, by whatever way. Our own is none.
+    /// Handles a hello, from either source. The sentinel's own hellos are ignored.
     pub(super) fn take_hello(&mut self, text: &str) {
         if let Some(hello) = Hello::parse(text)
             && hello.run_id != self.core.run_id
@@ -202,7 +203,7 @@ impl Sentinel {
         }
     }
 
-    /// A client connected.
+    /// Accepts a client connection.
     pub fn accept(&mut self) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
@@ -210,12 +211,12 @@ impl Sentinel {
         conn
     }
 
-    /// A client went away.
+    /// Handles the end of a client connection.
     pub fn closed(&mut self, conn: ConnId) {
         self.core.clients.remove(&conn);
     }
 
-    /// Bytes came from a client.
+    /// Handles bytes from a client.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now_ms: i64, effects: &mut Vec<Effect>) {
         self.core.now_ms = now_ms;
         if let Some(client) = self.core.clients.get_mut(&conn) {
@@ -240,8 +241,7 @@ impl Sentinel {
         self.finish(effects);
     }
 
-    /// How much of what a client sent is kept because its request is not complete, in
-    /// bytes. The driver decides how much is too much.
+    /// The size of a client's incomplete request, in bytes. The driver decides on the limit.
     pub fn pending_bytes(&self, conn: ConnId) -> usize {
         let client = self.core.clients.get(&conn);
         client.map_or(0, |client| client.inbound.len())

@@ -1,16 +1,16 @@
-//! Three sentinels, a master and two replicas that answer as they should, and a clock
-//! that the test moves: no network, no delay.
+//! Three sentinels, a master and two replicas that answer correctly, and a clock that the
+//! test advances: no network, no delay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Address, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile};
 
-/// A server that answers what sentinels ask.
+/// A server that answers the requests of sentinels.
 #[derive(Clone)]
 struct Server {
     is_up: bool,
-    /// `None`: it is a master.
+    /// The address of its master; `None` if it is a master itself.
     master: Option<String>,
     offset: u64,
 }
@@ -20,7 +20,7 @@ struct Town {
     sentinels: Vec<Sentinel>,
     files: Vec<Option<SentinelFile>>,
     servers: BTreeMap<String, Server>,
-    /// Per sentinel, where its links lead.
+    /// For each link of each sentinel, the address it leads to.
     links: BTreeMap<(usize, LinkId), String>,
     listeners: BTreeSet<(usize, LinkId)>,
     log: Vec<(usize, String)>,
@@ -78,14 +78,14 @@ impl Town {
         }
     }
 
-    /// The process of a sentinel ends, and another one starts.
+    /// Ends the process of a sentinel and starts another one.
     fn restart(&mut self, index: usize) {
         self.links.retain(|(owner, _), _| *owner != index);
         self.listeners.retain(|(owner, _)| *owner != index);
         self.sentinels[index] = start(index, self.files[index].clone(), self.now_ms);
     }
 
-    /// Lets time pass in steps of 10 ms.
+    /// Advances the clock in steps of 10 ms.
     fn pass(&mut self, ms: i64) {
         for _ in 0..ms / 10 {
             self.now_ms += 10;
@@ -125,7 +125,7 @@ impl Town {
         }
     }
 
-    /// What the other end answers to a command, given as it is on the wire.
+    /// The reply of the other end to a command, given in its wire format.
     fn answer(&mut self, from: usize, link: LinkId, to: &str, command: &str) -> Vec<String> {
         let words: Vec<&str> = command.split("\r\n").skip(2).step_by(2).collect();
         if let Some(peer) = to.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()) {
@@ -268,7 +268,7 @@ fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
     }
 }
 
-/// `PUBLISH_PERIOD` times four after it was first heard to be a master, not before.
+/// An old master is demoted four `PUBLISH_PERIOD`s after it first reports being a master.
 #[test]
 fn an_old_master_stays_one_for_eight_seconds() {
     let mut town = Town::new();
@@ -278,7 +278,7 @@ fn an_old_master_stays_one_for_eight_seconds() {
     town.servers.get_mut("m").expect("the master").is_up = true;
     town.pass(7_900);
     assert_eq!(town.happened("+convert-to-slave"), 0);
-    // Asked for its role every ten seconds.
+    // Sentinels ask it for its role every ten seconds.
     town.pass(23_000);
     assert!(town.happened("+convert-to-slave") > 0);
     assert_eq!(town.servers["m"].master.as_deref(), Some("r2"));
@@ -297,7 +297,7 @@ fn an_administrator_needs_no_vote() {
     assert_eq!(town.happened("+switch-master"), 3);
 }
 
-/// One vote in an epoch, whoever asks second.
+/// A sentinel votes once per epoch: a second candidate does not get its vote.
 #[test]
 fn a_vote_is_given_once_in_an_epoch() {
     let mut town = Town::new();
@@ -317,7 +317,7 @@ fn a_vote_is_given_once_in_an_epoch() {
     assert_eq!(vote("bb", "2"), "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n");
 }
 
-/// The file says in which epoch a vote was given, not for whom.
+/// The file records the epoch of a vote, not the candidate.
 #[test]
 fn a_vote_is_given_once_in_an_epoch_even_by_two_processes() {
     let mut town = Town::new();
@@ -351,7 +351,7 @@ fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
     for index in 0..3 {
         let id = town.ask(index, &own);
         town.restart(index);
-        // At once: nobody has told it anything.
+        // Immediately: no other server has reported anything yet.
         assert_eq!(town.ask(index, &own), id);
         let master = town.ask(index, &address);
         assert_eq!(master, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
@@ -361,11 +361,12 @@ fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
         assert!(listed.starts_with("*2\r\n"), "{listed}");
     }
     town.pass(5000);
-    // They are who they were: nobody is met a second time.
+    // The sentinels kept their identities: none is discovered a second time.
     assert_eq!(town.happened("+sentinel "), 6);
 }
 
-/// The outcome is written as soon as the replica is a master, before the others follow.
+/// The new master is written to the file as soon as the replica is promoted, before the
+/// others follow.
 #[test]
 fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
     let mut town = Town::new();
