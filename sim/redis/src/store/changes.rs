@@ -1,17 +1,16 @@
-//! What happened to keys, for those who want to know: keyspace notifications,
-//! client-side caches, clients that wait for a key.
+//! Changes to keys, for their consumers: keyspace notifications, client-side caches, clients
+//! that wait for a key.
 //!
-//! The keyspace writes it down here as it happens, if anybody listens at all, and
-//! `engine::notify` passes it on when the command is done. So a command
-//! function knows nothing of who listens.
+//! The keyspace records changes here as they happen, if there is a consumer, and
+//! `engine::notify` passes them on when the command is done. So command functions do not
+//! depend on the consumers.
 
 use bytes::Bytes;
 
-/// A class of events, as `notify-keyspace-events` has a letter for each
-/// (`src/notify.c`).
+/// A class of events, one for each letter of `notify-keyspace-events` (`src/notify.c`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
-    /// `g`: DEL, EXPIRE, RENAME, whatever the value.
+    /// `g`: DEL, EXPIRE, RENAME, for every type of value.
     Generic,
     /// `$`.
     String,
@@ -23,14 +22,14 @@ pub(crate) enum Class {
     Hash,
     /// `z`.
     SortedSet,
-    /// `x`: a key's time was over, and it was deleted.
+    /// `x`: a key expired and was deleted.
     Expired,
-    /// `n`: a key that was not there is. Not in `A`.
+    /// `n`: a key was created. Not in `A`.
     New,
 }
 
 impl Class {
-    /// Each class with its letter.
+    /// Each class and its letter.
     pub(crate) const LETTERS: [(Class, char); 8] = [
         (Class::Generic, 'g'),
         (Class::String, '$'),
@@ -43,10 +42,10 @@ impl Class {
     ];
 }
 
-/// One thing that happened to a key, or to all of them.
+/// One change to a key, or to all keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
-    /// `signalModifiedKey`: the value, or the time to live, is another one.
+    /// `signalModifiedKey`: the value or the time to live changed.
     Modified(Bytes),
     /// `notifyKeyspaceEvent`.
     Event {
@@ -61,10 +60,10 @@ pub(crate) enum Change {
 /// The changes since they were last passed on.
 #[derive(Default)]
 pub(crate) struct Changes {
-    /// Whether anybody wants to know. While nobody does, nothing is kept.
+    /// Whether there is a consumer. Without one, no changes are kept.
     pub(crate) wanted: bool,
     log: Vec<Change>,
-    /// How many of them come before the reply, if the command said so.
+    /// The number of changes that come before the reply, if the command set it.
     before_reply: Option<usize>,
 }
 
@@ -91,7 +90,7 @@ impl Changes {
         }
     }
 
-    /// What happened so far comes before the reply, what happens from here on after it.
+    /// Marks the position of the reply: earlier changes come before it, later ones after it.
     pub(crate) fn reply_goes_here(&mut self) {
         if self.wanted {
             self.before_reply = Some(self.log.len());
@@ -103,8 +102,8 @@ impl Changes {
         self.log.is_empty() && self.before_reply.is_none()
     }
 
-    /// Takes what comes before the reply, in order: everything, unless the command said
-    /// where the reply goes.
+    /// Takes the changes that come before the reply, in order: all of them, unless the
+    /// command marked the position of the reply.
     pub(crate) fn take_before_reply(&mut self) -> Vec<Change> {
         match self.before_reply.take() {
             Some(count) => self.log.drain(..count).collect(),
@@ -112,7 +111,7 @@ impl Changes {
         }
     }
 
-    /// Takes what happened, in order.
+    /// Takes the changes, in order.
     pub(crate) fn take(&mut self) -> Vec<Change> {
         self.before_reply = None;
         std::mem::take(&mut self.log)

@@ -1,7 +1,7 @@
-//! The keyspace: values, their expiry, and who watches them.
+//! The keyspace: values, their expiry, and the clients that watch them.
 //!
-//! Expiry follows `src/db.c`: a key is expired from the millisecond after its
-//! time on, and goes when somebody looks at it, or when `active_expiry` finds it.
+//! Expiry follows `src/db.c`: a key is expired from the millisecond after its deadline on. It
+//! is deleted when a client accesses it, or when `active_expiry` finds it.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
@@ -23,44 +23,44 @@ pub(crate) struct Entry {
 #[derive(Default)]
 pub(crate) struct Db {
     keys: BTreeMap<Bytes, Entry>,
-    /// The keys that have a time to live, by when it is over.
+    /// The keys that have a time to live, ordered by deadline.
     deadlines: BTreeSet<(i64, Bytes)>,
     watched: BTreeMap<Bytes, Vec<Watcher>>,
-    /// Keys deleted because their time was over, for INFO.
+    /// The number of keys deleted because they expired, for INFO.
     pub(crate) expired_keys: u64,
-    /// What happened since the last command.
+    /// The changes since the last command.
     pub(crate) changes: Changes,
-    /// What of it others have to do too.
+    /// The effects to replicate and persist.
     pub(crate) effects: Effects,
-    /// What becomes of a key whose time is over.
+    /// How expired keys are handled.
     pub(crate) overdue: Overdue,
 }
 
-/// What a lookup does with a key whose time is over.
+/// How a lookup handles an expired key.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Overdue {
-    /// Deletes it: on a master.
+    /// Delete it: on a master.
     #[default]
     Delete,
-    /// Leaves it, and finds nothing: on a replica, which waits for its master's DEL, and
-    /// on a master during a pause.
+    /// Keep it and report it missing: on a replica, which waits for the DEL of its master,
+    /// and on a master during a pause.
     Hide,
-    /// Finds it: for what the master says, and while a file is loaded.
+    /// Keep it and find it: for commands from the master, and while a file is loaded.
     Keep,
 }
 
 /// A client that watches a key.
 struct Watcher {
     client: u64,
-    /// The key was over its time, but still there, when the client watched it:
-    /// its deletion is no change. (`watchedKey.expired` of `src/multi.c`.)
+    /// The key was expired but still there when the client watched it: its deletion does not
+    /// count as a change. (`watchedKey.expired` of `src/multi.c`.)
     stale: bool,
-    /// The key changed since.
+    /// The key has changed since.
     dirty: bool,
 }
 
 impl Db {
-    /// Looks a key up, and deletes it first if its time is over.
+    /// Looks a key up; deletes it first if it is expired.
     pub(crate) fn get(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
         match self.expire_if_needed(key, now_ms) {
             true => None,
@@ -68,8 +68,8 @@ impl Db {
         }
     }
 
-    /// Like [`Db::get`], for a change of the value in place. A caller that changed
-    /// something says so with [`Db::touch`].
+    /// Like [`Db::get`], for a change of the value in place. A caller that changed the value
+    /// must call [`Db::touch`].
     pub(crate) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Value> {
         match self.expire_if_needed(key, now_ms) {
             true => None,
@@ -77,8 +77,8 @@ impl Db {
         }
     }
 
-    /// Like [`Db::get_mut`], and makes the key if it is not there. An empty
-    /// collection may not stay: see [`Db::changed`].
+    /// Like [`Db::get_mut`], but creates the key if it is missing. An empty collection must
+    /// not remain: see [`Db::changed`].
     pub(crate) fn get_or_insert(
         &mut self,
         key: &[u8],
@@ -101,15 +101,15 @@ impl Db {
         }
     }
 
-    /// A key's value changed in place. Deletes what is an empty collection now, and
-    /// says whether it did.
+    /// Records that a value changed in place. Deletes a collection that is now empty; returns
+    /// whether it did.
     pub(crate) fn changed(&mut self, key: &[u8]) -> bool {
         let gone = self.remove_if_empty(key);
         self.touch(key);
         gone
     }
 
-    /// Deletes an empty collection; says whether it did. A caller says so with
+    /// Deletes an empty collection; returns whether it did. The caller must then call
     /// [`Db::touch`].
     pub(crate) fn remove_if_empty(&mut self, key: &[u8]) -> bool {
         let empty = self
@@ -122,7 +122,7 @@ impl Db {
         empty
     }
 
-    /// Sets a key, whatever it was.
+    /// Sets a key, whatever it held before.
     pub(crate) fn set(&mut self, key: &[u8], entry: Entry, now_ms: i64) {
         self.expire_if_needed(key, now_ms);
         match self.keys.get_mut(key) {
@@ -139,8 +139,8 @@ impl Db {
         self.touch(key);
     }
 
-    /// Gives a key that is there a time to live, in milliseconds since the epoch, or
-    /// none. A caller says so with [`Db::touch`].
+    /// Sets or removes the deadline of an existing key, in milliseconds since the Unix epoch.
+    /// The caller must call [`Db::touch`].
     pub(crate) fn set_expiry(&mut self, key: &[u8], to: Option<i64>) {
         if let Some(entry) = self.keys.get_mut(key) {
             let from = std::mem::replace(&mut entry.expires_at_ms, to);
@@ -148,7 +148,7 @@ impl Db {
         }
     }
 
-    /// Deletes a key; says whether it was there.
+    /// Deletes a key; returns its entry if it was there.
     pub(crate) fn remove(&mut self, key: &[u8], now_ms: i64) -> Option<Entry> {
         if self.expire_if_needed(key, now_ms) {
             return None;
@@ -160,7 +160,7 @@ impl Db {
         entry
     }
 
-    /// Deletes everything. Watchers of keys that were there see a change.
+    /// Deletes all keys. Watchers of existing keys see a change.
     pub(crate) fn flush(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         self.deadlines.clear();
@@ -169,41 +169,41 @@ impl Db {
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
             for watcher in watchers {
-                // A key that was over its time when watched is only gone now.
+                // A key that was expired when watched is only deleted now.
                 watcher.dirty |= existed && !watcher.stale;
                 watcher.stale = false;
             }
         }
     }
 
-    /// The keys with their values, by name, without those that are expired.
+    /// The keys and their values, ordered by name, without expired keys.
     pub(crate) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
         self.keys
             .iter()
             .filter(move |(_, entry)| entry.expires_at_ms.is_none_or(|when| now_ms <= when))
     }
 
-    /// As [`Db::iter`], with those that are expired.
+    /// Like [`Db::iter`], with expired keys.
     pub(crate) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
         self.keys.iter()
     }
 
-    /// The key that is the `index`th by name, expired or not.
+    /// The key at this index in the order of names, expired or not.
     pub(crate) fn nth(&self, index: usize) -> Option<&Bytes> {
         self.keys.keys().nth(index)
     }
 
-    /// How many keys there are, expired ones included (`DBSIZE`).
+    /// The number of keys, expired ones included (`DBSIZE`).
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// How many keys have a time to live.
+    /// The number of keys that have a time to live.
     pub(crate) fn volatile_len(&self) -> usize {
         self.deadlines.len()
     }
 
-    /// A command changed a key.
+    /// Records that a command changed a key.
     pub(crate) fn touch(&mut self, key: &[u8]) {
         self.effects.dirty += 1;
         self.signal(key);
@@ -225,7 +225,7 @@ impl Db {
         }
     }
 
-    /// A client watches a key from now on. Says whether it did not already.
+    /// Starts to watch a key for a client. Returns whether the watch is new.
     pub(crate) fn watch(&mut self, key: &[u8], client: u64, now_ms: i64) -> bool {
         let stale = self.is_expired(key, now_ms);
         let watchers = self.watched.entry(Bytes::copy_from_slice(key)).or_default();
@@ -240,7 +240,7 @@ impl Db {
         new
     }
 
-    /// A client watches a key no longer.
+    /// Stops watching a key for a client.
     pub(crate) fn unwatch(&mut self, key: &[u8], client: u64) {
         if let Some(watchers) = self.watched.get_mut(key) {
             watchers.retain(|watcher| watcher.client != client);
@@ -250,7 +250,7 @@ impl Db {
         }
     }
 
-    /// Whether a key is not what it was when this client watched it.
+    /// Whether a key has changed since this client watched it.
     pub(crate) fn changed_since_watch(&self, key: &[u8], client: u64, now_ms: i64) -> bool {
         self.watched
             .get(key)
@@ -260,7 +260,7 @@ impl Db {
             .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
     }
 
-    /// `keyIsExpired`: strictly later than the key's time.
+    /// `keyIsExpired`: strictly later than the deadline of the key.
     fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
         self.keys
             .get(key)
@@ -268,8 +268,8 @@ impl Db {
             .is_some_and(|when| now_ms > when)
     }
 
-    /// Whether a key's time is over, as far as a lookup may see that; deletes it then,
-    /// unless this is a replica.
+    /// Whether a lookup must treat a key as expired. If so, deletes it, unless this is a
+    /// replica.
     pub(crate) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
         let expired = self.overdue != Overdue::Keep && self.is_expired(key, now_ms);
         if expired && self.overdue == Overdue::Delete {
@@ -278,7 +278,7 @@ impl Db {
         expired
     }
 
-    /// Deletes every key whose time is over, in the order of their times.
+    /// Deletes every expired key, in the order of deadlines.
     pub(crate) fn expire_overdue(&mut self, now_ms: i64) {
         while let Some((when, key)) = self.deadlines.first()
             && now_ms > *when
@@ -288,12 +288,12 @@ impl Db {
         }
     }
 
-    /// When the next key's time is over, or was, in milliseconds since the epoch.
+    /// The earliest deadline of a key, past or future, in milliseconds since the epoch.
     pub(crate) fn earliest_expiry_ms(&self) -> Option<i64> {
         self.deadlines.first().map(|(when, _)| *when)
     }
 
-    /// Deletes a key because its time is over.
+    /// Deletes a key because it expired.
     fn expire(&mut self, key: &[u8]) {
         self.take(key);
         self.expired_keys += 1;
@@ -302,7 +302,7 @@ impl Db {
         self.signal(key);
     }
 
-    /// Puts a key there as a file has it.
+    /// Inserts a key loaded from a file.
     pub(crate) fn load(&mut self, key: Bytes, entry: Entry) {
         self.take(&key);
         if let Some(when) = entry.expires_at_ms {
@@ -311,7 +311,7 @@ impl Db {
         self.keys.insert(key, entry);
     }
 
-    /// Takes a key away, and tells nobody.
+    /// Removes a key without recording a change.
     fn take(&mut self, key: &[u8]) -> Option<Entry> {
         let (key, entry) = self.keys.remove_entry(key)?;
         if let Some(when) = entry.expires_at_ms {
@@ -320,7 +320,7 @@ impl Db {
         Some(entry)
     }
 
-    /// A key's time is another one.
+    /// Replaces the deadline of a key.
     fn move_deadline(&mut self, key: &[u8], from: Option<i64>, to: Option<i64>) {
         if from == to {
             return;

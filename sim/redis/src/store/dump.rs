@@ -1,15 +1,15 @@
-//! What FUNCTION DUMP makes and FUNCTION RESTORE reads: libraries in the form of a
-//! snapshot, a version and a checksum (`createDumpPayload` in `src/cluster.c`).
+//! The payload of FUNCTION DUMP and FUNCTION RESTORE: libraries in the snapshot format, a
+//! version and a checksum (`createDumpPayload` in `src/cluster.c`).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::store::rdb::{FUNCTION, Reader, VERSION, write_libraries};
 use crate::wire::reply::Error;
 
-/// A version in two bytes, a checksum in eight.
+/// Two bytes for the version, eight for the checksum.
 const FOOTER_BYTES: usize = 10;
 
-/// All libraries.
+/// Dumps all libraries.
 pub(crate) fn functions<'a>(libraries: impl Iterator<Item = &'a Bytes>) -> Bytes {
     let mut out = BytesMut::new();
     write_libraries(libraries, &mut out);
@@ -22,7 +22,7 @@ pub(crate) fn functions<'a>(libraries: impl Iterator<Item = &'a Bytes>) -> Bytes
 ///
 /// # Errors
 ///
-/// It is none, or has something else in it.
+/// If the payload is invalid, or holds anything but libraries.
 pub(crate) fn codes(payload: &[u8]) -> Result<Vec<Bytes>, Error> {
     const DAMAGED: Error = Error::of("ERR DUMP payload version or checksum are wrong");
     let body_len = payload.len().checked_sub(FOOTER_BYTES).ok_or(DAMAGED)?;
@@ -44,7 +44,7 @@ pub(crate) fn codes(payload: &[u8]) -> Result<Vec<Bytes>, Error> {
     Ok(codes)
 }
 
-/// The checksum of `src/crc64.c`: that of Jones, reflected, from 0.
+/// The checksum of `src/crc64.c`: the Jones polynomial, reflected, initial value 0.
 fn crc64(bytes: &[u8]) -> u64 {
     const POLYNOMIAL: u64 = 0x95ac_9329_ac4b_c9b5;
     bytes.iter().fold(0, |mut crc, byte| {
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_that_of_redis() {
-        // The test of `src/crc64.c`.
+        // The check value of `src/crc64.c`.
         assert_eq!(crc64(b"123456789"), 0xe9c6_d914_c4b8_d9ca);
     }
 
@@ -77,7 +77,7 @@ mod tests {
         let code = b"#!lua name=one\nredis.register_function{function_name=\"o\",callback=\
             function(k) return 1 end,flags={\"no-writes\",\"allow-oom\",\"allow-stale\",\
             \"no-cluster\",\"allow-cross-slot-keys\",\"no-writes\"},description=\"reads\"}";
-        // 7.0.15 with `rdbcompression no`.
+        // The payload of 7.0.15 with `rdbcompression no`.
         let expected = [b"\xf5@\xce", &code[..], b"\n\x00\x1e\xd9@\x8e\xad5?\x0e"].concat();
         let libraries = [Bytes::from_static(code)];
         assert_eq!(functions(libraries.iter()), expected);

@@ -1,40 +1,40 @@
-//! What a request did to the keyspace, as commands that have the same effect: what
-//! replicas are sent and what the append-only file holds.
+//! The effect of a request on the keyspace, as commands with the same effect: the content of
+//! the replication stream and of the append-only file.
 
 use bytes::Bytes;
 
-/// What happened since it was last passed on; kept by the keyspace, whose own doing
-/// some of it is.
+/// The effects since they were last passed on. The keyspace keeps them, because it causes
+/// some itself.
 #[derive(Default)]
 pub(crate) struct Effects {
-    /// Whether anybody is told. While nobody is, nothing is kept.
+    /// Whether there is a consumer. Without one, no effects are kept.
     pub(crate) wanted: bool,
-    /// How often something changed since the server started (`server.dirty`, never
-    /// set back).
+    /// The number of changes since the server started (`server.dirty`, never reset).
     pub(crate) dirty: u64,
     pub(crate) ops: Vec<Op>,
-    /// How the command that runs wants to be passed on, if not as it was sent.
+    /// The commands to propagate instead of the running command, if not that command as it
+    /// was sent.
     pub(crate) instead: Option<Vec<Bytes>>,
-    /// Whom the script that runs, or ran last, wants told of its commands
+    /// The targets of the commands of the script that is running, or ran last
     /// (`redis.set_repl`).
     pub(crate) script_targets: Targets,
 }
 
-/// One command to pass on.
+/// One command to propagate.
 pub(crate) struct Op {
     pub(crate) words: Vec<Bytes>,
     pub(crate) targets: Targets,
 }
 
 impl Op {
-    /// Whether it belongs to no database: SELECT does not come before it.
+    /// Whether it belongs to no database: no SELECT precedes it.
     pub(crate) fn is_of_no_database(&self) -> bool {
         let name = self.words.first().map_or(&b""[..], |word| word);
         [&b"MULTI"[..], b"EXEC", b"PING", b"REPLCONF"].contains(&name)
     }
 }
 
-/// Who is told (`PROPAGATE_AOF`, `PROPAGATE_REPL`).
+/// The targets of propagation (`PROPAGATE_AOF`, `PROPAGATE_REPL`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Targets {
     pub(crate) file: bool,
@@ -46,13 +46,13 @@ impl Targets {
         file: true,
         replicas: true,
     };
-    /// Messages are not written to the file.
+    /// Messages go to replicas and not to the file.
     pub(crate) const REPLICAS: Targets = Targets {
         file: false,
         replicas: true,
     };
 
-    /// Those that are in both.
+    /// The intersection of both.
     pub(crate) fn and(self, other: Targets) -> Targets {
         Targets {
             file: self.file && other.file,
@@ -68,7 +68,7 @@ impl Default for Targets {
 }
 
 impl Effects {
-    /// A key's time was over, and it was deleted.
+    /// Records that a key expired and was deleted.
     pub(crate) fn expired(&mut self, key: &[u8]) {
         if self.wanted {
             let words = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
@@ -77,7 +77,7 @@ impl Effects {
         }
     }
 
-    /// Forgets what was not passed on.
+    /// Discards the effects that were not passed on.
     pub(crate) fn clear(&mut self) {
         self.ops.clear();
         self.instead = None;

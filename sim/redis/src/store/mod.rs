@@ -1,8 +1,8 @@
-//! What a server keeps: keys, their values and times to live, and the form of both in a
+//! The data of a server: keys, their values and times to live, and the format of both in a
 //! snapshot.
 //!
-//! It knows nothing of commands, of clients or of replicas. What happens to keys is noted
-//! (`changes`, `effects`), for whoever passes it on.
+//! The store has no dependency on commands, clients or replicas. Changes to keys are recorded
+//! (`changes`, `effects`) for other modules to pass on.
 
 pub(crate) mod changes;
 pub(crate) mod db;

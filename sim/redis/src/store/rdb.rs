@@ -1,8 +1,8 @@
 //! Snapshots: the RDB format (`src/rdb.c`).
 //!
-//! Every value is written in the plain form of its type, which any Redis since 2.8
-//! reads. What is read is whatever 7.0 writes of the types that a node has: `compact`
-//! and `lzf` are its forms that save memory.
+//! Every value is written in the plain form of its type, which any Redis since 2.8 reads. The
+//! reader accepts every form that 7.0 writes for the types of a node: `compact` and `lzf` are
+//! the forms that save memory.
 
 mod compact;
 mod lzf;
@@ -14,17 +14,17 @@ use crate::store::value::{Hash, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
 const MAGIC: &[u8] = b"REDIS0010";
-/// As a number.
+/// The version as a number.
 pub(crate) const VERSION: u16 = 10;
 /// `RDB_OPCODE_FUNCTION2`: the text of a library.
 pub(crate) const FUNCTION: u8 = 0xf5;
 
-/// How recently a key was used: so many seconds ago, or how often.
+/// How recently a key was used: the idle time in seconds, or the access frequency.
 const IDLE_S: u8 = 0xf8;
 const FREQUENCY: u8 = 0xf9;
-/// A name and a value, for information.
+/// A name and a value, for information only.
 const AUX: u8 = 0xfa;
-/// How many keys come, and how many have a time to live.
+/// The number of keys, and the number of keys with a time to live.
 const SIZES: u8 = 0xfb;
 const EXPIRES_AT_MS: u8 = 0xfc;
 const EXPIRES_AT_S: u8 = 0xfd;
@@ -45,18 +45,18 @@ const LIST_QUICKLIST: u8 = 18;
 /// Since 7.2.
 const SET_LISTPACK: u8 = 20;
 
-/// What a part of a quicklist is: one element, or a listpack.
+/// A node of a quicklist: one element, or a listpack.
 const PLAIN: usize = 1;
 const PACKED: usize = 2;
 
-/// How a text is written if not as its length and its bytes.
+/// How a text is encoded if not as its length and its bytes.
 const INT8: u8 = 0xc0;
 const INT16: u8 = 0xc1;
 const INT32: u8 = 0xc2;
 const LZF: u8 = 0xc3;
 
-/// Everything that is there, keys whose time is over included.
-/// `libraries` are the texts of the libraries of functions.
+/// Writes a snapshot of all keys, expired ones included. `libraries` are the texts of the
+/// function libraries.
 pub(crate) fn save<'a>(db: &Db, libraries: impl Iterator<Item = &'a Bytes>) -> Bytes {
     let mut out = BytesMut::from(MAGIC);
     write_libraries(libraries, &mut out);
@@ -69,12 +69,12 @@ pub(crate) fn save<'a>(db: &Db, libraries: impl Iterator<Item = &'a Bytes>) -> B
         write_entry(key, &entry.value, &mut out);
     }
     out.put_u8(END);
-    // No checksum: as with `rdbchecksum no`.
+    // No checksum, as with `rdbchecksum no`.
     out.put_u64_le(0);
     out.freeze()
 }
 
-/// The texts of the libraries.
+/// Writes the texts of the libraries.
 pub(crate) fn write_libraries<'a>(libraries: impl Iterator<Item = &'a Bytes>, out: &mut BytesMut) {
     for code in libraries {
         out.put_u8(FUNCTION);
@@ -142,23 +142,23 @@ fn write_len(len: usize, out: &mut BytesMut) {
     }
 }
 
-/// A snapshot that cannot be read.
+/// A corrupt or unsupported snapshot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CorruptRdb;
 
-/// The length of a snapshot at the start of a file, if there is one.
+/// Whether a file starts with a snapshot.
 pub(crate) fn is_snapshot(file: &[u8]) -> bool {
     file.starts_with(b"REDIS")
 }
 
-/// What a snapshot holds.
+/// The contents of a snapshot.
 #[derive(Default)]
 pub(crate) struct Snapshot {
     /// Every key.
     pub(crate) entries: Vec<(Bytes, Entry)>,
-    /// The texts of the libraries of functions.
+    /// The texts of the function libraries.
     pub(crate) libraries: Vec<Bytes>,
-    /// The length of the snapshot, after which more may come.
+    /// The length of the snapshot, which other data may follow.
     pub(crate) len: usize,
 }
 
@@ -166,11 +166,11 @@ pub(crate) struct Snapshot {
 ///
 /// # Errors
 ///
-/// It is cut short, or has something that no node holds: another database, a stream.
+/// If it is truncated, or holds something that no node supports: another database, a stream.
 pub(crate) fn load(file: &[u8]) -> Result<Snapshot, CorruptRdb> {
     let mut reader = Reader(file);
     let version = reader.take(MAGIC.len())?.strip_prefix(b"REDIS");
-    // A later version may have forms that are not known, and is refused when one comes.
+    // A later version may have unknown forms; they are refused when they occur.
     if !version.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)) {
         return Err(CorruptRdb);
     }
@@ -219,7 +219,7 @@ pub(crate) fn load(file: &[u8]) -> Result<Snapshot, CorruptRdb> {
     Ok(snapshot)
 }
 
-/// What is left to read.
+/// The remaining input.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text in whatever form it was written.
+    /// Reads a text in any of its encodings.
     pub(crate) fn string(&mut self) -> Result<Bytes, CorruptRdb> {
         let encoding = self.0.first().copied().filter(|first| *first >= INT8);
         if encoding.is_none() {
@@ -340,7 +340,7 @@ fn set(members: &[Bytes]) -> Value {
     Value::Set(set)
 }
 
-/// What comes in turns.
+/// The pairs of alternating elements.
 fn pairs(elements: &[Bytes]) -> Result<impl Iterator<Item = (&Bytes, &Bytes)>, CorruptRdb> {
     let pairs = elements.chunks_exact(2);
     match pairs.remainder() {

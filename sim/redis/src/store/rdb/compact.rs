@@ -9,8 +9,8 @@ use super::{CorruptRdb, Reader};
 /// The elements of a listpack, integers as texts.
 pub(super) fn listpack(bytes: &[u8]) -> Result<Vec<Bytes>, CorruptRdb> {
     let mut reader = Reader(bytes);
-    // The length of it all, and the number of elements unless that is too large for two
-    // bytes: the end says it too.
+    // The total length, and the number of elements if it fits in two bytes. Both are skipped:
+    // the end marker is enough.
     reader.take(4 + 2)?;
     let mut elements = Vec::new();
     while let Some(element) = element(&mut reader)? {
@@ -22,7 +22,7 @@ pub(super) fn listpack(bytes: &[u8]) -> Result<Vec<Bytes>, CorruptRdb> {
     }
 }
 
-/// The next element; none at the end.
+/// The next element; `None` at the end.
 fn element(reader: &mut Reader<'_>) -> Result<Option<Bytes>, CorruptRdb> {
     let before = reader.0.len();
     let first = reader.byte()?;
@@ -31,7 +31,7 @@ fn element(reader: &mut Reader<'_>) -> Result<Option<Bytes>, CorruptRdb> {
         0x80..0xc0 => text(reader, usize::from(first & 0x3f))?,
         0xc0..0xe0 => {
             let thirteen = u16::from_be_bytes([first & 0x1f, reader.byte()?]);
-            // Moved to the top and back, so that its sign spreads.
+            // Shifted to the top and back, to extend the sign.
             integer(((thirteen << 3) as i16 >> 3).into())
         }
         0xe0..0xf0 => {
@@ -52,7 +52,7 @@ fn element(reader: &mut Reader<'_>) -> Result<Option<Bytes>, CorruptRdb> {
         0xff => return Ok(None),
         _ => return Err(CorruptRdb),
     };
-    // An element's length follows it, to be read from behind.
+    // The length of an element follows it, for reading backwards.
     let len_bytes = match before - reader.0.len() {
         0..=127 => 1,
         128..16_383 => 2,
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_form_of_an_element_is_read() {
-        // As `lpEncodeIntegerGetType` and `lpEncodeString` write them.
+        // In the formats written by `lpEncodeIntegerGetType` and `lpEncodeString`.
         check(b"\x00\x01\x7f\x01\xff", Ok(&["0", "127"]));
         check(b"\x82hi\x03\xff", Ok(&["hi"]));
         check(b"\xdf\xff\x02\xc0\x80\x02\xff", Ok(&["-1", "128"]));

@@ -2,9 +2,10 @@
 
 use super::CorruptRdb;
 
-/// The text of `len` bytes that was compressed.
+/// Decompresses a text of `len` bytes.
 pub(super) fn decompress(mut input: &[u8], len: usize) -> Result<Vec<u8>, CorruptRdb> {
-    // Three bytes stand for at most 264: a length that cannot be reserves nothing.
+    // Three bytes encode at most 264: a length that is too large for the input reserves no
+    // memory.
     if len / 88 > input.len() {
         return Err(CorruptRdb);
     }
@@ -13,21 +14,21 @@ pub(super) fn decompress(mut input: &[u8], len: usize) -> Result<Vec<u8>, Corrup
         input = rest;
         let high = usize::from(control >> 5);
         if high == 0 {
-            // As it is: one byte more than the number.
+            // A literal text, one byte longer than the number.
             let (text, rest) = input
                 .split_at_checked(usize::from(control) + 1)
                 .ok_or(CorruptRdb)?;
             out.extend_from_slice(text);
             input = rest;
         } else {
-            // A part of what came before: its length, and how far back it begins.
+            // A reference to earlier output: its length, and how far back it starts.
             let count = match high {
                 7 => 7 + usize::from(next(&mut input)?),
                 count => count,
             } + 2;
             let back = usize::from(control & 0x1f) << 8 | usize::from(next(&mut input)?);
             let start = out.len().checked_sub(back + 1).ok_or(CorruptRdb)?;
-            // It may reach into itself.
+            // The reference may overlap its own output.
             for index in start..start + count {
                 out.push(out[index]);
             }

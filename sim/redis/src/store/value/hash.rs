@@ -1,4 +1,4 @@
-//! Hashes: fields and their values, in the order in which the fields came.
+//! Hashes: fields and their values, in insertion order.
 
 use bytes::Bytes;
 use indexmap::IndexMap;
@@ -6,12 +6,12 @@ use rustc_hash::FxBuildHasher;
 
 use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
 
-/// A hash. The order is that of Redis's listpack; a hash that outgrew it has no
-/// order in Redis, and the same one here.
+/// A hash. The order is that of Redis's listpack. In Redis a hash that outgrew its listpack
+/// has no defined order; here it keeps the same one.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Hash {
     fields: IndexMap<Bytes, Bytes, FxBuildHasher>,
-    /// It outgrew the listpack once; Redis does not turn back.
+    /// It outgrew the listpack once; Redis does not convert back.
     outgrown: bool,
 }
 
@@ -20,7 +20,7 @@ impl Hash {
         self.fields.get(field)
     }
 
-    /// Sets a field; says whether it is new.
+    /// Sets a field; returns whether it is new.
     pub(crate) fn set(&mut self, field: &[u8], value: Bytes) -> bool {
         self.outgrown |= field.len().max(value.len()) > LISTPACK_MAX_BYTES;
         let new = match self.fields.get_mut(field) {
@@ -37,7 +37,7 @@ impl Hash {
         new
     }
 
-    /// Removes a field; says whether it was there.
+    /// Removes a field; returns whether it was there.
     pub(crate) fn remove(&mut self, field: &[u8]) -> bool {
         self.fields.shift_remove(field).is_some()
     }
@@ -50,7 +50,7 @@ impl Hash {
         self.fields.iter()
     }
 
-    /// Whether it is small: then HSCAN shows it whole.
+    /// Whether it is small: then HSCAN returns all of it.
     pub(crate) fn is_compact(&self) -> bool {
         !self.outgrown
     }

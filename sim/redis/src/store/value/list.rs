@@ -17,7 +17,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// What subscribers hear of an element added here.
+    /// The event for an element added at this end.
     pub(crate) fn push_event(self) -> &'static str {
         match self {
             End::Left => "lpush",
@@ -25,7 +25,7 @@ impl End {
         }
     }
 
-    /// What subscribers hear of an element taken from here.
+    /// The event for an element taken from this end.
     pub(crate) fn pop_event(self) -> &'static str {
         match self {
             End::Left => "lpop",
@@ -33,7 +33,7 @@ impl End {
         }
     }
 
-    /// `LEFT` or `RIGHT`, in any case.
+    /// Parses `LEFT` or `RIGHT`, in any case.
     pub(crate) fn parse(word: &[u8]) -> Option<End> {
         if word.eq_ignore_ascii_case(b"left") {
             Some(End::Left)
@@ -52,7 +52,7 @@ impl End {
         }
     }
 
-    /// Takes the element at this end.
+    /// Removes and returns the element at this end.
     pub(crate) fn pop(self, list: &mut List) -> Option<Bytes> {
         match self {
             End::Left => list.pop_front(),

@@ -1,8 +1,8 @@
-//! What a key can hold: Redis's five data types.
+//! The values of keys: Redis's five data types.
 //!
-//! Each type is a plain collection that knows its own order and the encoding that
-//! `OBJECT ENCODING` names. Expiry, watching and deletion of what became empty are
-//! the keyspace's (`db`).
+//! Each type is a plain collection that implements its own order and the encoding that
+//! `OBJECT ENCODING` names. Expiry, watching and the deletion of empty collections belong to
+//! the keyspace (`db`).
 
 mod hash;
 mod list;
@@ -28,7 +28,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// As `TYPE` names it.
+    /// The name of the type in `TYPE`.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::String(_) => "string",
@@ -39,7 +39,8 @@ impl Value {
         }
     }
 
-    /// As `OBJECT ENCODING` names it, under the limits of the default configuration.
+    /// The name of the encoding in `OBJECT ENCODING`, under the limits of the default
+    /// configuration.
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Value::String(text) if parse_i64(text).is_some() => "int",
@@ -52,7 +53,7 @@ impl Value {
         }
     }
 
-    /// Whether this is a collection without elements: no key holds one.
+    /// Whether this is a collection without elements: the keyspace holds none.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Value::String(_) => false,

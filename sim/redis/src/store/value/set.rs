@@ -11,12 +11,12 @@ use crate::wire::number::parse_i64;
 /// `set-max-intset-entries`.
 const INTSET_MAX_ENTRIES: usize = 512;
 
-/// A set. Integers alone are kept sorted, as in Redis. Others have no order in
-/// Redis; here it is the order in which they came.
+/// A set. A set of integers is kept sorted, as in Redis. Other sets have no order in Redis;
+/// here they are in insertion order.
 #[derive(Clone, Debug)]
 pub(crate) enum Set {
     Ints(BTreeSet<i64>),
-    /// It once held something else, or too much; Redis does not turn back.
+    /// It once held another kind of member, or too many; Redis does not convert back.
     Table(IndexSet<Bytes, FxBuildHasher>),
 }
 
@@ -27,7 +27,7 @@ impl Default for Set {
 }
 
 impl Set {
-    /// Adds a member; says whether it is new.
+    /// Adds a member; returns whether it is new.
     pub(crate) fn add(&mut self, member: &[u8]) -> bool {
         if let Set::Ints(ints) = self {
             if let Some(number) = parse_i64(member) {
@@ -49,7 +49,7 @@ impl Set {
         *self = Set::Table(self.iter().collect());
     }
 
-    /// Removes a member; says whether it was there.
+    /// Removes a member; returns whether it was there.
     pub(crate) fn remove(&mut self, member: &[u8]) -> bool {
         match self {
             Set::Ints(ints) => parse_i64(member).is_some_and(|number| ints.remove(&number)),
@@ -79,7 +79,7 @@ impl Set {
         }
     }
 
-    /// Whether it is small: then SSCAN shows it whole.
+    /// Whether it is small: then SSCAN returns all of it.
     pub(crate) fn is_compact(&self) -> bool {
         matches!(self, Set::Ints(_))
     }

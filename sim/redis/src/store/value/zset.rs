@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
 
-/// A sorted set: members by score, and those of the same score by their bytes.
+/// A sorted set: members ordered by score, and by their bytes within a score.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Zset {
     scores: BTreeMap<Bytes, f64>,
     ranked: Vec<(f64, Bytes)>,
-    /// It outgrew the listpack once; Redis does not turn back.
+    /// It outgrew the listpack once; Redis does not convert back.
     outgrown: bool,
 }
 
@@ -22,7 +22,7 @@ impl Zset {
         self.scores.get(member).copied()
     }
 
-    /// Sets a member's score, which is a number.
+    /// Sets the score of a member; the score is not NaN.
     pub(crate) fn set(&mut self, member: &[u8], score: f64) {
         let member = match self.scores.get_key_value(member) {
             Some((member, old)) => {
@@ -38,7 +38,7 @@ impl Zset {
                 Bytes::copy_from_slice(member)
             }
         };
-        // A listpack keeps whole numbers as integers, and so no negative zero.
+        // A listpack stores whole numbers as integers, so it has no negative zero.
         let score = match score == 0.0 && !self.outgrown {
             true => 0.0,
             false => score,
@@ -48,7 +48,7 @@ impl Zset {
         self.scores.insert(member, score);
     }
 
-    /// Removes a member; says whether it was there.
+    /// Removes a member; returns whether it was there.
     pub(crate) fn remove(&mut self, member: &[u8]) -> bool {
         let Some(score) = self.scores.remove(member) else {
             return false;
@@ -59,7 +59,7 @@ impl Zset {
         true
     }
 
-    /// Removes the members of these ranks, and returns them.
+    /// Removes the members of these ranks and returns them.
     pub(crate) fn remove_ranks(&mut self, ranks: Range<usize>) -> Vec<(f64, Bytes)> {
         let removed: Vec<_> = self.ranked.drain(ranks).collect();
         for (_, member) in &removed {
@@ -68,12 +68,12 @@ impl Zset {
         removed
     }
 
-    /// Where a member stands, from the lowest score.
+    /// The rank of a member, counted from the lowest score.
     pub(crate) fn rank(&self, member: &[u8]) -> Option<usize> {
         self.find(self.score(member)?, member).ok()
     }
 
-    /// Every member with its score, from the lowest.
+    /// Every member with its score, from the lowest score.
     pub(crate) fn ranked(&self) -> &[(f64, Bytes)] {
         &self.ranked
     }
@@ -82,7 +82,7 @@ impl Zset {
         self.ranked.len()
     }
 
-    /// Whether it is small: then ZSCAN shows it whole.
+    /// Whether it is small: then ZSCAN returns all of it.
     pub(crate) fn is_compact(&self) -> bool {
         !self.outgrown
     }
@@ -95,7 +95,7 @@ impl Zset {
         }
     }
 
-    /// The rank of a score and member, or the one that they would have.
+    /// The rank of a score and member, or the rank at which to insert them.
     fn find(&self, score: f64, member: &[u8]) -> Result<usize, usize> {
         self.ranked.binary_search_by(|(other, name)| {
             other
