@@ -1,14 +1,13 @@
-//! A node with its connections: what every driver of a [`Node`] would otherwise write
-//! again.
+//! A node with its connections: the common part of every driver of a [`Node`].
 //!
-//! An [`Endpoint`] does no input or output and reads no clock. Its driver tells it of
-//! connections, bytes and times, then calls [`Endpoint::poll`] until there is no
-//! [`Action`] left, and carries each out before it asks for the next one. It calls
-//! [`Endpoint::wake`] when [`Endpoint::next_wake_us`] says so.
+//! An [`Endpoint`] does no input or output and reads no clock. Its driver reports
+//! connections, bytes and times, then calls [`Endpoint::poll`] until no [`Action`] is left,
+//! and carries out each action before it polls the next one. It calls [`Endpoint::wake`] at
+//! the time of [`Endpoint::next_wake_us`].
 //!
-//! Nobody waits for a slow client. What its socket does not take is kept here, up to the
-//! [`Limits`], and handed out by [`Endpoint::unwritten`] as the socket takes more. It knows
-//! nothing of commands: what a client is answered is the node's.
+//! A slow client blocks no other. Data that its socket does not accept is buffered here, up
+//! to the [`Limits`], and returned by [`Endpoint::unwritten`] as the socket accepts more. The
+//! endpoint does not interpret commands: replies come from the node.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,42 +16,42 @@ use bytes::{Buf, Bytes};
 
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node};
 
-/// What a client is sent for which there is no room, before its connection is closed.
+/// The message to a client beyond the limit, before its connection is closed.
 pub const TOO_MANY_CLIENTS: &[u8] = b"-ERR max number of clients reached\r\n";
 
-/// The longest sleep until something is due. The wall clock may be set meanwhile: like
-/// `serverCron`, look at it ten times a second.
+/// The longest sleep until something is due. The wall clock may be set meanwhile, so, like
+/// `serverCron`, check it ten times a second.
 pub const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
-/// How long a driver may sleep until [`Endpoint::next_wake_us`]: zero if that is over.
+/// How long a driver may sleep until [`Endpoint::next_wake_us`]: zero if that is in the past.
 pub fn sleep(wake_us: u64, wall_us: u64) -> Duration {
     Duration::from_micros(wake_us.saturating_sub(wall_us)).min(LONGEST_SLEEP)
 }
 
-/// What clients may have the endpoint keep, in bytes. A connection that goes beyond is
+/// Limits on the data buffered for clients, in bytes. A connection that exceeds one is
 /// closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// What one client sends without completing a request that can be handled:
+    /// The data of one client that does not yet form an executable request:
     /// `client-query-buffer-limit`.
     pub query_bytes: usize,
-    /// What one client leaves unread: the hard limit of `client-output-buffer-limit`.
+    /// The unread output of one client: the hard limit of `client-output-buffer-limit`.
     pub output_bytes: usize,
-    /// What one client may leave unread for [`Limits::soft_for`] and no longer: the soft
+    /// The unread output that one client may have for at most [`Limits::soft_for`]: the soft
     /// limit of `client-output-buffer-limit`.
     pub soft_bytes: usize,
     /// See [`Limits::soft_bytes`].
     pub soft_for: Duration,
-    /// Both kinds for all clients together: `maxmemory-clients`.
+    /// Input and output of all clients together: `maxmemory-clients`.
     pub total_bytes: usize,
-    /// Both kinds for a connection to a master or to a replica, which a whole data set
-    /// passes; up to this the other limits do not hold for it.
+    /// Input and output of a connection to a master or a replica, which transfers a whole data
+    /// set; up to this limit the others do not apply to it.
     pub replication_bytes: usize,
 }
 
 impl Limits {
-    /// As `client-output-buffer-limit pubsub 32mb 8mb 60` has it, for every connection, and
-    /// no other limit.
+    /// `client-output-buffer-limit pubsub 32mb 8mb 60` for every connection, and no other
+    /// limit.
     pub const PUBSUB: Limits = Limits {
         query_bytes: usize::MAX,
         output_bytes: 32 << 20,
@@ -64,11 +63,11 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// What a server for tests allows.
+    /// The limits of a server for tests.
     fn default() -> Self {
         Limits {
-            // Redis's 1 GB would let a few clients take a test machine's memory; this
-            // is room for the largest value that a test has any business with.
+            // With Redis's 1 GB a few clients could exhaust a test machine's memory; this is
+            // enough for the largest value that a test needs.
             query_bytes: 64 << 20,
             output_bytes: 64 << 20,
             total_bytes: 512 << 20,
@@ -78,42 +77,42 @@ impl Default for Limits {
     }
 }
 
-/// Which keys whose time is over wake the node.
+/// Which expired keys wake the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Expiry {
-    /// All, so that their memory is free again: for a server that lasts.
+    /// All of them, so that their memory is freed: for a long-running server.
     #[default]
     Always,
-    /// Those of whose end somebody would be told; others go when somebody asks for them.
+    /// Those whose expiry has an observer; the others are deleted on access.
     WhenNoticed,
 }
 
-/// The time, by both clocks of the node's machine.
+/// The time on both clocks of the node's machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Now {
     /// The wall clock, in microseconds since the Unix epoch.
     pub wall_us: u64,
-    /// The monotonic clock, since whenever.
+    /// The monotonic clock, from an arbitrary origin.
     pub monotonic: Duration,
 }
 
-/// What the driver has to do, in order.
+/// An action for the driver. Actions are carried out in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Write what [`Endpoint::unwritten`] gives, as much as the connection takes without
-    /// waiting, and report that to [`Endpoint::wrote`] before the next [`Endpoint::poll`].
-    /// What is left then is to be written, and reported, as the connection takes it.
+    /// Write the data of [`Endpoint::unwritten`], as much as the connection accepts without
+    /// waiting, and report it to [`Endpoint::wrote`] before the next [`Endpoint::poll`].
+    /// Write and report the rest as the connection accepts it.
     Write {
-        /// The connection, on which nothing was left to be written.
+        /// The connection, which had no unwritten data before.
         conn: ConnId,
     },
-    /// Read no more of this connection, and go on writing. [`Action::Close`] follows when
-    /// all is written.
+    /// Stop reading from this connection and continue writing. [`Action::Close`] follows when
+    /// all data is written.
     StopReading {
         /// The connection.
         conn: ConnId,
     },
-    /// Close a connection. The endpoint has forgotten it, and what was not written.
+    /// Close a connection. The endpoint has dropped it and its unwritten data.
     Close {
         /// The connection.
         conn: ConnId,
@@ -121,7 +120,7 @@ pub enum Action {
     /// Connect to the node's master; then call [`Endpoint::connected`], or
     /// [`Endpoint::closed`] if that fails.
     Connect {
-        /// The connection to be.
+        /// The id of the new connection.
         conn: ConnId,
         /// The master's name or address, as REPLICAOF gave it.
         host: String,
@@ -130,7 +129,7 @@ pub enum Action {
     },
     /// Write to the node's disk.
     Disk(DiskWrite),
-    /// The process ends, and all its connections with it.
+    /// The process exits, which closes all its connections.
     Exit,
 }
 
@@ -140,46 +139,46 @@ pub struct Endpoint {
     limits: Limits,
     expiry: Expiry,
     connections: BTreeMap<ConnId, Connection>,
-    /// What is kept for all connections.
+    /// The bytes buffered for all connections.
     held_bytes: usize,
-    /// When it was last called, by the monotonic clock.
+    /// The time of the last call, by the monotonic clock.
     monotonic: Duration,
     steps: VecDeque<Step>,
     /// Empty between two calls.
     effects: Vec<Effect>,
 }
 
-/// What is to be done.
+/// A pending step.
 enum Step {
     Effect(Effect),
-    /// A connection is over a limit.
+    /// Disconnect a connection that exceeds a limit.
     Refuse(ConnId),
-    /// A connection is forgotten.
+    /// Close a connection that was dropped.
     Close(ConnId),
 }
 
 #[derive(Default)]
 struct Connection {
-    /// What is not written yet.
+    /// The unwritten data.
     backlog: VecDeque<Bytes>,
     backlog_bytes: usize,
-    /// What the node keeps of its requests.
+    /// The size of the node's buffer of its requests.
     query_bytes: usize,
-    /// Since when the backlog is over the soft limit.
+    /// Since when the backlog exceeds the soft limit.
     heavy_since: Option<Duration>,
     output: Output,
-    /// The node closed it: what is in the backlog is still written.
+    /// The node closed it: the backlog is still written.
     closing: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Output {
-    /// Nothing is to be written.
+    /// There is no data to write.
     #[default]
     Idle,
-    /// The driver was told to write, and has not reported.
+    /// The driver was asked to write, and has not reported yet.
     Offered,
-    /// The socket takes no more for now.
+    /// The socket accepts no more data for now.
     Full,
 }
 
@@ -198,8 +197,8 @@ impl Endpoint {
         }
     }
 
-    /// A client connected. `None` if there are as many as `maxclients` allows: then the
-    /// driver sends it [`TOO_MANY_CLIENTS`] and closes.
+    /// Accepts a client. `None` if the number of clients has reached `maxclients`: then the
+    /// driver sends [`TOO_MANY_CLIENTS`] and closes the connection.
     pub fn accept(&mut self, addresses: Addresses, now: Now) -> Option<ConnId> {
         if self.connections.len() >= self.node.max_clients() {
             return None;
@@ -209,14 +208,14 @@ impl Endpoint {
         Some(conn)
     }
 
-    /// A connection that [`Action::Connect`] asked for is there.
+    /// Reports that a connection requested by [`Action::Connect`] is established.
     pub fn connected(&mut self, conn: ConnId, now: Now) {
         self.connections.insert(conn, Connection::default());
         self.node.connected(conn, now.wall_us, &mut self.effects);
         self.take_effects(now);
     }
 
-    /// Bytes arrived on a connection.
+    /// Reports bytes that arrived on a connection.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now: Now) {
         self.node
             .receive(conn, bytes, now.wall_us, &mut self.effects);
@@ -227,21 +226,21 @@ impl Endpoint {
         }
     }
 
-    /// A connection ended, broke, or could not be made. Does nothing for one that is
-    /// forgotten.
+    /// Reports that a connection ended, broke, or could not be established. Does nothing for
+    /// an unknown connection.
     pub fn closed(&mut self, conn: ConnId) {
         self.node.closed(conn);
         self.forget(conn);
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub fn wake(&mut self, now: Now) {
         self.node.wake(now.wall_us, &mut self.effects);
         self.take_effects(now);
     }
 
-    /// The wall-clock time, in microseconds, at which [`Endpoint::wake`] is to be called if
-    /// nothing arrives before; see [`Node::next_wake_us`].
+    /// The wall-clock time, in microseconds, at which to call [`Endpoint::wake`] if nothing
+    /// arrives before; see [`Node::next_wake_us`].
     pub fn next_wake_us(&self) -> Option<u64> {
         let expiry_us = match self.expiry {
             Expiry::Always => self.node.next_expiry_us(),
@@ -251,7 +250,7 @@ impl Endpoint {
         times.into_iter().flatten().min()
     }
 
-    /// What is to be done next.
+    /// The next action for the driver.
     pub fn poll(&mut self) -> Option<Action> {
         while let Some(step) = self.steps.pop_front() {
             let action = match step {
@@ -276,12 +275,12 @@ impl Endpoint {
         None
     }
 
-    /// What is to be written next on a connection, if anything is.
+    /// The next data to write on a connection, if there is any.
     pub fn unwritten(&self, conn: ConnId) -> Option<&Bytes> {
         self.connections.get(&conn)?.backlog.front()
     }
 
-    /// The connection has taken so many bytes of what [`Endpoint::unwritten`] gave. Call
+    /// Reports how many bytes of [`Endpoint::unwritten`] the connection has accepted. Call
     /// [`Endpoint::poll`] after this, too.
     pub fn wrote(&mut self, conn: ConnId, bytes: usize) {
         let Some(connection) = self.connections.get_mut(&conn) else {
@@ -298,12 +297,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether it knows a connection: it is not closed, and not forgotten.
+    /// Whether a connection is known and not closed by the node.
     pub fn is_open(&self, conn: ConnId) -> bool {
         self.connections.contains_key(&conn)
     }
 
-    /// Whether the node has closed a connection that still has something to be written.
+    /// Whether the node has closed a connection that still has unwritten data.
     pub fn is_closing(&self, conn: ConnId) -> bool {
         let connection = self.connections.get(&conn);
         connection.is_some_and(|connection| connection.closing)
@@ -339,8 +338,8 @@ impl Endpoint {
         })
     }
 
-    /// Takes down what the node keeps of a client's requests; says whether the limits allow
-    /// that.
+    /// Updates the size of the node's buffer of a client's requests; returns whether it is
+    /// within the limits.
     fn keep_query(&mut self, conn: ConnId) -> bool {
         let Some(connection) = self.connections.get_mut(&conn) else {
             return true;
@@ -352,7 +351,7 @@ impl Endpoint {
         bytes == 0 || (bytes <= self.limits.query_bytes && !is_over)
     }
 
-    /// Whether what was just sent to a connection is more than it may leave unread.
+    /// Whether the unread output of a connection now exceeds a limit.
     fn is_over(&mut self, conn: ConnId) -> bool {
         let Limits {
             output_bytes,
@@ -371,8 +370,8 @@ impl Endpoint {
         for_too_long || connection.backlog_bytes > output_bytes || self.held_bytes > total_bytes
     }
 
-    /// Cuts a connection off that is over a limit, unless it is one of replication, which has
-    /// a limit of its own; says whether it did.
+    /// Disconnects a connection that exceeds a limit, unless it is a replication connection,
+    /// which has its own limit; returns whether it did.
     fn refuse(&mut self, conn: ConnId) -> bool {
         let Some(connection) = self.connections.get(&conn) else {
             return false;
@@ -397,11 +396,11 @@ impl Connection {
         self.backlog_bytes + self.query_bytes
     }
 
-    /// So many bytes are written.
+    /// Removes written bytes from the backlog.
     ///
     /// # Panics
     ///
-    /// If they are more than the first of the backlog has.
+    /// If there are more of them than in the first element of the backlog.
     fn take(&mut self, bytes: usize, soft_bytes: usize) {
         if let Some(first) = self.backlog.front_mut() {
             first.advance(bytes);

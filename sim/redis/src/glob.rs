@@ -1,10 +1,10 @@
-//! Glob-style patterns (`stringmatchlen` of `src/util.c`): `*`, `?`, `[a-z]`,
-//! `[^a]`, and a backslash before what is meant literally.
+//! Glob-style patterns (`stringmatchlen` of `src/util.c`): `*`, `?`, `[a-z]`, `[^a]`, and a
+//! backslash before a literal character.
 
 /// Whether `text` matches `pattern`.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    // Where to try again: the pattern after the last star, and the text that this
-    // star has not taken yet.
+    // Where to resume after a mismatch: the pattern after the last star, and the text that
+    // this star has not consumed yet.
     let mut retry: Option<(&[u8], &[u8])> = None;
     let (mut pattern, mut text) = (pattern, text);
     loop {
@@ -29,7 +29,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// Matches one byte with the start of a pattern; returns the rest of the pattern.
+/// Matches one byte against the start of a pattern; returns the rest of the pattern.
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [b'?', rest @ ..] => Some(rest),
@@ -42,7 +42,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// Reads a class up to its bracket, or to the pattern's end if that is missing.
+/// Matches a class up to its closing bracket, or to the end of the pattern if there is none.
 fn in_class(class: &[u8], byte: u8) -> (bool, &[u8]) {
     let (negated, mut class) = match class {
         [b'^', rest @ ..] => (true, rest),

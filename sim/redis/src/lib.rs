@@ -5,15 +5,15 @@
 //! | for | use |
 //! |---|---|
 //! | a test that needs a Redis | `Server` and `SentinelServer`, of the feature `server` |
-//! | a driver of one's own, in a simulation or over real sockets | [`endpoint::Endpoint`], [`sentinel::Sentinel`] |
+//! | a custom driver, in a simulation or over real sockets | [`endpoint::Endpoint`], [`sentinel::Sentinel`] |
 //! | the commands alone | [`Node`] |
-//! | what a node starts with | [`Parameters`], [`Persistence`] |
-//! | speaking to a server | [`resp`] |
+//! | the initial state of a node | [`Parameters`], [`Persistence`] |
+//! | a client of a server | [`resp`] |
 //!
 //! [`Node`] is one `redis-server`, of the version [`VERSION`] and with `databases 1`: master
-//! or replica, with persistence if its driver lends it a disk. [`sentinel::Sentinel`] is one
-//! `redis-sentinel`. Neither does input or output, and neither reads a clock: the driver
-//! passes in what arrived and what the time is, and carries out the [`Effect`]s.
+//! or replica, with persistence if its driver provides a disk. [`sentinel::Sentinel`] is one
+//! `redis-sentinel`. Neither does input or output or reads a clock: the driver passes in the
+//! received bytes and the time, and carries out the [`Effect`]s.
 //!
 //! ```
 //! use locklab_redis::{Effect, Node, NodeConfig};
@@ -35,24 +35,23 @@
 //!
 //! # Inside
 //!
-//! | module | what it is, and what it may not know |
+//! | module | purpose, and what it must not depend on |
 //! |---|---|
-//! | `wire` | requests, replies and numbers as bytes; knows nothing of keys or commands |
-//! | `store` | keys, values, times to live, and their snapshot (RDB); knows nothing of commands, clients or replicas |
+//! | `wire` | requests, replies and numbers as bytes; independent of keys and commands |
+//! | `store` | keys, values, times to live, and their snapshot (RDB); independent of commands, clients and replicas |
 //! | `engine` | the server: connections, commands, scripts, replication, persistence |
-//! | [`endpoint`] | a node with its connections, for whoever drives it; knows nothing of commands |
-//! | [`sentinel`] | Redis Sentinel; knows nothing of `store` and `engine` |
+//! | [`endpoint`] | a node with its connections, for any driver; independent of commands |
+//! | [`sentinel`] | Redis Sentinel; independent of `store` and `engine` |
 //! | `server` | nodes and sentinels on real ports, each on a thread: the one module that does input and output |
-//! | [`resp`] | RESP for those who speak to a server, and for other servers that speak it |
+//! | [`resp`] | RESP for clients, and for other servers that use it |
 //!
-//! The way of a request: `engine::node` keeps the connections, `wire::request` cuts their
+//! The path of a request: `engine::node` keeps the connections, `wire::request` splits their
 //! bytes into commands, `engine::dispatch` checks a command as `processCommand` does and
-//! queues or calls it, `engine::table` says which function that is, `engine::cmd` holds
-//! those functions, `store::db` is the keyspace they work on, `engine::script` is Lua, and
-//! `wire::reply` writes the answer. What a command did to keys is told to others by
-//! `engine::notify`, and what others have to do likewise by `engine::propagate`, to replicas
-//! (`engine::repl`) and to the disk (`engine::persist`). Source files named in comments
-//! (`src/db.c`) are Redis's.
+//! queues or calls it, `engine::table` maps it to its function, `engine::cmd` holds those
+//! functions, `store::db` is the keyspace, `engine::script` is Lua, and `wire::reply` encodes
+//! the reply. `engine::notify` notifies observers of changes to keys, and `engine::propagate`
+//! passes the command's effects to replicas (`engine::repl`) and to the disk
+//! (`engine::persist`). Source files named in comments (`src/db.c`) are those of Redis.
 
 #![cfg_attr(
     not(feature = "lua"),
@@ -80,10 +79,10 @@ pub use engine::{
 #[cfg(feature = "server")]
 pub use server::{SentinelServer, Server};
 
-/// The Redis that the node is like in whatever can be seen of it.
+/// The Redis version whose observable behaviour the node reproduces.
 pub const VERSION: &str = "7.0.15";
 
-/// The example there is compiled and run.
+/// The README's example is compiled and run.
 #[cfg(all(doctest, feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

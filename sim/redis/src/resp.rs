@@ -1,23 +1,23 @@
-//! RESP as the in-tree servers other than Redis speak it: a request is an array of
-//! words, an answer is any frame.
+//! RESP for the in-tree servers other than Redis: a request is an array of words, a reply is
+//! any frame.
 //!
-//! What is cut and written here is `redis-protocol`'s. Redis itself answers malformed
-//! input with texts of its own, and so the Redis node has its own parser.
+//! Decoding and encoding are those of `redis-protocol`. Redis has its own error texts for
+//! malformed input, so the Redis node has its own parser.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::encode::extend_encode;
 use redis_protocol::resp2::types::BytesFrame;
 
-/// What nobody's request comes near. Whoever sends more without completing a frame is
-/// not heard out.
+/// An upper bound that no valid request approaches. A peer that sends more without completing
+/// a frame is disconnected.
 const MAX_FRAME_BYTES: usize = 16 << 20;
 
-/// The other end does not speak RESP.
+/// The peer violates the RESP protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProtocolError;
 
-/// Cuts a whole frame off the front, if there is one.
+/// Removes a complete frame from the front of the buffer, if there is one.
 pub fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, ProtocolError> {
     if inbound.is_empty() {
         return Ok(None);
@@ -29,7 +29,8 @@ pub fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, Protocol
     }
 }
 
-/// Cuts a whole request off the front, if there is one: an array of strings.
+/// Removes a complete request, an array of strings, from the front of the buffer, if there is
+/// one.
 pub fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, ProtocolError> {
     match next_frame(inbound)? {
         None => Ok(None),
@@ -44,14 +45,14 @@ pub fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, Protocol
     }
 }
 
-/// A command, or a message, as a client sends it: an array of strings.
+/// A command or message in the form that a client sends: an array of strings.
 pub fn command(words: &[&[u8]]) -> Bytes {
     let mut out = BytesMut::new();
     put_command(words, &mut out);
     out.freeze()
 }
 
-/// Appends what [`command`] makes.
+/// Appends the same bytes as [`command`].
 pub fn put_command<W: AsRef<[u8]>>(words: &[W], out: &mut BytesMut) {
     out.put_slice(format!("*{}\r\n", words.len()).as_bytes());
     for word in words {
@@ -62,33 +63,33 @@ pub fn put_command<W: AsRef<[u8]>>(words: &[W], out: &mut BytesMut) {
     }
 }
 
-/// An answer.
+/// Encodes a reply.
 pub fn answer(frame: &BytesFrame) -> Bytes {
     let mut out = BytesMut::new();
-    // It fails where the buffer is too small, and this one grows.
+    // Encoding fails only if the buffer is too small, and this one grows.
     let _ = extend_encode(&mut out, frame, false);
     out.freeze()
 }
 
-/// An integer as an answer. None of ours reaches 2⁶³.
+/// An integer reply. Our numbers stay below 2⁶³.
 pub fn integer(number: u64) -> BytesFrame {
     BytesFrame::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// An error as an answer, code first.
+/// An error reply; its text begins with the code.
 pub fn error(text: impl AsRef<str>) -> BytesFrame {
     BytesFrame::Error(text.as_ref().into())
 }
 
-/// A string as an answer.
+/// A string reply.
 pub fn bulk(text: impl Into<Bytes>) -> BytesFrame {
     BytesFrame::BulkString(text.into())
 }
 
-/// A word that is a number.
+/// Parses a word as a number.
 pub fn number(word: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(word).ok()?;
-    // `parse` takes a sign, which nobody writes.
+    // `parse` accepts a sign, which is invalid here.
     text.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
     text.parse().ok()
 }

@@ -8,10 +8,10 @@
 //! # Ok::<(), locklab_redis::server::StartError>(())
 //! ```
 //!
-//! Each server has a thread of its own, as each `redis-server` is a process of its own, and
-//! expires keys by the machine's clock. It listens on a loopback address unless it is told
-//! otherwise. Dropping it ends its connections, frees its port, and waits for its thread.
-//! Of the crate's modules this is the only one that does input and output.
+//! Each server has its own thread, as each `redis-server` is its own process, and expires
+//! keys by the machine's clock. It listens on a loopback address by default. Dropping it
+//! closes its connections, frees its port, and waits for its thread. This is the only module
+//! of the crate that does input and output.
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +31,7 @@ use crate::engine::{Files, Node, NodeConfig, Parameters, Persistence};
 pub use sentinel::{SentinelBuilder, SentinelServer};
 use thread::{Stop, Thread};
 
-/// A Redis node that listens on a port until it is dropped, or somebody calls SHUTDOWN.
+/// A Redis node that listens on a port until it is dropped or a client calls SHUTDOWN.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -40,7 +40,7 @@ pub struct Server {
     thread: Thread,
 }
 
-/// How a [`Server`] is started.
+/// The configuration of a [`Server`].
 #[derive(Clone, Debug)]
 pub struct Builder {
     address: SocketAddr,
@@ -50,7 +50,7 @@ pub struct Builder {
     sync_delay: Duration,
 }
 
-/// What a server's process would leave on its disk.
+/// The files that a server's process would leave on its disk.
 type Disk = Arc<Mutex<Files>>;
 
 impl Server {
@@ -58,12 +58,12 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the machine has no port or no thread left.
+    /// If the machine has no free port or cannot start another thread.
     pub fn start() -> Result<Server, StartError> {
         Server::builder().start()
     }
 
-    /// A server to be, of which something is to differ from [`Server::start`].
+    /// A builder for a server that differs from [`Server::start`].
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -72,29 +72,30 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the machine has no port or no thread left.
+    /// If the machine has no free port or cannot start another thread.
     pub fn replica(&self) -> Result<Server, StartError> {
         let address = SocketAddr::new(self.address.ip(), 0);
         let builder = Server::builder().listen_on(address);
         builder.replica_of(self.address).start()
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens, as clients want it: `redis://127.0.0.1:6379`.
+    /// The address as a URL for clients: `redis://127.0.0.1:6379`.
     pub fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
 
-    /// Ends the server as a kill of its process would, and starts it again on the same port,
-    /// with what [`Persistence`] has kept and under another run id.
+    /// Ends the server as a kill of its process would, and restarts it on the same port, with
+    /// the data that [`Persistence`] has kept and a new run id.
     ///
     /// # Errors
     ///
-    /// If somebody else has taken the port meanwhile, or the machine has no thread left.
+    /// If another process has taken the port meanwhile, or the machine cannot start another
+    /// thread.
     pub fn restart(&mut self) -> Result<(), StartError> {
         self.thread.stop();
         let listener = listen(self.address)?;
@@ -116,19 +117,19 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Listens on this port of 127.0.0.1. 0, the default: on a free one.
+    /// Listens on this port of 127.0.0.1. 0, the default, means a free port.
     pub fn port(self, port: u16) -> Self {
         let address = SocketAddr::new(self.address.ip(), port);
         self.listen_on(address)
     }
 
-    /// Listens on this address. Whoever reaches it may do anything to the server, and fill
-    /// the machine's memory: stay on the loopback.
+    /// Listens on this address. Any client that reaches it has full access to the server and
+    /// can fill the machine's memory: prefer a loopback address.
     pub fn listen_on(self, address: SocketAddr) -> Self {
         Builder { address, ..self }
     }
 
-    /// Takes so many connections at a time; 10,000 by default.
+    /// The maximum number of simultaneous connections; 10,000 by default.
     pub fn max_clients(self, max_clients: NonZeroU32) -> Self {
         Builder {
             max_clients,
@@ -136,7 +137,7 @@ impl Builder {
         }
     }
 
-    /// Keeps this over [`Server::restart`], in memory; nothing by default.
+    /// What to keep over [`Server::restart`], in memory; nothing by default.
     pub fn persistence(self, persistence: Persistence) -> Self {
         Builder {
             persistence,
@@ -152,8 +153,8 @@ impl Builder {
         }
     }
 
-    /// Has a replica that needs the whole data set wait so long for others that need it too:
-    /// see [`Parameters::sync_delay`]. Not at all by default, where Redis takes five seconds.
+    /// How long a replica that needs the whole data set waits for others that need it too:
+    /// see [`Parameters::sync_delay`]. Zero by default; Redis waits five seconds.
     pub fn sync_delay(self, sync_delay: Duration) -> Self {
         Builder { sync_delay, ..self }
     }
@@ -162,7 +163,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// If it cannot listen where it shall, or the machine has no thread left.
+    /// If it cannot listen on its address, or the machine cannot start another thread.
     pub fn start(self) -> Result<Server, StartError> {
         let listener = listen(self.address)?;
         let address = listener.local_addr().map_err(StartError::Thread)?;
@@ -176,15 +177,15 @@ impl Builder {
         })
     }
 
-    /// Serves on the calling thread until somebody calls SHUTDOWN, without a disk.
+    /// Serves on the calling thread until a client calls SHUTDOWN, without a disk.
     ///
     /// # Errors
     ///
-    /// If there can be no event loop.
+    /// If the event loop cannot be created.
     ///
     /// # Panics
     ///
-    /// If the node does.
+    /// If the node panics.
     pub fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
         let node = self.node(address, &Files::default());
@@ -195,14 +196,14 @@ impl Builder {
         let address = listener.local_addr().map_err(StartError::Thread)?;
         let (builder, disk) = (self.clone(), disk.clone());
         let serve = move |stop| {
-            // The interpreter of scripts is the thread's, and so the node is made here.
+            // The script interpreter is bound to its thread, so the node is created here.
             let node = builder.node(address, &lock(&disk));
             thread::run(node::serve(listener, node, Some(disk), stop))
         };
         Thread::start(&format!("redis {}", address.port()), serve)
     }
 
-    /// The node, as it starts with these files.
+    /// Creates the node, starting from these files.
     fn node(&self, address: SocketAddr, files: &Files) -> Node {
         let mut node = Node::new(NodeConfig {
             run_id_seed: seed(),
@@ -226,17 +227,17 @@ impl Builder {
     }
 }
 
-/// Why a server did not start.
+/// The reason why a server did not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// It cannot listen.
+    /// The server cannot listen.
     Listen {
-        /// Where it was to listen.
+        /// The address to listen on.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system has no room for one more thread, or socket.
+    /// The system cannot provide another thread or socket.
     Thread(io::Error),
 }
 
@@ -270,21 +271,21 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
 }
 
 fn lock(disk: &Disk) -> impl std::ops::DerefMut<Target = Files> {
-    // A panic between two writes leaves whole ones.
+    // The files are valid even after a panic: each write is complete.
     disk.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// 64 bits that no other start of a server has.
+/// 64 random bits, different at each start of a server.
 fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The time by the machine's clocks.
+/// The current time of the machine's clocks.
 fn now() -> Now {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Now {
-        // A clock before 1970 shows 1970.
+        // A wall clock before 1970 is read as 1970.
         wall_us: wall.map_or(0, |wall| wall.as_micros() as u64),
         monotonic: START.elapsed(),
     }

@@ -1,4 +1,4 @@
-//! One node behind a listener: its connections, its master, its clock, its end.
+//! One node behind a listener: its connections, its master, its clock, its shutdown.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -24,25 +24,25 @@ use super::{Disk, lock, now};
 use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, TOO_MANY_CLIENTS};
 use crate::engine::{Addresses, ConnId, Node};
 
-/// What is read at once; a client that has sent more waits until others had a turn.
+/// The most bytes per read; a client that has sent more waits for the other clients' turns.
 const READ_BYTES: usize = 64 << 10;
 
-/// How long to leave clients waiting when the system has no descriptor for one more.
+/// The pause before the next accept when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// After what silence a peer is asked whether it is still there: `tcp-keepalive 300`.
+/// The idle time before a keepalive probe: `tcp-keepalive 300`.
 const KEEPALIVE: Duration = Duration::from_secs(300);
 
-/// Serves a node until somebody calls SHUTDOWN, or it is told to stop. Without a disk
-/// what it would write there is lost.
+/// Serves a node until a client calls SHUTDOWN or `stop` is signalled. Without a disk, its
+/// writes to disk are lost.
 ///
 /// # Errors
 ///
-/// If the listener is none of the event loop's.
+/// If the listener cannot be registered with the event loop.
 ///
 /// # Panics
 ///
-/// If the node does.
+/// If the node panics.
 pub(super) async fn serve(
     listener: net::TcpListener,
     node: Node,
@@ -71,7 +71,7 @@ pub(super) async fn serve(
             () = server.exit.notified() => {}
             () = stop.notified() => return Ok(()),
             Some(ended) = tasks.join_next() => {
-                // The runtime caught it; nobody may go on as if nothing had been.
+                // The runtime caught the panic; it must not be ignored.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
                     panic::resume_unwind(panicked);
                 }
@@ -92,7 +92,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// A connection to be made: to a node's master.
+/// A request to connect to the node's master.
 struct Master {
     conn: ConnId,
     host: String,
@@ -102,14 +102,14 @@ struct Master {
 struct Server {
     endpoint: RefCell<Endpoint>,
     sockets: RefCell<BTreeMap<ConnId, Socket>>,
-    /// Where the node listens, and connects from.
+    /// The address that the node listens on and connects from.
     ip: IpAddr,
     disk: Option<Disk>,
-    /// Where every connection reads, one after the other.
+    /// The read buffer shared by all connections, one at a time.
     buffer: RefCell<Vec<u8>>,
-    /// Tells of connections to be made.
+    /// Requests for connections.
     connect: UnboundedSender<Master>,
-    /// The node was called, so something may be due sooner.
+    /// Signals that the node was called, so its next deadline may be earlier.
     called: Notify,
     exit: Notify,
     shut_down: Cell<bool>,
@@ -117,25 +117,26 @@ struct Server {
 
 struct Socket {
     stream: TcpStream,
-    /// Wakes the connection's task.
+    /// The waker of the connection's task.
     waker: Option<Waker>,
 }
 
-/// What a connection's task has to do next.
+/// The next step of a connection's task.
 enum Turn {
-    /// Handle so many bytes that arrived.
+    /// Handle this many received bytes.
     Received(usize),
     /// Forget the connection.
     End,
 }
 
 impl Server {
-    /// Takes a connection in, unless there are too many.
+    /// Accepts a connection, unless there are too many.
     fn welcome(&self, stream: TcpStream) -> Option<ConnId> {
         let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), now());
         match accepted {
             Some(conn) => self.begin(conn, stream),
-            // As in Redis it is a courtesy: who does not get it sees the end.
+            // Best effort, as in Redis: a client that does not receive it sees the connection
+            // close.
             None => drop(stream.try_write(TOO_MANY_CLIENTS)),
         }
         accepted
@@ -148,7 +149,7 @@ impl Server {
         sockets.insert(conn, Socket { stream, waker });
     }
 
-    /// Connects to the node's master, and hears it until the connection ends.
+    /// Connects to the node's master, and reads from it until the connection ends.
     async fn follow(self: Rc<Self>, master: Master) {
         let conn = master.conn;
         let Ok(stream) = self.open(&master).await else {
@@ -169,7 +170,7 @@ impl Server {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
             SocketAddr::V6(_) => TcpSocket::new_v6()?,
         };
-        // On another loopback address than the usual one a master has to see who it is.
+        // Bind to the node's loopback address, so that the master sees which replica it is.
         if address.ip().is_loopback() && address.is_ipv4() == self.ip.is_ipv4() {
             socket.bind(SocketAddr::new(self.ip, 0))?;
         }
@@ -179,7 +180,8 @@ impl Server {
     /// Serves one connection until it ends.
     async fn converse(self: Rc<Self>, conn: ConnId) {
         while let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await {
-            // Nothing has run since that wait, so the buffer is still this connection's.
+            // Nothing else ran since that wait, so the buffer still belongs to this
+            // connection.
             self.receive(conn, count);
             self.carry_out();
             self.called.notify_one();
@@ -192,18 +194,18 @@ impl Server {
         self.called.notify_one();
     }
 
-    /// Handles so many bytes that arrived on a connection.
+    /// Handles bytes that arrived on a connection.
     fn receive(&self, conn: ConnId, count: usize) {
         let bytes = &self.buffer.borrow()[..count];
         (self.endpoint.borrow_mut()).receive(conn, bytes, now());
     }
 
-    /// Sends what is left to send on a connection, and reads.
+    /// Sends the unsent output of a connection, then reads.
     fn poll(&self, conn: ConnId, context: &mut Context<'_>) -> Poll<Turn> {
         if self.flush(conn, context).is_err() {
             return Poll::Ready(Turn::End);
         }
-        // It may have been closed, now that all is sent.
+        // The node may have closed it, now that all output is sent.
         self.carry_out();
         let mut sockets = self.sockets.borrow_mut();
         let Some(socket) = sockets.get_mut(&conn) else {
@@ -218,7 +220,7 @@ impl Server {
         let read = ready!(Pin::new(&mut socket.stream).poll_read(context, &mut buffer));
         Poll::Ready(match (read, buffer.filled().len()) {
             (Ok(()), count @ 1..) => Turn::Received(count),
-            // As in Redis a client that will send no more wants no more.
+            // As in Redis, a client that closes its sending side is disconnected.
             _ => Turn::End,
         })
     }
@@ -244,11 +246,11 @@ impl Server {
             };
             match action {
                 Action::Write { conn } => self.write(conn),
-                // Its task asks the endpoint whether it may read.
+                // The connection's task asks the endpoint whether it may read.
                 Action::StopReading { .. } => {}
                 Action::Close { conn } => self.end(conn),
                 Action::Connect { conn, host, port } => {
-                    // If nobody listens, the node is about to end.
+                    // If the receiver is gone, the node is about to end.
                     let _ = self.connect.send(Master { conn, host, port });
                 }
                 Action::Disk(write) => {
@@ -264,7 +266,7 @@ impl Server {
         }
     }
 
-    /// Hands a socket what there is for it, and what it does not take to its task.
+    /// Writes pending output to a socket; the rest is left to the connection's task.
     fn write(&self, conn: ConnId) {
         let mut endpoint = self.endpoint.borrow_mut();
         let sockets = self.sockets.borrow();
@@ -286,15 +288,15 @@ impl Server {
         }
     }
 
-    /// Closes a connection; its task ends.
+    /// Closes a connection and ends its task.
     fn end(&self, conn: ConnId) {
         if let Some(socket) = self.sockets.borrow_mut().remove(&conn) {
             socket.wake();
         }
     }
 
-    /// Calls the node whenever something is due. It looks for that after each round of
-    /// clients, not after each request.
+    /// Wakes the node whenever something is due. It checks after each round of clients, not
+    /// after each request.
     async fn keep_time(self: Rc<Self>) {
         loop {
             let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
@@ -332,7 +334,7 @@ impl Socket {
     }
 }
 
-/// A connection does without these if it must.
+/// Socket options; failures are ignored, because a connection works without them.
 fn set_options(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);

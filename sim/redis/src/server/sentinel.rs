@@ -1,7 +1,7 @@
-//! One sentinel behind a listener: its clients, its links to those it watches, its timer.
+//! One sentinel behind a listener: its clients, its links to monitored instances, its timer.
 //!
-//! A sentinel sends little, so a connection whose socket takes nothing more is dead to
-//! it: it is closed.
+//! A sentinel sends little, so a connection whose socket accepts no more data is considered
+//! dead and closed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,15 +26,15 @@ use super::thread::{self, Stop, Thread};
 use super::{StartError, listen, now, seed};
 use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig};
 
-/// A sentinel asks a master for its replicas when it starts, and then every ten seconds:
-/// when it starts they shall be there.
+/// A sentinel asks a master for its replicas at its start and then every ten seconds. This
+/// delay lets the replicas connect before the first request.
 const START_AFTER: Duration = Duration::from_secs(1);
 
-/// How long to leave clients waiting when the system has no descriptor for one more.
+/// The pause before the next accept when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// What a client may send without completing a request. Longer ones are none of a
-/// sentinel's.
+/// The maximum of incomplete request data from a client. No valid request to a sentinel is
+/// longer.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
 /// A Redis Sentinel that listens on a port until it is dropped.
@@ -56,7 +56,7 @@ pub struct SentinelServer {
     _thread: Thread,
 }
 
-/// How a [`SentinelServer`] is started.
+/// The configuration of a [`SentinelServer`].
 #[derive(Clone, Debug)]
 pub struct SentinelBuilder {
     address: SocketAddr,
@@ -64,7 +64,7 @@ pub struct SentinelBuilder {
 }
 
 impl SentinelServer {
-    /// A sentinel to be, on a free port of 127.0.0.1, that monitors nothing yet.
+    /// A builder for a sentinel on a free port of 127.0.0.1 that monitors nothing yet.
     pub fn builder() -> SentinelBuilder {
         SentinelBuilder {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -72,31 +72,31 @@ impl SentinelServer {
         }
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
 impl SentinelBuilder {
-    /// Listens on this port of 127.0.0.1. 0, the default: on a free one.
+    /// Listens on this port of 127.0.0.1. 0, the default, means a free port.
     pub fn port(self, port: u16) -> Self {
         let address = SocketAddr::new(self.address.ip(), port);
         SentinelBuilder { address, ..self }
     }
 
-    /// Monitors this master too.
+    /// Adds a master to monitor.
     pub fn monitor(mut self, monitor: Monitor) -> Self {
         self.monitors.push(monitor);
         self
     }
 
-    /// Starts the sentinel on a thread. It looks for its masters a second later, when their
-    /// replicas are there.
+    /// Starts the sentinel on a thread. It connects to its masters a second later, when their
+    /// replicas are connected.
     ///
     /// # Errors
     ///
-    /// If it cannot listen where it shall, or the machine has no thread left.
+    /// If it cannot listen on its address, or the machine cannot start another thread.
     pub fn start(self) -> Result<SentinelServer, StartError> {
         let listener = listen(self.address)?;
         let address = listener.local_addr().map_err(StartError::Thread)?;
@@ -108,15 +108,15 @@ impl SentinelBuilder {
         })
     }
 
-    /// Serves on the calling thread, for as long as the program lasts.
+    /// Serves on the calling thread until the program ends.
     ///
     /// # Errors
     ///
-    /// If there can be no event loop.
+    /// If the event loop cannot be created.
     ///
     /// # Panics
     ///
-    /// If the sentinel does.
+    /// If the sentinel panics.
     pub fn serve(self, listener: net::TcpListener) -> io::Result<()> {
         thread::run(serve(listener, self.monitors, Stop::default()))
     }
@@ -131,7 +131,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
         monitor,
         // By multiplication and shift: the bias is below n / 2^64.
         random: Box::new(move |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64),
-        // What it knows ends with it.
+        // Its state is lost when it ends.
         file: None,
         past: Past::None,
     };
@@ -154,7 +154,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
             biased;
             () = stop.notified() => return Ok(()),
             Some(ended) = tasks.join_next() => {
-                // The runtime caught it; nobody may go on as if nothing had been.
+                // The runtime caught the panic; it must not be ignored.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
                     panic::resume_unwind(panicked);
                 }
@@ -172,7 +172,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
     }
 }
 
-/// A link to be made.
+/// A request to connect a link.
 struct Link {
     id: LinkId,
     to: Address,
@@ -183,7 +183,7 @@ struct Server {
     sentinel: RefCell<Sentinel>,
     clients: RefCell<BTreeMap<ConnId, Line>>,
     links: RefCell<BTreeMap<LinkId, Line>>,
-    /// Tells of links to be made.
+    /// Requests to connect links.
     connect: UnboundedSender<Link>,
 }
 
@@ -192,14 +192,14 @@ struct Server {
 struct Line {
     /// `None` until it is connected.
     writer: Option<OwnedWriteHalf>,
-    /// What is to be sent then.
+    /// The data to send once it is connected.
     early: Vec<Bytes>,
-    /// Tells the receiving side that it ended.
+    /// Signals the receiving side that the connection ended.
     ended: Rc<Notify>,
 }
 
 impl Line {
-    /// Sends, or keeps for later.
+    /// Sends data, or queues it until the connection is established.
     fn send(&mut self, bytes: Bytes) -> io::Result<()> {
         match &self.writer {
             None => self.early.push(bytes),
@@ -209,7 +209,7 @@ impl Line {
         Ok(())
     }
 
-    /// The connection stands.
+    /// Sends the queued data on the established connection.
     fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
         self.writer = Some(writer);
         let mut early = std::mem::take(&mut self.early).into_iter();
@@ -245,7 +245,7 @@ impl Server {
         self.clients.borrow_mut().remove(&conn);
     }
 
-    /// Keeps one link of the sentinel's own.
+    /// Runs one of the sentinel's own links.
     async fn keep_link(self: Rc<Self>, link: Link) {
         if let Some(mut reader) = self.open(&link).await {
             let mut bytes = [0; 4096];
@@ -283,14 +283,14 @@ impl Server {
                     let line = Line::default();
                     let ended = line.ended.clone();
                     self.links.borrow_mut().insert(id, line);
-                    // If nobody listens, the program is about to end.
+                    // If the receiver is gone, the program is about to end.
                     let _ = self.connect.send(Link { id, to, ended });
                 }
                 Effect::Send { link, bytes } => send(&self.links, link, bytes),
                 Effect::Reply { conn, bytes } => send(&self.clients, conn, bytes),
                 Effect::Hangup { link } => end(&self.links, link),
                 Effect::Close { conn } => end(&self.clients, conn),
-                // Who wants to know subscribes; and there is no file.
+                // Clients subscribe to events, and there is no configuration file.
                 Effect::Event(_) | Effect::Write(_) => {}
             }
         }
@@ -307,14 +307,15 @@ impl Server {
                 sentinel.next_wake_ms()
             };
             self.carry_out(effects);
-            // The wall clock may be set meanwhile: no timer waits longer than Redis's.
+            // The wall clock may be set meanwhile, so the wait is at most that of Redis's
+            // timer.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             sleep(Duration::from_millis(left_ms)).await;
         }
     }
 }
 
-/// Sends on a connection; ends it if it takes nothing.
+/// Sends on a connection; closes it if it accepts no data.
 fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
     let mut lines = lines.borrow_mut();
     if let Some(line) = lines.get_mut(&key)
@@ -331,7 +332,7 @@ fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
     }
 }
 
-/// Waits for bytes; `None` when the connection has ended, at whichever end.
+/// Waits for bytes; `None` when either end has closed the connection.
 async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -> Option<usize> {
     tokio::select! {
         biased;

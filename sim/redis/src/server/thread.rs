@@ -1,4 +1,4 @@
-//! The thread that a server runs on: its event loop, its start, its end.
+//! The thread of a server: its event loop, start and stop.
 
 use std::future::Future;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::task::LocalSet;
 
 use super::StartError;
 
-/// Tells a server to end.
+/// Signals a server to stop.
 pub(super) type Stop = Arc<Notify>;
 
 /// A running server.
@@ -22,7 +22,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Runs this on a thread of this name, which the system may cut short.
+    /// Runs `serve` on a thread of this name, which the system may truncate.
     pub(super) fn start<F>(name: &str, serve: F) -> Result<Self, StartError>
     where
         F: FnOnce(Stop) -> io::Result<()> + Send + 'static,
@@ -37,17 +37,17 @@ impl Thread {
         })
     }
 
-    /// Ends the server, and waits for that.
+    /// Stops the server and waits until it has ended.
     ///
     /// # Panics
     ///
-    /// If the server did: whoever tests with it shall see that.
+    /// If the server panicked, so that a test that uses it fails.
     pub(super) fn stop(&mut self) {
         self.stop.notify_one();
         let ended = self.handle.take().map(JoinHandle::join);
         match ended {
             Some(Err(panicked)) if !thread::panicking() => panic::resume_unwind(panicked),
-            // What it could not serve its clients have seen.
+            // The clients have already seen the error.
             _ => {}
         }
     }
@@ -59,11 +59,11 @@ impl Drop for Thread {
     }
 }
 
-/// Runs a server to its end, on this thread.
+/// Runs a server on this thread until it ends.
 ///
 /// # Errors
 ///
-/// If there can be no event loop, and those of the server.
+/// If the event loop cannot be created, or if the server fails.
 pub(super) fn run(server: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_io().enable_time().build()?;

@@ -1,16 +1,16 @@
 //! Floating-point numbers as Redis reads, adds and writes them.
 //!
-//! Scores are C's `double`. INCRBYFLOAT and HINCRBYFLOAT count in `long double`,
-//! which on x86 is the 80-bit format ([`LongDouble`]); its sums can be seen in the
-//! last digits, so it is emulated here.
+//! Scores are C's `double`. INCRBYFLOAT and HINCRBYFLOAT calculate in `long double`, the
+//! 80-bit format on x86 ([`LongDouble`]). It is emulated here, because the last digits of its
+//! sums are visible.
 
 use std::fmt::Write as _;
 
 use rustc_apfloat::Float as _;
 use rustc_apfloat::ieee::{Double, X87DoubleExtended};
 
-/// `getDoubleFromObject` of `src/object.c`: what C's `strtod` reads, if it reads
-/// all of the text and the number is one.
+/// `getDoubleFromObject` of `src/object.c`: C's `strtod`, which must read all of the text;
+/// NaN is invalid.
 pub(crate) fn parse_f64(text: &[u8]) -> Option<f64> {
     let text = number_text(text)?;
     let number = read(text)?;
@@ -19,9 +19,8 @@ pub(crate) fn parse_f64(text: &[u8]) -> Option<f64> {
     (!number.is_nan() && !out_of_range).then_some(number)
 }
 
-/// A bound of a range of scores: what C's `strtod` reads, if it reads all of the
-/// text. Here, unlike for scores, nothing counts as 0, a number may be too large, and
-/// spaces may come first.
+/// A bound of a range of scores: C's `strtod`, which must read all of the text. Unlike for
+/// scores, an empty text counts as 0, a number may overflow, and leading spaces are allowed.
 pub(crate) fn parse_bound(text: &[u8]) -> Option<f64> {
     if text.is_empty() {
         return Some(0.0);
@@ -31,7 +30,7 @@ pub(crate) fn parse_bound(text: &[u8]) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// Reads a number, whatever its size: too large is infinite.
+/// Reads a number of any size: an overflow gives infinity.
 fn read(text: &str) -> Option<f64> {
     match hexadecimal(text) {
         None => text.parse().ok(),
@@ -42,7 +41,7 @@ fn read(text: &str) -> Option<f64> {
     }
 }
 
-/// What C's `strtod` reads at the start of a text, and how long that is.
+/// The number that C's `strtod` reads at the start of a text, and the length of its text.
 pub(crate) fn prefix(text: &[u8]) -> Option<(f64, usize)> {
     let count =
         |text: &[u8], wanted: fn(&u8) -> bool| text.iter().take_while(|b| wanted(b)).count();
@@ -127,8 +126,8 @@ pub(crate) struct LongDouble(X87DoubleExtended);
 impl LongDouble {
     pub(crate) const ZERO: LongDouble = LongDouble(X87DoubleExtended::ZERO);
 
-    /// `string2ld` of `src/util.c`: what `strtold` reads, if it reads all of the text
-    /// and the number is one.
+    /// `string2ld` of `src/util.c`: `strtold`, which must read all of the text; NaN is
+    /// invalid.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = number_text(text)?;
         let number = match hexadecimal(text) {
@@ -145,7 +144,7 @@ impl LongDouble {
         parse_extended(number)
     }
 
-    /// The sum, rounded as the processor rounds it.
+    /// The sum, rounded as the x87 rounds it.
     pub(crate) fn plus(self, other: LongDouble) -> LongDouble {
         LongDouble((self.0 + other.0).value)
     }
@@ -154,7 +153,7 @@ impl LongDouble {
         self.0.is_finite()
     }
 
-    /// `%.17Lf` without the zeros at its end: `ld2string` with `LD_STR_HUMAN`.
+    /// `%.17Lf` without trailing zeros: `ld2string` with `LD_STR_HUMAN`.
     pub(crate) fn human(self) -> String {
         let bits = self.0.to_bits();
         let mantissa = bits as u64;
@@ -183,7 +182,7 @@ fn parse_extended(text: &str) -> Option<LongDouble> {
 /// `mantissa / 2^shift`, rounded half to even at 17 decimals.
 fn seventeen_decimals(mantissa: u64, shift: u32) -> String {
     const SCALE: u128 = 100_000_000_000_000_000;
-    // Below 2^64 · 2^57: it fits.
+    // Below 2^64 · 2^57, so it does not overflow.
     let scaled = u128::from(mantissa) * SCALE;
     let rounded = if shift >= 128 {
         0
@@ -226,8 +225,8 @@ fn shifted_left(mantissa: u64, shift: u32) -> String {
     }
 }
 
-/// The text of what may be a number in C: nothing that C and Rust read differently,
-/// but hexadecimal numbers.
+/// The text of a possible number in C, without forms that C and Rust read differently, except
+/// hexadecimal numbers.
 fn number_text(text: &[u8]) -> Option<&str> {
     let allowed = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
     let text = text.iter().all(allowed).then_some(text)?;
@@ -236,7 +235,7 @@ fn number_text(text: &[u8]) -> Option<&str> {
         .filter(|text| !text.is_empty())
 }
 
-/// A hexadecimal number as the library reads it: with an exponent.
+/// A hexadecimal number in the form that the library reads: with an exponent.
 fn hexadecimal(text: &str) -> Option<String> {
     let digits = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
     let digits = digits.strip_prefix("0x")?;
@@ -250,7 +249,7 @@ fn names_infinity(text: &str) -> bool {
     name == "inf" || name == "infinity"
 }
 
-/// Whether a decimal number is not zero, whatever it was rounded to.
+/// Whether a decimal number is not zero before rounding.
 fn has_nonzero_digit(text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     mantissa.bytes().any(|b| matches!(b, b'1'..=b'9'))

@@ -1,6 +1,6 @@
-//! The wire: requests in, replies out, and numbers as both write them.
+//! The wire format: requests, replies, and the numbers in both.
 //!
-//! It knows of bytes alone: neither commands nor keys nor sessions.
+//! It handles bytes alone and has no access to commands, keys or sessions.
 
 pub(crate) mod float;
 pub(crate) mod number;

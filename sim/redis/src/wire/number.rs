@@ -1,7 +1,7 @@
 //! Numbers as Redis reads and writes them.
 
-/// `string2ll` of `src/util.c`: a decimal integer with no plus sign, no leading
-/// zero, no space; nothing else counts as one.
+/// `string2ll` of `src/util.c`: a decimal integer without plus sign, leading zeros or spaces.
+/// Any other text is invalid.
 pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     match digits {
@@ -13,7 +13,7 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
 
 /// Appends an integer in decimal.
 pub(crate) fn push_i64(out: &mut bytes::BytesMut, number: i64) {
-    // u64::MAX has 20 digits; the sign never goes with the longest of them.
+    // u64::MAX has 20 digits; a negative number has at most 19 and a sign.
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     let mut rest = number.unsigned_abs();

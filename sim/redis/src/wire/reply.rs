@@ -1,4 +1,4 @@
-//! Replies, and how they look on the wire, in RESP2 and in RESP3.
+//! Replies and their encoding in RESP2 and RESP3.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 use crate::wire::float::general;
 use crate::wire::number::push_i64;
 
-/// The most that may wait to be sent to one client, in bytes. Redis has no limit for a
-/// client that does not listen (`client-output-buffer-limit normal 0 0 0`): a kilobyte
-/// of requests for a large value would take all memory.
+/// The maximum of unsent output for one client, in bytes. Redis has no limit for a client
+/// that does not read (`client-output-buffer-limit normal 0 0 0`): a kilobyte of requests for
+/// a large value would take all memory.
 pub(crate) const MAX_OUT_BYTES: usize = 64 << 20;
 
-/// What a command answers.
+/// The reply to a command.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Reply {
     /// `+OK`.
@@ -25,13 +25,13 @@ pub(crate) enum Reply {
     /// No array (an aborted EXEC): `*-1` in RESP2.
     NilArray,
     Array(Vec<Reply>),
-    /// Pairs; in RESP2 an array of keys and values in turn.
+    /// Pairs; in RESP2 a flat array of alternating keys and values.
     Map(Vec<(Reply, Reply)>),
-    /// Pairs in order: in RESP2 one after the other, in RESP3 an array of arrays.
+    /// Pairs in order: in RESP2 a flat array, in RESP3 an array of arrays.
     Pairs(Vec<(Reply, Reply)>),
     /// A score; in RESP2 a bulk string.
     Double(f64),
-    /// Items without order; in RESP2 an array.
+    /// Unordered items; in RESP2 an array.
     Set(Vec<Reply>),
     /// 1 or 0 in RESP2.
     Bool(bool),
@@ -42,13 +42,13 @@ pub(crate) enum Reply {
         format: [u8; 3],
         text: Bytes,
     },
-    /// What answers no request: a message, an invalidation. In RESP2 an array.
+    /// A frame that answers no request: a message, an invalidation. In RESP2 an array.
     Push(Vec<Reply>),
-    /// One reply after another, where a request has any number of them but one.
+    /// A sequence of replies, for a request with zero or several of them.
     Several(Vec<Reply>),
 }
 
-/// The protocol that a client speaks, as HELLO chose.
+/// The protocol version of a client, as set by HELLO.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Resp {
     #[default]
@@ -60,7 +60,7 @@ pub(crate) enum Resp {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Error(Cow<'static, [u8]>);
 
-/// What a command function returns.
+/// The result of a command function.
 pub(crate) type Answer = Result<Reply, Error>;
 
 impl Reply {
@@ -72,7 +72,7 @@ impl Reply {
         Reply::Bulk(Bytes::copy_from_slice(bytes.as_ref()))
     }
 
-    /// A plain text for people to read.
+    /// A text for human readers.
     pub(crate) fn text(text: impl Into<Bytes>) -> Reply {
         Reply::Verbatim {
             format: *b"txt",
@@ -85,7 +85,7 @@ impl Reply {
         value.map_or(Reply::Nil, Reply::Bulk)
     }
 
-    /// No reply at all, at least for now.
+    /// No reply, or a deferred one.
     pub(crate) const NONE: Reply = Reply::Several(Vec::new());
 
     /// Appends the reply.
@@ -94,7 +94,7 @@ impl Reply {
             let kind = if resp == Resp::V3 { kind } else { b'*' };
             number_line(out, kind, items.len() as i64);
             for item in items {
-                // The rest of what will not be sent.
+                // The limit is exceeded: the rest will not be sent.
                 if out.len() > MAX_OUT_BYTES {
                     break;
                 }
@@ -158,7 +158,7 @@ impl Reply {
             Reply::Verbatim { format, text } => match resp {
                 Resp::V2 => Reply::Bulk(text.clone()).encode(resp, out),
                 Resp::V3 => {
-                    // The format and its colon count.
+                    // The length includes the format and its colon.
                     number_line(out, b'=', text.len() as i64 + 4);
                     out.extend_from_slice(format);
                     out.put_u8(b':');
@@ -175,19 +175,19 @@ impl Reply {
     }
 }
 
-/// The head of an array whose items are encoded one by one.
+/// Appends the header of an array whose items are encoded one by one.
 pub(crate) fn array_header(out: &mut BytesMut, len: usize) {
     number_line(out, b'*', len as i64);
 }
 
 impl Error {
-    /// An error known when Locklab is compiled.
+    /// An error whose text is a constant.
     pub(crate) const fn of(text: &'static str) -> Self {
         Error(Cow::Borrowed(text.as_bytes()))
     }
 
-    /// An error with parts of the request in it. Line ends become spaces, as in
-    /// `addReplyErrorFormat`, for a reply is one line.
+    /// An error that includes parts of the request. Line ends become spaces, as in
+    /// `addReplyErrorFormat`, because an error reply is one line.
     pub(crate) fn new(text: impl Into<Vec<u8>>) -> Self {
         let mut text: Vec<u8> = text.into();
         while text.last().is_some_and(|b| matches!(b, b'\r' | b'\n')) {

@@ -1,9 +1,9 @@
 //! Requests on the wire: RESP multibulk and inline commands.
 //!
-//! Follows `processMultibulkBuffer` and `processInlineBuffer` of
-//! `src/networking.c` in what it accepts, in what it refuses, and in how early it
-//! refuses it. (A general RESP decoder answers neither question as Redis does:
-//! it accepts frames that are no requests, and its errors are its own.)
+//! Follows `processMultibulkBuffer` and `processInlineBuffer` of `src/networking.c` in what
+//! it accepts, what it rejects, and how early it rejects it. (A general RESP decoder differs
+//! from Redis in all three: it accepts frames that are not requests, and its error texts are
+//! different.)
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,36 +18,36 @@ const MAX_BULK_BYTES: i64 = 512 * 1024 * 1024;
 /// The most arguments a request may declare (`INT_MAX` in 7.0.15).
 const MAX_ARGS: i64 = i32::MAX as i64;
 
-/// Cuts requests from a connection's bytes. It goes on where it stopped: a request that
-/// arrives in a thousand pieces is read once.
+/// Splits the bytes of a connection into requests. It resumes where it stopped: a request
+/// that arrives in a thousand pieces is parsed once.
 #[derive(Default)]
 pub(crate) struct Parser {
-    /// No request is complete before this many bytes are there, so do not look.
+    /// No request is complete before this many bytes have arrived, so parsing waits for them.
     needed: usize,
-    /// The multibulk request whose start was read.
+    /// The multibulk request that was partly parsed.
     begun: Option<Begun>,
 }
 
-/// What is known of a multibulk request that is not complete.
+/// The state of an incomplete multibulk request.
 struct Begun {
-    /// How many arguments it declared.
+    /// The number of arguments it declared.
     count: i64,
-    /// Where those that are complete lie in the query buffer, which begins with the
+    /// The ranges of the complete arguments in the query buffer, which begins with the
     /// request.
     args: Vec<Range<usize>>,
-    /// Where the next one starts.
+    /// The offset of the next argument.
     at: usize,
 }
 
-/// What the bytes at the start of the query buffer are.
+/// The kind of request at the start of the query buffer.
 pub(crate) enum Parsed<'a> {
     /// A multibulk request of `len` bytes. It may be empty: `*0\r\n` is.
     Multibulk { args: Vec<&'a [u8]>, len: usize },
     /// An inline command of `len` bytes. It may be empty: `\r\n` is.
     Inline { args: Vec<Vec<u8>>, len: usize },
-    /// The start of a request.
+    /// An incomplete request.
     Incomplete,
-    /// No request; the connection ends with this error.
+    /// An invalid request; the connection ends with this error.
     Malformed(Error),
 }
 
@@ -80,7 +80,7 @@ impl Parser {
         let count = parse_i64(count)
             .filter(|count| *count <= MAX_ARGS)
             .ok_or(b"invalid multibulk length".as_slice())?;
-        // A declared count costs the sender nothing, so it reserves little here.
+        // The sender may declare any count, so little memory is reserved for it.
         let mut args = Vec::with_capacity(count.clamp(0, 64) as usize);
         let mut at = start;
         for _ in 0..count {
@@ -98,7 +98,7 @@ impl Parser {
         Ok(Some(Parsed::Multibulk { args, len: at }))
     }
 
-    /// Goes on with a request of which a part was read.
+    /// Continues to parse a request that was partly parsed.
     fn resume<'a>(
         &mut self,
         mut begun: Begun,
@@ -117,7 +117,7 @@ impl Parser {
         Ok(Some(Parsed::Multibulk { args, len }))
     }
 
-    /// Where the argument lies whose header is at `at`.
+    /// The range of the argument whose header is at `at`.
     fn bulk(&mut self, input: &[u8], at: usize) -> Result<Option<Range<usize>>, Refusal> {
         let Some((len, start)) = header(input, at, b"too big bulk count string")? else {
             return Ok(None);
@@ -139,11 +139,11 @@ impl Parser {
     }
 }
 
-/// Why bytes are no request.
+/// The reason why a request is invalid.
 type Refusal = Cow<'static, [u8]>;
 
-/// The header line at `at`: what stands between its type byte and `\r`, and where
-/// the next line starts. `None` while it is incomplete.
+/// The header line at `at`: the text between its type byte and `\r`, and the offset of the
+/// next line. `None` while it is incomplete.
 fn header<'a>(
     input: &'a [u8],
     at: usize,
@@ -151,7 +151,7 @@ fn header<'a>(
 ) -> Result<Option<(&'a [u8], usize)>, Refusal> {
     let line = &input[at..];
     match find(b'\r', line) {
-        // The byte after `\r` has to be there, but Redis does not look at it.
+        // The byte after `\r` must have arrived, but Redis does not check it.
         Some(end) if end + 1 < line.len() => Ok(Some((&line[end.min(1)..end], at + end + 2))),
         Some(_) => Ok(None),
         None if line.len() > MAX_LINE_BYTES => Err(too_long.into()),
@@ -159,7 +159,7 @@ fn header<'a>(
     }
 }
 
-/// `strchr`, which Redis searches lines with: it does not see past a NUL.
+/// Searches a line like `strchr`, which Redis uses: a NUL ends the search.
 fn find(wanted: u8, text: &[u8]) -> Option<usize> {
     let at = text.iter().position(|b| *b == wanted || *b == 0)?;
     (text[at] == wanted).then_some(at)
@@ -178,8 +178,8 @@ fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, Refusal> {
     Ok(Some(Parsed::Inline { args, len }))
 }
 
-/// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with
-/// escapes. `None` if a quote is not closed, or not followed by a space.
+/// `sdssplitargs` of `src/sds.c`: words, `'single'` and `"double"` quotes, with escapes.
+/// `None` if a quote is not closed, or not followed by a space.
 pub(crate) fn split_args(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut args = Vec::new();
     let mut rest = line;
