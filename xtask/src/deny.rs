@@ -1,15 +1,15 @@
-//! Licences, sources and duplicates of the dependencies, as `deny.toml` allows them.
+//! Checks licences, sources and duplicates of the dependencies against `deny.toml`.
 
 use anyhow::Result;
 
 use crate::tool::{cargo, install, perform};
 
-/// Runs cargo-deny, which is installed if it is missing. The database of advisories is not
-/// asked: it changes without the repository.
+/// Runs cargo-deny, and installs it if it is missing. The advisory database is not consulted:
+/// it changes independently of the repository.
 ///
 /// # Errors
 ///
-/// If it cannot be installed, or finds what is not allowed.
+/// If it cannot be installed, or finds a violation.
 pub fn run() -> Result<()> {
     install("deny")?;
     perform(cargo("deny check bans licenses sources"))

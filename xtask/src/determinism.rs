@@ -1,15 +1,14 @@
-//! The determinism gate: a run is a function of its scenario and seed, and of nothing
-//! else.
+//! The determinism gate: a run depends on its scenario and seed, and on nothing else.
 //!
-//! Every shipped scenario runs twice within one process, event by event; then in four
-//! processes of their own, on one thread and on two, in debug and in release, whose
-//! results must be the same to the last byte.
+//! Every shipped scenario runs twice within one process, compared event by event; then in
+//! four separate processes, on one thread and on two, in debug and in release, whose results
+//! must be identical byte for byte.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// The results, fingerprints of every event included, as one process prints them.
+/// The results of one process, including fingerprints of every event.
 const RESULTS: &[&str] = &[
     "run",
     "--all",
@@ -24,7 +23,7 @@ const RESULTS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// When anything differs, and what.
+/// If any two results differ, with the difference.
 pub fn run() -> Result<()> {
     locklab("debug", &["run", "--all", "--seeds", "0..20", "--twice"])?;
     let reference = locklab("release", &[RESULTS, &["--jobs", "1"]].concat())?;
@@ -48,8 +47,8 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What locklab prints, built with this profile. So few seeds leave predictions open, which
-/// is no concern here: 3 is as good an ending as 0.
+/// The output of locklab, built with this profile. With so few seeds some predictions stay
+/// undecided, which does not matter here: exit code 3 is as good as 0.
 fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--package", "locklab"]);

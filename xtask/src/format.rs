@@ -1,6 +1,6 @@
-//! How every Rust file of the repository is laid out. `cargo fmt` goes from module to
-//! module and misses those that a macro declares, as the locks are by their catalogue; so
-//! rustfmt is given the files by name.
+//! The formatting of every Rust file of the repository. `cargo fmt` follows module
+//! declarations and misses those that a macro makes, such as the locks in their catalogue; so
+//! rustfmt gets the list of files.
 
 use std::process::Command;
 
@@ -11,20 +11,20 @@ use crate::tidy;
 /// As in `[workspace.package]`.
 const EDITION: &str = "2024";
 
-/// What to do with a file that is laid out otherwise.
+/// What to do with a file that is not formatted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Say where.
+    /// Report it.
     Check,
-    /// Lay it out anew.
+    /// Format it.
     Write,
 }
 
-/// Lays out the Rust files that git tracks, or would add.
+/// Formats the Rust files that git tracks or would add.
 ///
 /// # Errors
 ///
-/// If rustfmt cannot read one, or, when it only looks, if one is laid out otherwise.
+/// If rustfmt cannot read a file, or, in check mode, if a file is not formatted.
 pub fn run(mode: Mode) -> Result<()> {
     let files = tidy::source::files()?;
     let rust = files.iter().filter(|file| file.is_rust());

@@ -1,5 +1,5 @@
-//! Random input for the node's wire: drawn by chance on a stable compiler, or found by
-//! libFuzzer, which sees what the node does with it and wants a nightly one.
+//! Random input for the node's wire format: drawn at random on a stable compiler, or found by
+//! libFuzzer, which is guided by code coverage and needs a nightly compiler.
 
 use std::process::Command;
 
@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 
 use crate::tool::{self, cargo, perform, works};
 
-/// How long a run takes if nobody says, in seconds.
+/// The default duration of a run, in seconds.
 pub const SECONDS: &str = "60";
 
-/// Runs the test of the wire for some time, with optimisation.
+/// Runs the wire test for this many seconds, with optimisation.
 ///
 /// # Errors
 ///
-/// If `seconds` is no number, or the node failed: the test says with which input.
+/// If `seconds` is not a number, or the node failed: the test prints the input.
 pub fn run(seconds: &str) -> Result<()> {
     let line = "test --release --package locklab-redis --test fuzz -- --nocapture";
     let mut cargo = cargo(line);
@@ -22,14 +22,13 @@ pub fn run(seconds: &str) -> Result<()> {
     perform(cargo)
 }
 
-/// Runs libFuzzer for some time. What it wants is installed if it is missing: a nightly
-/// compiler, by rustup, and cargo-fuzz. Where there is no rustup it is skipped, and says
-/// so.
+/// Runs libFuzzer for this many seconds. Missing requirements are installed: a nightly
+/// compiler, by rustup, and cargo-fuzz. Without rustup the run is skipped with a message.
 ///
 /// # Errors
 ///
-/// If `seconds` is no number, something cannot be installed, or the node failed: the
-/// input is in `fuzz/artifacts`.
+/// If `seconds` is not a number, an installation fails, or the node failed: the input is in
+/// `fuzz/artifacts`.
 pub fn libfuzzer(seconds: &str) -> Result<()> {
     let seconds = checked(seconds)?;
     if !works(rustup("--version")) {

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every chore takes its paths from the root of the repository, wherever it is started.
+/// Changes to the root of the repository, so that every chore works from any directory.
 fn to_the_root() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     std::env::set_current_dir(&root).with_context(|| format!("enter {}", root.display()))

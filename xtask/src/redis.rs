@@ -1,20 +1,20 @@
-//! Makes sure that `redis-server` is there: the tests start real ones.
+//! Makes sure that `redis-server` is installed: the tests start real servers.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The system's package manager, and what it runs to install Redis.
+/// A package manager of the system, and its commands to install Redis.
 struct Manager {
     program: &'static str,
-    /// Arguments of one invocation after the other.
+    /// The arguments of each invocation, in order.
     invocations: &'static [&'static [&'static str]],
     rights: Rights,
 }
 
 enum Rights {
-    /// Installs for the whole machine.
+    /// Installs system-wide, as root.
     Root,
     /// Installs for the user, and refuses to run as root.
     User,
@@ -51,12 +51,13 @@ const MANAGERS: &[Manager] = &[
 const BY_HAND: &str = "redis-server is missing: install Redis 7 or later, \
     so that `redis-server --version` works";
 
-/// Installs `redis-server` if it is not on the path and `LOCKLAB_REDIS_SERVER` names no
-/// other, and says which version the tests will meet.
+/// Installs `redis-server` if it is not on the path and `LOCKLAB_REDIS_SERVER` names no other
+/// program, and prints the version that the tests will use.
 ///
 /// # Errors
 ///
-/// If it is missing and no package manager brings it: one line that says what to install.
+/// If it is missing and no package manager can install it: one line that says what to
+/// install.
 pub fn ensure() -> Result<()> {
     let program = locklab_testing::program();
     if program == "redis-server" && !is_on_path("redis-server") {
@@ -73,8 +74,8 @@ pub fn ensure() -> Result<()> {
     Ok(())
 }
 
-/// `locklab_redis::VERSION`, from its source: this program would take longer to build with
-/// the crate.
+/// `locklab_redis::VERSION`, read from the source, because a dependency on the crate would
+/// make this program slower to build.
 fn version_of_the_node() -> Result<String> {
     let path = "sim/redis/src/lib.rs";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
@@ -104,7 +105,7 @@ fn install() -> Result<()> {
     Ok(())
 }
 
-/// The commands that install Redis; `sudo -n` rather fails than asks for a password.
+/// The commands that install Redis; `sudo -n` fails instead of asking for a password.
 fn commands(manager: &Manager, root: bool) -> Vec<Vec<&'static str>> {
     let prefix: &[_] = match manager.rights {
         Rights::Root if !root => &["sudo", "-n"],

@@ -1,5 +1,5 @@
-//! What CI runs: one step after the other, up to the first that fails. And what takes
-//! longer, for whoever asks.
+//! The steps that CI runs, one after the other, up to the first failure; and longer steps,
+//! which run on request.
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};
@@ -10,14 +10,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::{bench, deny, determinism, format, fuzz, redis, tidy};
 
-/// What random tests draw their cases from; read by proptest.
+/// The seed from which random tests draw their cases; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// The seed of whoever draws none: whoever changed nothing breaks nothing. `cargo test`
-/// alone draws other cases each time.
+/// The default seed, fixed so that an unchanged tree gives unchanged results. `cargo test`
+/// alone draws different cases each time.
 const FIXED_SEED: &str = "20160208";
 
-/// In the order that tells soonest what is wrong.
+/// In the order that reveals the cause of a failure soonest.
 const STEPS: &[Step] = &[
     Step {
         name: "redis-server",
@@ -76,7 +76,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// What takes too long for each commit: some ten minutes more.
+/// Steps that take too long for each commit: about ten minutes more.
 const LONG_STEPS: &[Step] = &[
     Step {
         name: "parity",
@@ -90,7 +90,7 @@ const LONG_STEPS: &[Step] = &[
         action: Action::Chore("fuzz --libfuzzer", || fuzz::libfuzzer(fuzz::SECONDS)),
     },
     Step {
-        // Minutes of processor time to install, so not for each commit.
+        // The installation takes minutes of processor time: too long for each commit.
         name: "dependencies",
         action: Action::Chore("deny", deny::run),
     },
@@ -100,12 +100,12 @@ const LONG_STEPS: &[Step] = &[
     },
 ];
 
-/// How much is checked.
+/// The extent of the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Length {
-    /// What CI checks.
+    /// The checks of CI.
     Short,
-    /// What is checked now and then, with a new seed each time.
+    /// Occasional checks, with a new seed each time.
     Long,
 }
 
@@ -113,7 +113,7 @@ pub enum Length {
 ///
 /// # Errors
 ///
-/// The first step that fails, with the command that runs it alone.
+/// The first step that fails, with the command that runs only this step.
 pub fn run(length: Length) -> Result<()> {
     let more = match length {
         Length::Short => &[],
@@ -128,12 +128,12 @@ pub fn run(length: Length) -> Result<()> {
     run_steps(steps.copied(), &seed, |line| println!("{line}"))
 }
 
-/// The seed that is named, or else the fixed one, or a new one.
+/// The given seed, or else the fixed one, or a new one.
 fn seed(named: Option<String>, length: Length) -> String {
     match (named, length) {
         (Some(seed), _) => seed,
         (None, Length::Short) => FIXED_SEED.to_owned(),
-        // The standard library seeds its hashers from the system's random numbers.
+        // The standard library seeds its hashers with random numbers from the system.
         (None, Length::Long) => RandomState::new().hash_one(0).to_string(),
     }
 }
@@ -146,11 +146,11 @@ struct Step {
 
 #[derive(Clone, Copy)]
 enum Action {
-    /// Variables for its environment, and a command whose words have no spaces.
+    /// Environment variables, and a command whose words contain no spaces.
     Run(&'static [(&'static str, &'static str)], &'static str),
     /// The same, for tests of which some are random.
     Test(&'static [(&'static str, &'static str)], &'static str),
-    /// A chore of this program: its name, and its function.
+    /// A chore of this program: its name and its function.
     Chore(&'static str, fn() -> Result<()>),
 }
 
@@ -171,7 +171,7 @@ impl Action {
         }
     }
 
-    /// What to type to perform this and nothing else.
+    /// The command that runs only this step.
     fn alone(&self, seed: &str) -> String {
         match self {
             Action::Run(_, line) | Action::Test(_, line) => {
@@ -239,7 +239,7 @@ mod tests {
         action: Action::Run(&[("A", "b c")], "locklab-no-such-program --x"),
     };
 
-    /// Whether the steps pass, and the last line that a person sees.
+    /// Checks whether the steps pass, and the last line of the output.
     #[track_caller]
     fn check(steps: &[Step], passes: bool, last_line: &str) {
         let mut said = Vec::new();

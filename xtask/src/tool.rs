@@ -1,21 +1,21 @@
-//! Programs that chores start: cargo, and its subcommands, which are installed if they are
+//! Programs that chores start: cargo and its subcommands, which are installed if they are
 //! missing.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Cargo with these words, whichever compiler they ask for.
+/// A cargo command with these words, which may select a compiler.
 pub fn cargo(line: &str) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(line.split(' '));
-    // This program was started by a cargo that said which compiler; `+nightly` says so
-    // anew.
+    // The cargo that started this program set these variables for its own compiler; they
+    // would override `+nightly`.
     cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     cargo
 }
 
-/// Installs a subcommand of cargo, if it is missing.
+/// Installs a cargo subcommand if it is missing.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn install(subcommand: &str) -> Result<()> {
     }
 }
 
-/// Whether a command does what it is told; what it says is not shown.
+/// Whether a command succeeds; its output is not shown.
 pub fn works(mut command: Command) -> bool {
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
@@ -37,7 +37,7 @@ pub fn works(mut command: Command) -> bool {
 ///
 /// # Errors
 ///
-/// If it does not start, or fails.
+/// If it cannot be started, or fails.
 pub fn perform(mut command: Command) -> Result<()> {
     let status = command
         .status()

@@ -1,9 +1,8 @@
-//! Times one workload in three simulators, in turns, and sets them side by side.
+//! Times one workload in three simulators, in alternating turns, and compares them.
 //!
-//! `benches/peers` says what the workload is. A program for each simulator times it a
-//! number of times and prints the median as one line of JSON; here the programs take
-//! turns, so that a machine that slows down slows all of them, and the median of the
-//! turns counts.
+//! `benches/peers` defines the workload. A program for each simulator times it a number of
+//! times and prints the median as one line of JSON. The programs take turns here, so that a
+//! machine that slows down slows all of them, and the median of the turns is reported.
 
 pub mod serve;
 mod table;
@@ -15,25 +14,25 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use table::Row;
 
-/// How often every simulator has its turn.
+/// The number of turns of each simulator.
 const TURNS: usize = 5;
 const README: &str = "README.md";
 const PEERS: &str = "benches/peers";
 
-/// Where the table goes.
+/// The destination of the table.
 pub enum Output {
     /// Times and ratios, to the terminal.
     Print,
-    /// Those too, and the ratios into the README, between two comments.
+    /// The same, and the ratios into the README, between two comments.
     Readme,
 }
 
-/// Builds all three, times them, and shows the table.
+/// Builds all three, times them, and prints the table.
 ///
 /// # Errors
 ///
-/// If a program does not build, run, or say what was expected; if the README lacks the
-/// two comments, or Locklab's own program is not there to give ratios.
+/// If a program does not build or run, or prints something unexpected; if the README lacks
+/// the two comments, or Locklab's own program is missing, so that there are no ratios.
 pub fn run(output: Output) -> Result<()> {
     build()?;
     let simulators: Vec<&Simulator> = SIMULATORS.iter().filter(|s| s.exists()).collect();
@@ -73,7 +72,7 @@ pub fn run(output: Output) -> Result<()> {
 ///
 /// # Errors
 ///
-/// If one does not build.
+/// If one of them does not build.
 pub fn build() -> Result<()> {
     let mut simulators = SIMULATORS.iter().filter(|simulator| simulator.exists());
     simulators.try_for_each(Simulator::build)
@@ -107,18 +106,18 @@ const SIMULATORS: &[Simulator] = &[
 ];
 
 struct Simulator {
-    /// What the table calls it.
+    /// The name in the table.
     title: &'static str,
-    /// What its program calls it.
+    /// The name of its program.
     peer: &'static str,
     source: &'static str,
     folder: &'static str,
-    /// Arguments of cargo.
+    /// The arguments of cargo.
     build: &'static str,
     run: &'static str,
 }
 
-/// What a program prints: the median of its runs.
+/// The output of a program: the median of its runs.
 #[derive(Deserialize)]
 struct Timing {
     peer: String,
@@ -162,9 +161,9 @@ impl Simulator {
         cargo
             .args(arguments.split(' '))
             .current_dir(self.folder)
-            // Or it would replace the flags in the peers' own configuration.
+            // Otherwise it would replace the flags in the peers' own configuration.
             .env_remove("RUSTFLAGS")
-            // The peers' manifest asks for the same: no one is built with less care.
+            // The peers' manifest sets the same, so that all are optimised equally.
             .env("CARGO_PROFILE_BENCH_LTO", "fat")
             .env("CARGO_PROFILE_BENCH_CODEGEN_UNITS", "1");
         cargo

@@ -1,6 +1,6 @@
-//! Requests a second of `locklab serve` and of `redis-server`, as `redis-benchmark` counts
-//! them, in turns on one machine; and the processor time that each takes for a request,
-//! for on a machine that has other work the first says more of that than of the servers.
+//! Requests per second of `locklab serve` and `redis-server`, measured by `redis-benchmark`
+//! in alternating turns on one machine; and the processor time of each per request, because
+//! on a busy machine the rate depends more on the other load than on the servers.
 
 use std::any::Any;
 use std::io::{BufRead, BufReader};
@@ -11,15 +11,15 @@ use locklab_testing::{Process, RedisServer};
 
 use super::median;
 
-/// How often either server has its turn with each workload.
+/// The number of turns of each server with each workload.
 const TURNS: usize = 3;
 const REQUESTS: &str = "200000";
 const CLIENTS: &str = "50";
 
-/// What `redis-benchmark -t` knows.
+/// Commands that `redis-benchmark -t` supports.
 const COMMANDS: &[&str] = &["set", "get", "incr", "lpush", "lpop", "hset"];
 
-/// What a client releases its lock with.
+/// The script with which a client releases its lock.
 const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
      return redis.call('del', KEYS[1]) else return 0 end";
 
@@ -27,7 +27,7 @@ const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then 
 ///
 /// # Errors
 ///
-/// If a program does not build, start, or say what was expected.
+/// If a program does not build or start, or prints something unexpected.
 pub fn run() -> Result<()> {
     let built = Command::new("cargo").args(["build", "--release"]).status();
     if !built.context("start cargo")?.success() {
@@ -60,7 +60,7 @@ pub fn run() -> Result<()> {
                 rates[0] / rates[1],
                 costs[0],
                 costs[1],
-                // As with rates: more is better.
+                // Inverted so that, as with rates, more is better.
                 costs[1] / costs[0],
             );
         }
@@ -68,11 +68,11 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What was measured once.
+/// The result of one measurement.
 struct Turn {
-    /// Requests a second.
+    /// Requests per second.
     rate: f64,
-    /// Processor time for a request, in microseconds.
+    /// Processor time per request, in microseconds.
     cpu_us: f64,
 }
 
@@ -80,7 +80,7 @@ fn middle(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> f64 {
     median(turns.iter().map(of).collect())
 }
 
-/// A server that ends with the measurement.
+/// A server that is stopped after the measurement.
 struct Server {
     _ends: Box<dyn Any>,
     id: u32,
@@ -99,7 +99,7 @@ impl Server {
         })
     }
 
-    /// The processor time of all its threads so far, as Linux tells it.
+    /// The processor time of all its threads so far, as reported by Linux.
     fn cpu_ns(&self) -> Result<u64> {
         let threads = format!("/proc/{}/task", self.id);
         let mut sum_ns = 0;
@@ -121,7 +121,7 @@ fn locklab() -> Result<Server> {
         BufReader::new(out).read_line(&mut address)?;
     }
     let process = Process::from(child);
-    // What it is stands behind it.
+    // The address is the first word; a description follows it.
     let address = address.split_whitespace().next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
     Ok(Server {
@@ -140,7 +140,7 @@ fn redis_server() -> Server {
     }
 }
 
-/// Requests a second.
+/// Measures requests per second.
 fn rate(port: u16, command: &str, pipeline: &str) -> Result<f64> {
     let mut benchmark = Command::new("redis-benchmark");
     benchmark.args(["-p", &port.to_string(), "-n", REQUESTS, "-c", CLIENTS]);
@@ -154,11 +154,11 @@ fn rate(port: u16, command: &str, pipeline: &str) -> Result<f64> {
     parse(&csv).with_context(|| format!("redis-benchmark said: {csv}"))
 }
 
-/// The second column of the last line. The first is the request itself, whatever that
-/// has in it.
+/// The second column of the last line. The first column is the request itself and may contain
+/// anything.
 fn parse(csv: &str) -> Option<f64> {
     let mut columns = csv.lines().last()?.rsplit("\",\"");
-    // Six more follow it: latencies.
+    // Six more columns follow: latencies.
     columns.nth(6)?.parse().ok()
 }
 

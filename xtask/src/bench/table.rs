@@ -1,19 +1,19 @@
-//! How the times of the speed comparison look, in the terminal and in the README.
+//! The format of the speed comparison, in the terminal and in the README.
 
 use anyhow::{Result, bail};
 
-/// The simulator that the others are related to.
+/// The simulator that the ratios are relative to.
 const REFERENCE: &str = "locklab";
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
 /// A simulator and its median time.
 pub struct Row {
-    /// What the table calls it.
+    /// The name in the table.
     pub title: &'static str,
-    /// What its program calls it.
+    /// The name of its program.
     pub peer: &'static str,
-    /// Of a run.
+    /// The duration of one run.
     pub seconds: f64,
 }
 
@@ -28,11 +28,11 @@ pub fn times(rows: &[Row]) -> String {
     table
 }
 
-/// The table for the README: ratios alone, for they say the same on another machine.
+/// The table for the README: ratios only, because they are the same on another machine.
 ///
 /// # Errors
 ///
-/// If the simulator that the others are related to is not among the rows.
+/// If the reference simulator is not among the rows.
 pub fn ratios(rows: &[Row]) -> Result<String> {
     let Some(reference) = reference(rows) else {
         bail!("no ratios without Locklab's own time");
@@ -45,7 +45,7 @@ pub fn ratios(rows: &[Row]) -> Result<String> {
     Ok(table)
 }
 
-/// A README with the lines between the two comments replaced.
+/// Replaces the lines between the two comments in a README.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ fn reference(rows: &[Row]) -> Option<f64> {
     Some(row.seconds)
 }
 
-/// A time as a person reads it.
+/// A time in human-readable form.
 pub fn milliseconds(seconds: f64) -> String {
     format!("{} ms", two_digits(seconds * 1e3))
 }
@@ -74,7 +74,7 @@ fn times_as_long(ratio: f64) -> String {
     format!("{} ×", two_digits(ratio))
 }
 
-/// Two digits that count: a benchmark does not repeat better than that.
+/// Rounds to two significant digits: a benchmark is not more repeatable than that.
 fn two_digits(value: f64) -> String {
     let magnitude = value.log10().floor() as i32;
     let unit = 10_f64.powi(magnitude - 1);

@@ -1,12 +1,12 @@
-//! The imports between the top modules of a crate have no cycle.
+//! Checks that the imports between the top modules of a crate form no cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::source::File;
 
-/// A module that another needs may not need that one in turn, directly or by way of others.
-/// Tests are left out: they may look at anything.
+/// Finds modules that depend on each other, directly or through other modules. Tests are
+/// excluded: they may import anything.
 pub fn imports(files: &[File]) -> Vec<Finding> {
     let roots = crate_roots(files);
     let mut findings = Vec::new();
@@ -54,7 +54,7 @@ fn cycles_of_crate(root: &str, sources: &[&File]) -> Vec<Finding> {
     imports.iter().filter(closes).map(finding).collect()
 }
 
-/// That code of one top module names another.
+/// An import: code of one top module names another.
 struct Import<'a> {
     from: &'a str,
     to: &'a str,
@@ -62,7 +62,7 @@ struct Import<'a> {
     line: usize,
 }
 
-/// The folders of the crates' sources, each with a slash at its end.
+/// The source folders of the crates, each with a trailing slash.
 fn crate_roots(files: &[File]) -> Vec<String> {
     let root = |path: &str| {
         let root = path.strip_suffix("lib.rs")?;
@@ -72,7 +72,7 @@ fn crate_roots(files: &[File]) -> Vec<String> {
     files.iter().filter_map(|file| root(&file.path)).collect()
 }
 
-/// Of the folders of all crates, the innermost that holds a Rust file.
+/// The innermost crate folder that contains a Rust file.
 fn owner<'a>(path: &str, roots: &'a [String]) -> Option<&'a String> {
     let holding = roots.iter().filter(|root| path.starts_with(root.as_str()));
     let innermost = holding.max_by_key(|root| root.len());
@@ -85,18 +85,18 @@ fn top_module<'a>(root: &str, path: &'a str) -> &'a str {
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// Whether `super` in this file is the crate's root.
+/// Whether `super` in this file is the root of the crate.
 fn is_top_file(root: &str, path: &str) -> bool {
     let inner = path.strip_prefix(root).unwrap_or(path);
     !inner.contains('/') || inner.matches('/').count() == 1 && inner.ends_with("/mod.rs")
 }
 
-/// What comes before the tests at a file's end.
+/// The code before the tests at the end of a file.
 fn without_tests(code: &str) -> &str {
     code.split("#[cfg(test)]\nmod ").next().unwrap_or(code)
 }
 
-/// The words that stand right after `path`, or in braces after it, each with its line.
+/// The words right after `path`, or in braces after it, each with its line.
 fn named_after<'a>(code: &'a str, path: &str) -> Vec<(&'a str, usize)> {
     let mut found = Vec::new();
     for (start, _) in code.match_indices(path) {

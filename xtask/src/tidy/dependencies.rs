@@ -1,10 +1,10 @@
-//! Every dependency that a `Cargo.toml` names is used by its package's code.
+//! Checks that every dependency in a `Cargo.toml` is used by the code of its package.
 
 use super::Finding;
 use super::source::{File, places};
 
-/// A dependency is used when the code of its package says `name::`, `name!` or
-/// `use name`; one of the whole workspace, when some package names it.
+/// A dependency is used if the code of its package contains `name::`, `name!` or `use name`;
+/// a dependency of the workspace is used if a package names it.
 pub fn unused(files: &[File]) -> Vec<Finding> {
     let manifests: Vec<&File> = files.iter().filter(|f| is_manifest(&f.path)).collect();
     let folders: Vec<&str> = manifests.iter().map(|f| folder(&f.path)).collect();
@@ -44,7 +44,7 @@ enum Scope {
     Workspace,
 }
 
-/// The dependencies of every kind that a manifest names, one a line or one a section.
+/// The dependencies of every kind in a manifest, one per line or one per section.
 fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let mut found = Vec::new();
     let mut section = None;
@@ -68,7 +68,7 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
                 name_here(name, scope);
             }
         } else if let (Some(scope), Some((key, _))) = (section, line.split_once('=')) {
-            // A value over several lines goes on indented; a key is not.
+            // A value over several lines continues indented; a key is not indented.
             if !key.starts_with([' ', '\t', '#', '}', ']']) {
                 let name = key.split('.').next().unwrap_or(key);
                 name_here(name.trim().trim_matches('"'), scope);
@@ -83,7 +83,7 @@ fn mentions(code: &str, dependency: &str) -> bool {
     places(code, &name).any(|(_, start)| {
         let after = code[start + name.len()..].trim_start();
         let before = code[..start].trim_end();
-        // `a::name` is another item of that name, `::name` is not.
+        // In `a::name` the name is a different item; in `::name` it is the crate.
         let is_root = before
             .strip_suffix("::")
             .is_none_or(|path| !path.ends_with(|c: char| c.is_alphanumeric() || c == '>'));
@@ -95,12 +95,12 @@ fn is_manifest(path: &str) -> bool {
     path == "Cargo.toml" || path.ends_with("/Cargo.toml")
 }
 
-/// The folder of a path, with a slash unless it is the root.
+/// The folder of a path, with a trailing slash unless it is the root.
 fn folder(path: &str) -> &str {
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
 }
 
-/// Of the folders of all packages, the innermost that holds a path.
+/// The innermost package folder that contains a path.
 fn owner<'a>(path: &str, folders: &[&'a str]) -> Option<&'a str> {
     let holding = folders.iter().filter(|folder| path.starts_with(**folder));
     holding.max_by_key(|folder| folder.len()).copied()

@@ -1,16 +1,16 @@
-//! How a file looks from afar.
+//! Rules for the layout of a file.
 
 use super::Finding;
 use super::source::File;
 
-/// Room for one idea and its tests; past this a file has outgrown its idea.
+/// Enough for one idea and its tests; a longer file covers more than one idea.
 const MAX_LINES: usize = 600;
 
-/// Files that people write, where a space at a line's end is noise. Others are written
-/// by programs: snapshots, reports, pictures.
+/// Files written by people, which must not have trailing spaces. Other files are generated:
+/// snapshots, reports, pictures.
 const HAND_WRITTEN: &[&str] = &[".rs", ".md", ".toml", ".lua", ".sh", ".yml"];
 
-/// Every Rust file begins with what it is for.
+/// Every Rust file must begin with documentation of its purpose.
 pub fn module_docs(files: &[File]) -> Vec<Finding> {
     let undocumented = files
         .iter()
@@ -20,7 +20,7 @@ pub fn module_docs(files: &[File]) -> Vec<Finding> {
         .collect()
 }
 
-/// No Rust file is too long to be one idea.
+/// Every Rust file must be short enough to cover one idea.
 pub fn length(files: &[File]) -> Vec<Finding> {
     let too_long = |file: &File| file.is_rust() && file.text.lines().count() > MAX_LINES;
     let finding = |file: &File| {
@@ -30,7 +30,7 @@ pub fn length(files: &[File]) -> Vec<Finding> {
     files.iter().filter(|f| too_long(f)).map(finding).collect()
 }
 
-/// No line ends with a space.
+/// No line may end with a space.
 pub fn trailing_space(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {

@@ -1,7 +1,7 @@
-//! Rules of this project that a program can check and that clippy does not know.
+//! Rules of this project that a program can check and clippy cannot.
 //!
-//! A rule is a function from the files of the repository to what it finds there,
-//! in a file of its own. What rustc or clippy can say they say: see `clippy.toml`.
+//! A rule is a function from the files of the repository to its findings, in a file of its
+//! own. Anything that rustc or clippy can check is left to them: see `clippy.toml`.
 
 mod cycles;
 mod dependencies;
@@ -15,7 +15,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use source::File;
 
-/// Reads every file, returns what breaks the rule.
+/// A rule: reads all files and returns the violations.
 type Rule = fn(&[File]) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
@@ -28,11 +28,11 @@ const RULES: &[Rule] = &[
     cycles::imports,
 ];
 
-/// A place that breaks a rule, shown as `path:line: rule: what to do`.
+/// A violation of a rule, shown as `path:line: rule: what to do`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     path: String,
-    /// From 1.
+    /// Counted from 1.
     line: usize,
     rule: &'static str,
     remedy: String,
@@ -50,11 +50,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Holds every rule against every file that git knows or would add.
+/// Checks all rules against every file that git tracks or would add.
 ///
 /// # Errors
 ///
-/// If a rule is broken, after printing each place, or if the files cannot be read.
+/// If a rule is violated, after printing each violation, or if the files cannot be read.
 pub fn run() -> Result<()> {
     let files = source::files()?;
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&files)).collect();
@@ -68,7 +68,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Checks what a rule finds in a tree of (path, text), as lines `path:line: rule`.
+/// Checks the findings of a rule in a tree of (path, text), as lines `path:line: rule`.
 #[cfg(test)]
 #[track_caller]
 fn check(rule: Rule, tree: &[(&str, &str)], expected: &[&str]) {

@@ -1,9 +1,9 @@
-//! `select!` polls its branches from the top, never in an order drawn at random.
+//! Checks that `select!` polls its branches in order, and never in a random order.
 
 use super::Finding;
 use super::source::{File, places};
 
-/// `biased;` is the first thing in every `select!`.
+/// Every `select!` must start with `biased;`.
 pub fn biased(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! The files that the rules read, and their code apart from comments and strings.
+//! The files that the rules read, and their code without comments and strings.
 
 use std::process::Command;
 
@@ -9,12 +9,12 @@ use super::Finding;
 
 /// A text file of the repository.
 pub struct File {
-    /// From the root of the repository, with slashes.
+    /// Relative to the root of the repository, with slashes.
     pub path: String,
-    /// As it stands.
+    /// The unmodified text.
     pub text: String,
-    /// Of a Rust file, the text with spaces in place of comments, strings and
-    /// characters, so that a rule about code does not trip over prose; else empty.
+    /// For a Rust file, the text with comments, strings and characters replaced by spaces, so
+    /// that a rule about code ignores prose; otherwise empty.
     pub code: String,
 }
 
@@ -32,7 +32,7 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// A finding in this file, at a line from 1.
+    /// A finding in this file, at a line counted from 1.
     pub fn finding(&self, line: usize, rule: &'static str, remedy: impl Into<String>) -> Finding {
         Finding {
             path: self.path.clone(),
@@ -43,7 +43,7 @@ impl File {
     }
 }
 
-/// Every text file that git tracks, or would add; a file of other bytes is left out.
+/// Every text file that git tracks or would add; files that are not UTF-8 are left out.
 ///
 /// # Errors
 ///
@@ -76,8 +76,8 @@ pub fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// Every place of a word in a text, as (line from 1, byte). A word that begins or ends
-/// with a letter is not found within a longer one.
+/// Every occurrence of a word in a text, as (line from 1, byte). A word that begins or ends
+/// with a letter does not match inside a longer word.
 pub fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
     let is_inner = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).filter_map(move |(start, _)| {
@@ -110,7 +110,7 @@ fn is_text(literal: LiteralKind) -> bool {
     !matches!(literal, LiteralKind::Int { .. } | LiteralKind::Float { .. })
 }
 
-/// Keeps line breaks, so that lines keep their numbers.
+/// Replaces a piece by spaces and keeps line breaks, so that line numbers stay the same.
 fn blank(piece: &str, code: &mut String) {
     code.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
 }

@@ -1,13 +1,13 @@
-//! Words that may not stand in some part of the tree, in one table.
+//! Words that are banned in some part of the tree, in one table.
 
 use super::Finding;
 use super::source::{File, places};
 
 struct Ban {
     rule: &'static str,
-    /// Paths that begin with one of these.
+    /// The ban applies to paths that begin with one of these.
     within: &'static [&'static str],
-    /// But not with one of these.
+    /// Exceptions: paths that begin with one of these.
     except: &'static [&'static str],
     part: Part,
     words: &'static [&'static str],
@@ -15,9 +15,9 @@ struct Ban {
 }
 
 enum Part {
-    /// Rust without comments and strings.
+    /// Rust code without comments and strings.
     Code,
-    /// Every text, whatever it is written in.
+    /// The whole text of every file, in any language.
     Text,
 }
 
@@ -63,7 +63,7 @@ const BANS: &[Ban] = &[
     Ban {
         rule: "silenced",
         within: &[""],
-        // Where a feature is off, what it alone uses is dead.
+        // If a feature is off, code used only by that feature is dead.
         except: &["sim/redis/src/lib.rs"],
         part: Part::Code,
         words: &[
@@ -85,7 +85,7 @@ const BANS: &[Ban] = &[
     },
 ];
 
-/// No banned word stands where it is banned.
+/// Finds banned words where they are banned.
 pub fn banned(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {
