@@ -1,7 +1,7 @@
-//! What tests and measurements that meet the machine share: real Redis servers as
-//! processes, and waiting that asks until there is an answer.
+//! Shared by tests and measurements that use the machine: real Redis servers as processes,
+//! and polling until a condition holds.
 //!
-//! It knows nothing of Locklab. A failure panics, as a test's does.
+//! It does not depend on Locklab. A failure panics, as in a test.
 
 mod port;
 mod process;

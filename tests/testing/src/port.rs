@@ -5,20 +5,20 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Below the 32768 from which Linux takes the ports of outgoing connections: one of those
-/// would keep a server that ended from starting again.
+/// Below 32768, where Linux's range of ports for outgoing connections begins: such a
+/// connection could keep a server from restarting on its port.
 const RANGE: std::ops::Range<u64> = 10_000..32_000;
 
-/// Where this process goes on to look. Each begins elsewhere, so that two seldom try the
-/// same port.
+/// Where this process continues its search. Each process begins at a random port, so that two
+/// rarely try the same one.
 static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(0)));
 
-/// Ports that nobody used a moment ago. This process is given each only once; another may
-/// take one before it is used.
+/// Ports that were free a moment ago. This process gets each port only once; another process
+/// may take one before it is used.
 ///
 /// # Panics
 ///
-/// If the range is crowded.
+/// If the range has too few free ports.
 pub fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
     let len = RANGE.end - RANGE.start;
     let mut found = (0..len).filter_map(|_| {

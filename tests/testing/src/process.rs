@@ -1,4 +1,4 @@
-//! A process that does not outlive whoever started it.
+//! A child process that ends with its owner.
 
 use std::process::{Child, Command, Stdio};
 
@@ -7,27 +7,27 @@ use std::process::{Child, Command, Stdio};
 pub struct Process(Child);
 
 impl Process {
-    /// Starts it with nothing to read, and nobody to read what it writes.
+    /// Starts the process with empty input and discards its output.
     ///
     /// # Errors
     ///
-    /// If it does not start.
+    /// If it cannot be started.
     pub fn start(command: &mut Command) -> std::io::Result<Self> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
         quiet.stderr(Stdio::null()).spawn().map(Process)
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.0.try_wait(), Ok(None))
     }
 
-    /// Kills it, if it has not ended by itself.
+    /// Kills the process if it has not ended.
     pub fn end(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,4 +1,4 @@
-//! Real servers: `redis-server`, or whatever `LOCKLAB_REDIS_SERVER` names.
+//! Real servers: `redis-server`, or the program that `LOCKLAB_REDIS_SERVER` names.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -16,11 +16,11 @@ pub fn program() -> OsString {
     named.unwrap_or_else(|| "redis-server".into())
 }
 
-/// The version of [`program`], as it says itself: `7.0.15`.
+/// The version that [`program`] reports: `7.0.15`.
 ///
 /// # Panics
 ///
-/// If there is no such program, or it names no version.
+/// If the program is missing, or reports no version.
 pub fn version() -> String {
     let output = Command::new(program()).arg("--version").output();
     let said = output.unwrap_or_else(|error| panic!("{}: {error}", how_to_get_it()));
@@ -37,7 +37,7 @@ fn how_to_get_it() -> String {
     format!("{program} does not start; get it with: apt-get install -y redis-server")
 }
 
-/// A server, and the folder in which it is. Dropping this ends both.
+/// A server and its working folder. Dropping this removes both.
 #[derive(Debug)]
 pub struct RedisServer {
     process: Process,
@@ -46,14 +46,14 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// Starts a server on a free port of the loopback, with these options and otherwise
+    /// Starts a server on a free port of the loopback, with these options and by default
     /// without persistence, and waits until it answers.
     ///
     /// # Panics
     ///
-    /// If there is no such program, or it does not start.
+    /// If the program is missing or does not start.
     pub fn start<S: AsRef<OsStr>>(options: &[S]) -> Self {
-        // Another process may take a port before the server does: then the next one.
+        // Another process may take the port before the server does: then try the next port.
         (0..5)
             .find_map(|_| Self::start_on(free_ports::<1>()[0], options))
             .expect("a Redis server starts on one of five free ports")
@@ -84,7 +84,8 @@ impl RedisServer {
         ours.then_some(server)
     }
 
-    /// The process that answers on the port: another server's, if that was there first.
+    /// The process that answers on the port; it is another server if that one was there
+    /// first.
     fn process_that_answers(&self) -> Option<u32> {
         let mut stream = TcpStream::connect(self.address()).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
@@ -95,7 +96,7 @@ impl RedisServer {
         lines.find_map(|line| line.strip_prefix("process_id:")?.parse().ok())
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }

@@ -1,19 +1,19 @@
-//! Waiting for what happens in its own time.
+//! Waiting for events whose time is not known.
 
 use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything is waited for: far longer than it takes, so that only what hangs fails.
+/// The timeout of every wait: far longer than needed, so that only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Asks again and again, until there is an answer.
+/// Calls `ask` repeatedly until it succeeds.
 ///
 /// # Panics
 ///
-/// If there is none after [`PATIENCE`], with the last excuse.
+/// If it has not succeeded after [`PATIENCE`], with the last error.
 #[track_caller]
 pub fn until<T, E: Display>(ask: impl FnMut() -> Result<T, E>) -> T {
     match try_until(ask) {
@@ -22,11 +22,11 @@ pub fn until<T, E: Display>(ask: impl FnMut() -> Result<T, E>) -> T {
     }
 }
 
-/// Asks again and again, until there is an answer.
+/// Calls `ask` repeatedly until it succeeds.
 ///
 /// # Errors
 ///
-/// The last excuse, if there is no answer after [`PATIENCE`].
+/// The last error, if it has not succeeded after [`PATIENCE`].
 pub fn try_until<T, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let start = Instant::now();
     loop {
