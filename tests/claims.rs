@@ -1,4 +1,4 @@
-//! Every scenario that ships comes out as it predicts, and comes out the same twice.
+//! Every shipped scenario gives the predicted result, and gives it twice.
 
 use locklab::evidence::Judgement;
 use locklab::runner::batch::{BatchOptions, Job, run};
@@ -7,7 +7,7 @@ use locklab::scenario::{SHIPPED, load};
 use locklab::workload::WorkloadKind;
 use std::sync::atomic::AtomicBool;
 
-/// Of runs that take thousands of adds each a few are enough: every one of them shows it.
+/// A few runs of thousands of adds each are enough: every one of them shows the result.
 const SEEDS_OF_ADDS: u64 = 5;
 
 fn jobs(most: u64) -> Vec<Job> {
@@ -32,7 +32,7 @@ fn every_scenario_comes_out_as_predicted() {
     for (job, cell) in jobs.iter().zip(cells) {
         let cell = cell.expect("nobody stopped it");
         let comparisons = compare(&job.scenario, &cell);
-        // Some scenarios are for measuring alone.
+        // Some scenarios are for measurements only.
         let expected = match job.scenario.expect.is_empty() {
             true => Judgement::Unpredicted,
             false => Judgement::AsPredicted,

@@ -15,8 +15,8 @@ use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Claim K1: the holder is paused for three times its lease between reading and writing.
-/// It does nothing else in between, so a pause that came any later would miss its place.
+/// Claim K1: the holder is paused for three times its lease between reading and writing. It
+/// does nothing else in between, so a later pause would miss this place.
 const K1: &str = r#"
     title = "the holder is paused for longer than its lease"
     horizon_ms = 3000
@@ -44,12 +44,12 @@ fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
         writes(&run.history),
         [("c2", 0, Accepted(1)), ("c1", 0, Accepted(2))]
     );
-    // The world says the same of the same scenario.
+    // The world gives the same result for the same scenario.
     let scenario = parse(K1);
     let simulated =
         simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");
     assert_eq!(writes(&simulated.history), writes(&run.history));
-    // The pause struck at its place, and nothing of c1 happened while it lasted.
+    // The pause took effect at its place, and c1 recorded no event while it lasted.
     let [begins_ns, ends_ns] = [Phase::Begins, Phase::Ends].map(|phase| at_ns(&run, "gc", phase));
     assert!(ends_ns - begins_ns >= 900_000_000);
     let c1 = run.history.records.iter().filter(|r| *r.host == *"c1");
@@ -97,7 +97,7 @@ fn a_killed_holder_leaves_its_lock_and_goes_on_counting_when_it_is_back() {
     )
     .unwrap();
     let records = &run.history.records;
-    // Back after 100 ms, it waits for the end of its own former lease of 300 ms, which
+    // Restarted after 100 ms, it waits until its own earlier lease of 300 ms ends, which
     // began after it had sent the request. Redis counts whole milliseconds.
     let grants = records.iter().filter_map(|r| match r.event {
         Event::BeliefBegins { grant, .. } => Some((grant, r.at_ns)),
@@ -118,7 +118,7 @@ fn a_killed_holder_leaves_its_lock_and_goes_on_counting_when_it_is_back() {
         calls.iter().copied().eq(1..=calls.len() as u32),
         "{calls:?}"
     );
-    // The resource died too, and remembers its version.
+    // The resource crashed too, and remembers its version.
     assert_eq!(
         writes(&run.history),
         [("c1", 0, Accepted(1)), ("c1", 1, Accepted(2))]
@@ -230,7 +230,7 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
         let family = bench.await_pause();
         kill(Pid::from_raw(bench.process.id() as i32), signal).unwrap();
         bench.process.wait().unwrap();
-        // The kernel kills them at once, and they are gone soon after.
+        // The kernel kills them immediately, and they disappear soon after.
         until(|| match &survivors(&family)[..] {
             [] => Ok(()),
             some => Err(format!("after {signal}: {some:?}")),
@@ -255,7 +255,7 @@ fn programs() -> Programs {
     }
 }
 
-/// What the resource did with a write.
+/// The response of the resource to a write.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Accepted(u64),
@@ -263,7 +263,8 @@ enum Answer {
 }
 use Answer::{Accepted, Refused};
 
-/// The writes that came to the resource: who, computed from which version, the answer.
+/// The writes that reached the resource: the client, the version it was computed from, the
+/// response.
 fn writes(history: &History) -> Vec<(&str, u64, Answer)> {
     let write = |event| match event {
         &Event::Access {
@@ -284,7 +285,7 @@ fn writes(history: &History) -> Vec<(&str, u64, Answer)> {
         .collect()
 }
 
-/// When a fault came to this phase, in nanoseconds since the run began.
+/// The time at which a fault reached this phase, in nanoseconds since the start of the run.
 fn at_ns(run: &Run, name: &str, wanted: Phase) -> u64 {
     let here = |event: &Event| matches!(event, Event::Fault { fault, phase, .. } if **fault == *name && *phase == wanted);
     let record = run.history.records.iter().find(|r| here(&r.event));
@@ -293,8 +294,8 @@ fn at_ns(run: &Run, name: &str, wanted: Phase) -> u64 {
         .at_ns
 }
 
-/// `locklab run` as a process of its own, at a scenario that only its horizon ends: c1
-/// is stopped and never goes on.
+/// `locklab run` as a separate process, with a scenario that only its horizon ends: c1 is
+/// stopped and never continued.
 struct Bench {
     process: Child,
     file: PathBuf,
@@ -312,7 +313,7 @@ impl Bench {
         let process = Command::new(env!("CARGO_BIN_EXE_locklab"))
             .args(["run".as_ref(), file.as_os_str()])
             .args(["--on", "redis"])
-            // Whatever survived the bench would hold the test's own output open.
+            // A process that survived the bench would keep the test's own output open.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -320,7 +321,7 @@ impl Bench {
         Self { process, file }
     }
 
-    /// Waits until the run is in its midst, for c1 stands still; its processes.
+    /// Waits until c1 is stopped in the middle of the run; returns the processes of the run.
     fn await_pause(&self) -> Vec<Process> {
         let family = until(|| {
             let mut family = processes();
@@ -343,8 +344,7 @@ impl Drop for Bench {
     }
 }
 
-/// A process of this machine. Its id may be given to another one, its id and start time
-/// may not.
+/// A process of this machine, identified by its id and start time, because ids are reused.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     id: u32,
@@ -366,7 +366,7 @@ fn survivors(family: &[Process]) -> Vec<Process> {
 
 fn processes() -> Vec<Process> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    // A process may be gone before it is looked at.
+    // A process may have ended before it is read.
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
     stats.filter_map(|stat| process(&stat)).collect()
 }

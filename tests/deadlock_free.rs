@@ -1,5 +1,5 @@
-//! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock
-//! on one node. And R14, the limit of what that promises.
+//! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock on
+//! one node. And R14, the limit of that property.
 
 use locklab::check::{Property, Verdict, judge};
 use locklab::evidence::{Finding, Prediction};
@@ -10,7 +10,7 @@ use locklab::runner::simulate::Keep;
 use locklab::scenario::{load, parse};
 use std::sync::atomic::AtomicBool;
 
-/// The steps of a client that every lock has.
+/// The steps that a client of every lock passes.
 const STEPS: [&str; 7] = [
     "acquiring",
     "acquired",
@@ -21,7 +21,7 @@ const STEPS: [&str; 7] = [
     "released",
 ];
 
-/// Those at which the client has the lock.
+/// The steps at which the client holds the lock.
 const HOLDING: [&str; 5] = ["acquired", "read", "wrote", "releasing", "deleting"];
 
 fn job(lock: &str, step: &str) -> Job {
@@ -50,8 +50,8 @@ fn job(lock: &str, step: &str) -> Job {
     }
 }
 
-/// Checks that a crash at the steps `stuck`, and at no other of `steps`, keeps the lock
-/// from everybody.
+/// Checks that a crash at the steps `stuck`, and at no other of `steps`, makes the lock
+/// unavailable to all clients.
 fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
     let jobs: Vec<Job> = steps.iter().map(|step| job(lock, step)).collect();
     let stop = AtomicBool::new(false);
@@ -100,7 +100,8 @@ fn with_an_expiry_that_those_who_wait_push_on_it_does_too() {
     check(lock, &STEPS, &HOLDING);
 }
 
-/// R14: who extends without limit and hangs keeps the lock for ever, and breaks no rule.
+/// R14: a client that extends without limit and hangs holds the lock for ever and breaks no
+/// rule.
 #[test]
 fn whoever_extends_without_limit_is_never_followed() {
     let granted = |limit: &[String], client: &str| {
@@ -115,12 +116,12 @@ fn whoever_extends_without_limit_is_never_followed() {
     assert_eq!(granted(&[], "c2"), 0);
     // It extended three times in each second of twenty.
     assert!(granted(&[], "c1") > 55);
-    // Where the work has an end, the other gets the lock.
+    // If the work has an end, the other client gets the lock.
     let ends = ["workload.client.c1.hold_ms=2000".to_owned()];
     assert_eq!(granted(&ends, "c2"), 1);
 }
 
-/// A bound that follows from the lease finds a lease that is too long: here a fifth.
+/// A bound derived from the lease detects a lease that is too long: here by a fifth.
 #[test]
 fn a_lease_a_fifth_too_long_is_found() {
     let violated = |ttl_ms: u64| {
@@ -140,8 +141,8 @@ fn a_lease_a_fifth_too_long_is_found() {
     assert!(violated(1200) > 0);
 }
 
-/// A lock without a lease whose holder died is not excused by a fault that cannot keep
-/// anybody from it: a link of the resource, another client's, one that is slow by a hair.
+/// A lock without a lease whose holder died is not excused by a fault that cannot block
+/// anybody: a fault of the resource's link, of another client's, or a negligible delay.
 #[test]
 fn what_cannot_cause_a_wait_excuses_none() {
     for fault in [
@@ -151,7 +152,7 @@ fn what_cannot_cause_a_wait_excuses_none() {
         r#"kind = "crash", on = "resource""#,
     ] {
         let mut job = job(r#"name = "setnx""#, "acquired");
-        // In all of these both faults strike.
+        // Both faults occur in all of these seeds.
         job.seeds = 0..20;
         let fault = format!("fault = {{ f = {{ {fault}, at_ms = 60 }} }}");
         let crash = &job.scenario.fault["crash"];

@@ -5,7 +5,7 @@ use locklab::history::{Event, History, Op, Outcome, Phase, Point};
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::parse;
 
-/// The points that sentinels reach when the master is down until they have another.
+/// The points that sentinels reach from the loss of the master until they have a new one.
 const OF_A_FAILOVER: [&str; 11] = [
     "+try-failover",
     "+elected-leader",
@@ -43,7 +43,7 @@ fn history(fault: &str) -> History {
         .history
 }
 
-/// When these points were reached, in seconds.
+/// The times at which this point was reached, in seconds.
 fn times(history: &History, wanted: &str) -> Vec<f64> {
     let records = history.records.iter();
     let reached = records.filter(
@@ -52,7 +52,8 @@ fn times(history: &History, wanted: &str) -> Vec<f64> {
     reached.map(|record| record.at_ns as f64 / 1e9).collect()
 }
 
-/// When this point was reached for the first time; if never, tells what was.
+/// The first time at which this point was reached; panics with a list of points if it never
+/// was.
 fn first(history: &History, wanted: &str) -> f64 {
     let all = history
         .records
@@ -85,7 +86,7 @@ fn a_crashed_master_is_replaced_and_clients_find_the_new_one() {
     let firsts = OF_A_FAILOVER.map(|point| first(&history, point));
     assert!(firsts.is_sorted(), "{firsts:?}");
     let down = first(&history, "+sdown");
-    // A PING of up to a second before stays unanswered for 1.5 s.
+    // A PING from up to a second earlier stays unanswered for 1.5 s.
     assert!((8.5..11.5).contains(&down), "{down}");
     let switched = times(&history, "+switch-master");
     assert_eq!(
@@ -101,8 +102,8 @@ fn a_crashed_master_is_replaced_and_clients_find_the_new_one() {
     assert!(times(&history, "+convert-to-slave").is_empty());
 }
 
-/// The old master is cut off from everything but one client, then comes back: for more
-/// than eight seconds there are two masters, then it is demoted.
+/// The old master is cut off from everything but one client, then comes back: there are two
+/// masters for more than eight seconds, then the old one is demoted.
 #[test]
 fn an_old_master_that_comes_back_is_demoted_after_eight_seconds() {
     let history = history(
@@ -121,8 +122,8 @@ fn an_old_master_that_comes_back_is_demoted_after_eight_seconds() {
     assert!(!times(&history, "+role-change").is_empty());
 }
 
-/// An operator asks a sentinel: nobody is down, nobody votes, and the old master goes on
-/// until the sentinels that had no part in it find it to be one too many.
+/// An operator requests a failover: no server is down, there is no vote, and the old master
+/// continues until the other sentinels detect that there is a second master.
 #[test]
 fn a_failover_can_be_asked_for() {
     let history = history("kind = \"failover\"\non = \"s2\"\nat_ms = 8000");
@@ -165,8 +166,8 @@ fn a_failover_that_a_sentinel_refuses_is_missed() {
     assert_eq!(asked, Some(Phase::Missed));
 }
 
-/// Sentinel had the promoted replica write down that it is a master now, and the sentinels
-/// have written down who is: a restart of all of them undoes no failover.
+/// Sentinel made the promoted replica persist its role, and the sentinels have persisted the
+/// new master: a restart of all of them does not undo the failover.
 #[test]
 fn a_failover_survives_the_restart_of_everybody() {
     let text = r#"
@@ -190,9 +191,9 @@ fn a_failover_survives_the_restart_of_everybody() {
     assert!(granted < 15.0, "{granted}");
 }
 
-/// The old master is cut off with c1 and its sentinel, and goes on to acknowledge. What it
-/// alone knew is gone when it comes back: not even itself has it, as is seen when it is made
-/// the master again.
+/// The old master is cut off with c1 and its sentinel, and continues to acknowledge writes.
+/// Writes that only it had are lost when it comes back: even it does not have them when it is
+/// promoted again.
 #[test]
 fn what_an_old_master_acknowledged_alone_is_lost_when_it_comes_back() {
     let text = r#"
@@ -231,22 +232,22 @@ fn what_an_old_master_acknowledged_alone_is_lost_when_it_comes_back() {
         let (kept, lost): (Vec<_>, Vec<_>) = of_it.partition(|add| add.is_member);
         (kept.len(), lost.len())
     };
-    // An element has to get from the master to its replica.
+    // An element needs time to be replicated from the master.
     assert_eq!(lost_of("c1", 0.0, 7.98).1 + lost_of("c2", 0.0, 7.98).1, 0);
     let (kept, lost) = lost_of("c1", 8.0, demoted);
     assert_eq!(kept, 0);
     assert!(lost > 100, "{lost}");
-    // c2 has gone over to the new master, and n1 has what that one acknowledged.
+    // c2 has switched to the new master, and n1 has every write acknowledged by it.
     let (kept, lost) = lost_of("c2", switched[0] + 0.1, 60.0);
     assert_eq!(lost, 0);
     assert!(kept > 50, "{kept}");
 }
 
-/// An add that was acknowledged.
+/// An acknowledged add.
 struct Add {
     client: String,
     acknowledged_s: f64,
-    /// Whether it was in the set when that was read.
+    /// Whether the element was in the set when the set was read.
     is_member: bool,
 }
 

@@ -1,5 +1,5 @@
-//! One schedule, two injectors: faults strike processes in the world and real processes
-//! alike. The same phases are recorded of the same faults on the same hosts.
+//! One schedule, two fault injectors: one for processes in the world and one for real
+//! processes. Both record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
 use locklab::confirm::{Programs, RealRedis};
@@ -11,7 +11,7 @@ use locklab::scenario::parse;
 
 use Phase::{Begins, Ends, Missed};
 
-/// Two clients of one node: c1 is done at once, c2 works for a second.
+/// Two clients of one node: c1 finishes immediately, c2 works for a second.
 const CLIENTS: &str = r#"
     title = "faults strike processes"
     horizon_ms = 3000

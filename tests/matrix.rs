@@ -1,4 +1,4 @@
-//! Every lock comes out of every problem as predicted.
+//! Every lock gives the predicted result for every problem.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +7,7 @@ use locklab::matrix::{Part, Plan, rows};
 use locklab::runner::batch::{BatchOptions, Job, run};
 use locklab::runner::prediction::Comparison;
 
-/// What `locklab matrix` runs.
+/// The number of seeds that `locklab matrix` runs.
 const SEEDS: u64 = 200;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The rate chart, from sweeps made by hand.
+//! The rate chart, from hand-made sweeps.
 
 use locklab::{
     check::Property,

@@ -1,9 +1,9 @@
-//! What a bad scenario is told: file, line, column, what is wrong, what was meant.
+//! The errors for an invalid scenario: file, line, column, what is wrong, and a suggestion.
 
 use insta::assert_snapshot;
 use locklab::scenario::{load, parse};
 
-/// A good scenario, into which each test puts one mistake.
+/// A valid scenario, into which each test puts one mistake.
 const GOOD: &str = r#"title = "Good"
 
 [topology]
@@ -31,7 +31,7 @@ duration_ms = 1500
 lease = "holds"
 "#;
 
-/// The error after one line was replaced.
+/// The error after one line is replaced.
 fn told(line: &str, by: &str) -> String {
     assert_eq!(GOOD.matches(line).count(), 1, "{line} must occur once");
     told_of(&GOOD.replace(line, by), &[])
@@ -112,7 +112,7 @@ fn impossible_values() {
     assert_snapshot!(told("lease = \"holds\"", "[sweep]\nvary = [\"lock.ttl_ms=1..2\"]"), @"scenarios/x.toml:26:8: lock.ttl_ms=1..2: a range is written from..to/steps, such as 0..2000/20");
 }
 
-/// The same, spelt as overrides, which are judged no differently.
+/// The same mistakes as overrides, which are checked in the same way.
 #[test]
 fn impossible_values_everywhere() {
     assert_snapshot!(told_set("topology.clients=0"), @"--set topology.clients=0: there can be 1 to 99 clients, not 0");
@@ -201,7 +201,7 @@ fn missing_scenarios() {
     assert_snapshot!(told("scenarios/nowhere.toml"), @r#"there is no file "scenarios/nowhere.toml", and no scenario of that name ships; those that do: locklab list scenarios"#);
 }
 
-/// Whatever is written, the answer is a scenario or an error at a place in the file.
+/// For any input, the result is a scenario or an error at a place in the file.
 #[test]
 fn no_slip_of_the_finger_is_worse_than_an_error() {
     let positions: Vec<usize> = GOOD.char_indices().map(|(i, _)| i).collect();
@@ -223,7 +223,7 @@ fn no_slip_of_the_finger_is_worse_than_an_error() {
     }
 }
 
-/// Somebody must be there to be asked, and somebody to be promoted.
+/// A failover needs at least one sentinel and at least one replica.
 #[test]
 fn impossible_failovers() {
     let told = |on: &str, sets: &[&str]| {
@@ -241,7 +241,7 @@ fn impossible_failovers() {
     assert_snapshot!(told_set("fault.a={ kind = \"failover\", on = \"n1r1\", at_ms = 0, duration_ms = 1 }"), @r#"--set fault.a={ kind = "failover", on = "n1r1", at_ms = 0, duration_ms = 1 }: a fault of kind "failover" takes no "duration_ms""#);
 }
 
-/// Clients that add to a set hold nothing and come to no point of a lock's program.
+/// Clients that add to a set hold no lock and reach no point of a lock's program.
 #[test]
 fn impossible_adds() {
     let told = |workload: &str| told_of(GOOD, &[&format!("workload={{ {workload} }}")]);

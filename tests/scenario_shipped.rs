@@ -1,5 +1,4 @@
-//! The scenarios that ship: every one of them can be read, and so can every cell of
-//! its grid.
+//! The shipped scenarios: each of them parses, and so does each cell of its grid.
 
 use std::fs;
 use std::path::Path;
@@ -62,7 +61,7 @@ fn every_cell_of_every_shipped_sweep_loads_and_differs() {
     }
 }
 
-/// What is written back is read as the same scenario.
+/// A scenario that is written out parses to the same scenario.
 #[test]
 fn a_scenario_survives_being_written_and_read() {
     for scenario in all() {

@@ -1,5 +1,6 @@
-//! What a seed decides beside latencies and faults: when servers do their regular work, who
-//! is first when two are ready at once, and where in a second of the clock a run begins.
+//! What a seed determines besides latencies and faults: when servers do their periodic work,
+//! which of two ready tasks runs first, and the phase of the wall clock at the start of a
+//! run.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ fn run(scenario: &str, seed: u64) -> History {
     run.expect("it ends").history
 }
 
-/// What a replica says once a second of how far it is, and nothing else happens: when, as a
-/// part of a second, in microseconds. A replica is killed in the midst of it.
+/// A replica reports its offset once a second, and nothing else happens: the time of the
+/// report within a second, in microseconds. A replica is killed meanwhile.
 const REPLICATION: &str = r#"
     headline = "lease"
     title = "A replica reports"
@@ -56,7 +57,7 @@ fn a_server_ticks_otherwise_in_each_run_and_after_each_start() {
     assert_eq!(first.len() as u64, SEEDS, "{first:?}");
     assert_eq!(second.len() as u64, SEEDS, "{second:?}");
     assert!(first.is_disjoint(&second), "{first:?} {second:?}");
-    // Ten draws from a second all lie in one half of it once in 500 times.
+    // Ten uniform draws from a second all fall into the same half once in 500 times.
     assert!(first.first() < Some(&500_000) && first.last() > Some(&500_000));
 }
 
@@ -102,7 +103,7 @@ fn a_run_begins_anywhere_in_a_second_of_the_clock() {
     assert!(begins.first() < Some(&500_000_000) && begins.last() > Some(&500_000_000));
 }
 
-/// A sentinel notices that its master is gone by pings, one a second.
+/// A sentinel detects the loss of its master by pings, one a second.
 const SENTINELS: &str = r#"
     headline = "lease"
     title = "A master dies"
@@ -128,7 +129,7 @@ fn sentinels_notice_a_death_otherwise_in_each_run() {
     };
     let noticed: Vec<u64> = (0..SEEDS).map(noticed).collect();
     let (first, last) = (noticed.iter().min(), noticed.iter().max());
-    // The ping without an answer went out at any time in the second after the death.
+    // The unanswered ping was sent at any time in the second after the death.
     assert!(
         last.zip(first)
             .is_some_and(|(last, first)| last - first > 400),

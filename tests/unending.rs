@@ -1,5 +1,5 @@
-//! Runs that would never end, or would fill the memory, end with an error that says which,
-//! when, and what to change.
+//! Runs that would never end, or would exhaust the memory, end with an error that names the
+//! cause, the time, and what to change.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use locklab::runner::RunError;
 use locklab::runner::simulate::{Keep, simulate};
 use locklab::scenario::load;
 
-/// Why a shipped scenario, changed so, has no result.
+/// The error of a shipped scenario with these changes.
 #[track_caller]
 fn error(scenario: &str, sets: &[&str], keep: Keep) -> RunError {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -58,7 +58,7 @@ fn what_a_node_refuses_is_not_left_out() {
     );
 }
 
-/// It is the scenario's doing, no bug: exit code 1.
+/// The scenario is at fault, not the program: exit code 1.
 #[test]
 fn the_command_line_says_so_and_calls_it_no_bug() {
     let mut run = Command::new(env!("CARGO_BIN_EXE_locklab"));

@@ -60,7 +60,7 @@ fn a_version_lets_one_of_two_win() {
         let first = lock(&env, &names, CAS);
         let grant = attempt(&first).await.expect("the lock is free");
         first.release(&grant).await.expect("it is ours");
-        // Both read the row before either writes it.
+        // Both clients read the row before either writes it.
         let (one, other) = (lock(&env, &names, CAS), lock(&env, &names, CAS));
         let (one, other) = tokio::join!(attempt(&one), attempt(&other));
         assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
@@ -98,13 +98,14 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
         lock.release(&held).await.expect("it is ours");
         env.sleep(Duration::from_secs(5)).await;
         assert_eq!(*served.borrow(), [3, 1, 2].map(Owner));
-        // One in vain each, and the one for which it was woken: nobody is woken for another.
+        // One failed attempt each, and the one after the wake-up: each client is only woken
+        // for its own turn.
         assert_eq!(attempts.get(), 6);
     });
 }
 
-/// Its session ended while it waited, and its node with it: nobody is before it, and it is not
-/// in the queue.
+/// Its session ended while it waited, and its node with it: there is no node before it, and
+/// it is not in the queue.
 #[test]
 fn who_is_not_in_the_queue_does_not_get_the_lock() {
     const ANSWERS: &[(&str, &str)] = &[
@@ -121,7 +122,7 @@ fn who_is_not_in_the_queue_does_not_get_the_lock() {
     });
 }
 
-/// K18: two of three members are enough, one is not.
+/// K18: two of three members suffice, one does not.
 #[test]
 fn consensus_survives_the_loss_of_a_minority_alone() {
     let row = rows()

@@ -1,4 +1,4 @@
-//! `getset` and `getset-as-listed`: the time of expiry, or of the grant, as the value.
+//! `getset` and `getset-as-listed`: the value is the time of expiry, or of the grant.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn holds_by_its_time(env: impl Env, nodes: Vec<Name>) {
     assert!((before_ms + 301..=now_ms(&env) + 301).contains(&expiry_ms));
     let deadline = grant.deadline.expect("a deadline");
     assert_eq!(deadline.at_ns, expiry_ms * 1_000_000);
-    // The node expires nothing.
+    // The node has no expiry for the key.
     let lease = call(&env, &nodes[0], &["PTTL", "lock"]).await;
     assert_eq!(lease, Reply::Integer(-1));
     let refused = attempt(&other).await;
@@ -55,8 +55,8 @@ fn the_holders_time_decides_and_the_late_one_deletes_nothing() {
     on_both!(1, holds_by_its_time);
 }
 
-/// What each release does when a loser has overwritten the value (S2), and when the
-/// holder's time is over (S3).
+/// The effect of each release when a loser has overwritten the value (S2), and when the
+/// holder's lease has expired (S3).
 async fn releases(env: impl Env, nodes: Vec<Name>) {
     for (release, when_overwritten, when_late) in [
         ("check-time", true, false),
@@ -84,7 +84,7 @@ fn a_comparison_fails_where_a_loser_has_overwritten_and_no_look_deletes_anothers
     on_both!(1, releases);
 }
 
-/// "GETSET lets exactly one waiter win": of the return values, yes.
+/// "GETSET lets exactly one waiter win": true of the return values.
 async fn one_wins_and_all_overwrite(env: impl Env, nodes: Vec<Name>) {
     let past = (now_ms(&env) - 1).to_string();
     call(&env, &nodes[0], &["SET", "lock", &past]).await;

@@ -1,5 +1,5 @@
-//! What each lock promises, on simulated nodes without faults and with nodes missing; and
-//! what it does to the keys of a real server.
+//! The guarantees of each lock, on simulated nodes without faults and with nodes missing; and
+//! its effects on the keys of a real server.
 
 mod baselines;
 mod client;

@@ -1,5 +1,5 @@
-//! A node that answers a command with what is no answer to it: an error of the command, which
-//! may have been executed, and neither "no" nor 0.
+//! A node sends an invalid reply to a command. This is an error of the command, which may
+//! have been executed; it is neither "no" nor 0.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use locklab::workload::resource::{self, Refusal, Showing};
 
 use crate::stage::{attempt, attempt_in, lock, on_answers};
 
-/// What is asked of the lock.
+/// The operation on the lock.
 #[derive(Debug, Clone, Copy)]
 enum Ask {
     Attempt,
@@ -21,10 +21,10 @@ enum Ask {
 }
 use Ask::{Attempt, Extend, IsHeld, Release};
 
-/// What commands are answered with.
+/// The replies to commands.
 type Answers = &'static [(&'static str, &'static str)];
 
-/// What nobody is answered with.
+/// Replies that are invalid for every command.
 const NONSENSE: [&str; 2] = ["+WHAT\r\n", "*1\r\n*1\r\n+WHAT\r\n"];
 
 /// Its token is `t`.

@@ -1,5 +1,5 @@
 //! `redisson`: its keys, fields and messages on a simulated node and on a real server, and
-//! its renewing in virtual time.
+//! its renewal in virtual time.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
     assert!((15_000..=20_000).contains(&left_ms), "{left_ms} ms");
 
-    // Others are told what is left of it, other owners in the same process too.
+    // Others get the remaining lease, including other owners in the same process.
     for (lock, owner) in [(&other, Owner(7)), (&one, Owner(8))] {
         match attempt_of(lock, owner).await {
             Err(LockError::NotAcquired {
@@ -65,7 +65,7 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
         }
     }
 
-    // The owner gets in again; each grant is given back.
+    // The owner reenters the lock; each grant is released.
     call(&env, n1, &["PEXPIRE", "lock", "10000"]).await;
     let second = attempt_of(&one, Owner(7)).await.expect("its own lock");
     let count = call(&env, n1, &["HGET", "lock", &first.token]).await;
@@ -77,14 +77,14 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
     assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
 
-    // As the watchdog does, but by hand.
+    // Renewed by hand, as the watchdog does.
     call(&env, n1, &["PEXPIRE", "lock", "10000"]).await;
     let extended = one.extend(&first).await.expect("its own");
     assert!(extended.deadline.map(|d| d.at_ns) > first.deadline.map(|d| d.at_ns));
     let left_ms = integer(&env, n1, &["PTTL", "lock"]).await;
     assert!(left_ms > 15_000, "a full lease again: {left_ms} ms");
 
-    // Nobody else's release does anything.
+    // A release by another client has no effect.
     let foreign = attempt_of(&other, Owner(7)).await;
     assert!(foreign.is_err());
     let mut not_its = first.clone();
@@ -99,7 +99,7 @@ async fn locks_and_unlocks(env: impl Env, nodes: Vec<Name>) {
     ));
     assert!(one.is_held(&first).await.expect("the node answers"));
 
-    // The last release deletes the key, tells of it, and is the last.
+    // The last release deletes the key and publishes a message, and no release follows.
     assert_eq!(one.release(&first).await.expect("its own"), 1);
     assert_eq!(integer(&env, n1, &["EXISTS", "lock"]).await, 0);
     assert_eq!(messages.next().await, "0");
@@ -126,7 +126,7 @@ async fn keeps_answers(env: impl Env, nodes: Vec<Name>) {
         lock.release(&outer).await,
         Err(LockError::Lost(_))
     ));
-    // Once an answer has arrived, its key is deleted.
+    // Once a reply has arrived, its key is deleted.
     while integer(&env, n1, &["DBSIZE"]).await > 0 {
         env.sleep(Duration::from_millis(10)).await;
     }
@@ -137,7 +137,8 @@ fn a_latched_release_does_the_same_and_leaves_nothing_behind() {
     on_both!(1, keeps_answers);
 }
 
-/// What the script with a latch does to the keys, and that it answers a request twice.
+/// The effect of the script with a latch on the keys, and its same reply to a repeated
+/// request.
 async fn answers_again(env: impl Env, nodes: Vec<Name>) {
     let n1 = &nodes[0];
     let script = include_str!("../../src/locks/scripts/redisson_release_latched.lua");
@@ -177,7 +178,7 @@ fn a_request_that_comes_twice_is_answered_twice_and_done_once() {
     on_both!(1, answers_again);
 }
 
-/// The lease of a live holder is renewed, until it gives the lock back.
+/// The lease of a live holder is renewed until it releases the lock.
 #[test]
 fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed() {
     on_nodes(1, 0, async |env, nodes| {
@@ -193,11 +194,11 @@ fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed(
             env.sleep(Duration::from_secs(1)).await;
             shortest_ms = shortest_ms.min(integer(&env, &nodes[0], &["PTTL", "lock"]).await);
         }
-        // Renewed every ten seconds, seen every second; each within 20 ms.
+        // Renewed every ten seconds, observed every second; each within 20 ms.
         assert!((19_950..=21_050).contains(&shortest_ms), "{shortest_ms} ms");
         assert_eq!(lock.release(&grant).await.expect("its own"), 1);
 
-        // Nothing renews what another puts there.
+        // A lock that another client puts there is not renewed.
         call(&env, &nodes[0], &["HSET", "lock", &grant.token, "1"]).await;
         call(&env, &nodes[0], &["PEXPIRE", "lock", "60000"]).await;
         env.sleep(Duration::from_secs(40)).await;
@@ -212,7 +213,7 @@ fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed(
     });
 }
 
-/// *False: stop.* What comes after is not the watchdog's any more.
+/// *False: stop.* The watchdog does not renew a later lock.
 #[test]
 fn a_watchdog_that_finds_the_lock_gone_stops() {
     on_nodes(1, 0, async |env, nodes| {
@@ -228,7 +229,7 @@ fn a_watchdog_that_finds_the_lock_gone_stops() {
     });
 }
 
-/// A lease of one's own is counted from before the request, on the client's clock.
+/// A client's own lease is counted from before the request, on the client's clock.
 #[test]
 fn the_deadline_comes_before_the_lease_is_over() {
     on_nodes(1, 0, async |env, nodes| {

@@ -1,5 +1,5 @@
 //! `redisson-fair`: its queue, its times and its messages on a simulated node and on a real
-//! server; who is told what in virtual time.
+//! server; which waiter gets which wait time, in virtual time.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn wall_ms(env: &impl Env) -> i64 {
     (env.now_ns(ClockKind::Wall) / 1_000_000) as i64
 }
 
-/// How long a waiter was told to wait, in milliseconds; `None`: for a message.
+/// The wait time that a waiter was given, in milliseconds; `None`: until a message.
 fn told_ms(attempt: Result<Grant, LockError>) -> Option<u64> {
     match attempt {
         Err(LockError::NotAcquired { free_in, .. }) => free_in.map(|left| left.as_millis() as u64),
@@ -32,7 +32,7 @@ fn told_ms(attempt: Result<Grant, LockError>) -> Option<u64> {
     }
 }
 
-/// Until when a waiter may wait, in milliseconds from now.
+/// How long a waiter may still wait, in milliseconds from now.
 async fn may_wait_ms<E: Env>(env: &E, node: &Name, waiter: &str) -> i64 {
     let score = words(env, node, &["ZSCORE", TIMES, waiter]).await;
     score[0].parse::<i64>().expect("whole milliseconds") - wall_ms(env)
@@ -44,7 +44,7 @@ async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
     let one = fair(&env, &nodes, more);
     let other = fair(&env, &nodes, more);
 
-    // A free lock is taken: the hash of `redisson`, and nothing else.
+    // A free lock is acquired: the hash of `redisson` is created, and nothing else.
     let held = attempt_of(&one, Owner(1)).await.expect("the lock is free");
     assert_eq!(
         words(&env, n1, &["HGETALL", "lock"]).await,
@@ -54,47 +54,49 @@ async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
     assert!((15_000..=20_000).contains(&left_ms), "{left_ms} ms");
     assert_eq!(integer(&env, n1, &["DBSIZE"]).await, 1);
 
-    // The first in the queue is told the lease; its place is kept 60 s longer than that.
+    // The first waiter gets the lease as its wait time; its place is kept 60 s longer than
+    // that.
     let uuid = held.token.strip_suffix(":1").expect("uuid:thread-id");
     let (second, third) = (format!("{uuid}:2"), format!("{uuid}:3"));
     let told = told_ms(attempt_of(&one, Owner(2)).await).expect("a time");
     assert!((15_000..=20_000).contains(&told), "{told} ms");
     let first_ms = may_wait_ms(&env, n1, &second).await;
     assert!((75_000..=80_000).contains(&first_ms), "{first_ms} ms");
-    // The next is told when the first may wait no longer, and is kept 60 s longer again.
+    // The next waiter waits until the first one's place expires, and is kept 60 s longer
+    // again.
     let told = told_ms(attempt_of(&one, Owner(3)).await).expect("a time");
     assert!((75_000..=80_000).contains(&told), "{told} ms");
     let second_ms = may_wait_ms(&env, n1, &third).await;
     assert!((135_000..=140_000).contains(&second_ms), "{second_ms} ms");
     let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
     assert_eq!(queue, [&*second, &third]);
-    // Asking again changes nothing.
+    // A repeated request changes nothing.
     let told = told_ms(attempt_of(&one, Owner(2)).await).expect("a time");
     assert!((15_000..=20_000).contains(&told), "{told} ms");
     assert_eq!(integer(&env, n1, &["LLEN", QUEUE]).await, 2);
-    // Without patience nobody joins.
+    // A client that does not wait does not join the queue.
     let once = attempt_in(&other, Owner(9), Some(Duration::ZERO), Mode::Exclusive).await;
     assert_eq!(told_ms(once), Some(1));
     assert_eq!(integer(&env, n1, &["LLEN", QUEUE]).await, 2);
 
-    // The owner gets in again, and gives one hold back.
+    // The owner reenters the lock and releases one hold.
     let again = attempt_of(&one, Owner(1)).await.expect("its own lock");
     assert_eq!(words(&env, n1, &["HGET", "lock", &held.token]).await, ["2"]);
     assert_eq!(one.release(&again).await.expect("its own"), 0);
-    // Nobody else's release does anything.
+    // A release by another client has no effect.
     let mut not_its = held.clone();
     not_its.token = "somebody:1".into();
     let foreign = other.release(&not_its).await;
     assert!(matches!(foreign, Err(LockError::Lost(_))), "{foreign:?}");
 
-    // The last release wakes the head, on its own channel.
+    // The last release wakes the head of the queue, on its own channel.
     let channel = |waiter: &str| format!("redisson_lock__channel:{{lock}}:{waiter}");
     let to_head = listen(&env, n1, &channel(&second)).await;
     assert_eq!(one.release(&held).await.expect("its own"), 1);
     assert_eq!(to_head.next().await, "0");
     assert_eq!(integer(&env, n1, &["EXISTS", "lock"]).await, 0);
 
-    // The lock is free, and only the head gets it; then all are one place nearer.
+    // The lock is free, and only the head gets it; then all others move up one place.
     attempt_of(&one, Owner(3)).await.expect_err("not its turn");
     attempt_of(&other, Owner(1))
         .await
@@ -107,7 +109,7 @@ async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
     let nearer_ms = may_wait_ms(&env, n1, &third).await;
     assert!((70_000..=80_000).contains(&nearer_ms), "{nearer_ms} ms");
 
-    // Giving up leaves the queue, and those behind come nearer.
+    // A waiter that gives up leaves the queue, and those behind it move up.
     let before_ms = may_wait_ms(&env, n1, &stranger[0]).await;
     let request = locklab::locks::Request {
         owner: Owner(3),
@@ -121,7 +123,7 @@ async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
     let by_ms = before_ms - may_wait_ms(&env, n1, &stranger[0]).await;
     assert!((60_000..65_000).contains(&by_ms), "{by_ms} ms");
 
-    // The lease was over: no error, and the head is told all the same.
+    // The lease had expired: no error, and the head is notified nevertheless.
     let to_head = listen(&env, n1, &channel(&stranger[0])).await;
     call(&env, n1, &["DEL", "lock"]).await;
     assert_eq!(one.release(&held).await.expect("no error"), 0);
@@ -136,7 +138,7 @@ fn queue_times_and_messages_are_redissons() {
     on_both!(1, queues_and_wakes);
 }
 
-/// Whoever asks or releases drops the heads whose time is over by its own clock.
+/// An attempt or a release drops the heads that have expired by the caller's clock.
 async fn drops_stale_heads(env: impl Env, nodes: Vec<Name>) {
     let n1 = &nodes[0];
     let lock = fair(&env, &nodes, "lease_ms = 20_000");
@@ -159,7 +161,7 @@ async fn drops_stale_heads(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(messages.next().await, "0");
     let queue = words(&env, n1, &["LRANGE", QUEUE, "0", "-1"]).await;
     assert_eq!(queue, ["alive:1"]);
-    // A head without a time is kept.
+    // A head without a timeout is kept.
     call(&env, n1, &["ZREM", TIMES, "alive:1"]).await;
     let once = attempt_in(&lock, Owner(1), Some(Duration::ZERO), Mode::Exclusive).await;
     assert_eq!(told_ms(once), Some(1));
@@ -172,8 +174,8 @@ fn heads_that_have_waited_too_long_are_dropped() {
     on_both!(1, drops_stale_heads);
 }
 
-/// When the lease that it found is over, a waiter of 3.23.5 is told a time that is past,
-/// and so waits for a message; one of a newer release is told what is left.
+/// If the lease that it found has expired, a waiter of 3.23.5 gets a time in the past, and so
+/// waits for a message; a waiter of a newer release gets the remaining time.
 #[test]
 fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
     for (told, expected) in [("place", None), ("lease", Some(10_000))] {
@@ -195,7 +197,7 @@ fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
     }
 }
 
-/// Also when the one before it gives up, and when it dies.
+/// Also if the waiter before it gives up or dies.
 #[test]
 fn waiters_get_it_one_after_the_other_and_patience_leaves_no_trace() {
     on_nodes(1, 0, async |env, nodes| {

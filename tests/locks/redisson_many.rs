@@ -1,5 +1,5 @@
-//! `redisson-multi` and `redisson-redlock`: what they do to the keys of simulated nodes and
-//! of real servers, and what their last step does to somebody else's.
+//! `redisson-multi` and `redisson-redlock`: their effects on the keys of simulated nodes and
+//! of real servers, and the effect of their last step on another client's lock.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,13 +20,13 @@ fn many<E: Env>(env: &E, nodes: &[Name], name: &str) -> Rc<dyn DynLock> {
     lock(env, nodes, &format!("name = \"{name}\"\n{parameters}"))
 }
 
-/// One attempt with so much patience, in milliseconds.
+/// One attempt with this maximum wait, in milliseconds.
 async fn try_lock(lock: &Rc<dyn DynLock>, wait_ms: u64) -> Result<Grant, LockError> {
     let wait = Some(Duration::from_millis(wait_ms));
     attempt_in(lock, Owner::ONLY, wait, Mode::Exclusive).await
 }
 
-/// Somebody else's lock on these nodes.
+/// Puts another client's lock on these nodes.
 async fn occupy<E: Env>(env: &E, nodes: &[Name]) {
     for node in nodes {
         call(env, node, &["HSET", "lock", "somebody:1", "1"]).await;
@@ -34,7 +34,7 @@ async fn occupy<E: Env>(env: &E, nodes: &[Name]) {
     }
 }
 
-/// How many of these nodes the caller has a lock on, with a lease in this range, in
+/// On how many of these nodes the caller holds a lock with a lease in this range, in
 /// milliseconds.
 async fn held<E: Env>(env: &E, nodes: &[Name], lease_ms: (i64, i64)) -> usize {
     let mut count = 0;
@@ -55,13 +55,13 @@ async fn all_or_none(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(multi.release(&grant).await.expect("its own"), 3);
     assert_eq!(held(&env, &nodes, (0, 20_000)).await, 0);
 
-    // One is somebody else's: those that were taken are given back.
+    // One lock belongs to another client: those that were acquired are released.
     occupy(&env, &nodes[2..]).await;
     assert!(try_lock(&multi, 300).await.is_err());
     assert_eq!(held(&env, &nodes, (0, 20_000)).await, 0);
     call(&env, &nodes[2], &["DEL", "lock"]).await;
 
-    // The first that is lost keeps the others from being released.
+    // The first lock that was lost prevents the release of the others.
     let grant = try_lock(&multi, 2_000).await.expect("free");
     call(&env, &nodes[0], &["DEL", "lock"]).await;
     let released = multi.release(&grant).await;
@@ -74,7 +74,7 @@ fn a_multi_lock_is_all_or_none() {
     on_both!(3, all_or_none);
 }
 
-/// A node that refuses connections does not take long to fail.
+/// A node that refuses connections fails quickly.
 #[test]
 fn a_multi_lock_needs_the_node_that_is_down() {
     on_nodes(3, 1, async |env, nodes| {
@@ -91,12 +91,12 @@ async fn a_majority(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(held(&env, &nodes, (15_000, 20_000)).await, 3);
     assert_eq!(redlock.release(&grant).await.expect("its own"), 3);
 
-    // A third is taken: none remains.
+    // A third lock is taken: none is kept.
     occupy(&env, &nodes[2..3]).await;
     assert!(try_lock(&redlock, 300).await.is_err());
     assert_eq!(held(&env, &nodes, (0, 20_000)).await, 0);
 
-    // Whatever is lost, the rest is released.
+    // If a lock was lost, the others are released nevertheless.
     call(&env, &nodes[2], &["DEL", "lock"]).await;
     let grant = try_lock(&redlock, 2_000).await.expect("three of five");
     call(&env, &nodes[2], &["DEL", "lock"]).await;
@@ -108,9 +108,9 @@ fn a_redlock_needs_a_majority() {
     on_both!(5, a_majority);
 }
 
-/// A lock that is being taken has a lease of twice the patience, and the user's at the end.
-/// While it stands before its last step the leases end and another takes the lock; the last
-/// step prolongs the other's.
+/// During acquisition the lease is twice the maximum wait; the last step sets the user's
+/// lease. If the client stalls before its last step, the leases end and another client
+/// acquires the lock; the last step then extends the other's lease.
 async fn prolongs(env: impl Env, watched: impl Fn(Points) -> Rc<dyn DynLock>, nodes: Vec<Name>) {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let points: Points = {
@@ -161,7 +161,7 @@ fn the_last_step_prolongs_whoevers_lock_it_is() {
     }
 }
 
-/// Each node may take a fifth of the patience.
+/// Each node may take a fifth of the maximum wait.
 #[test]
 fn patience_is_shared_among_the_nodes_of_a_redlock_and_not_of_a_multi_lock() {
     for (name, expected_ms) in [
@@ -196,7 +196,7 @@ fn patience_is_shared_among_the_nodes_of_a_redlock_and_not_of_a_multi_lock() {
     }
 }
 
-/// A node that does not answer costs all of the patience, whatever its share of it is.
+/// A node that does not reply uses up the whole maximum wait, whatever its share is.
 #[test]
 fn a_node_that_is_silent_keeps_a_redlock_from_everybody() {
     on_nodes(5, 1, async |env, nodes| {

@@ -1,5 +1,5 @@
 //! `redisson-read-write`: its hash, the keys of its holds and its messages on a simulated
-//! node and on a real server; who waits for whom in virtual time.
+//! node and on a real server; which client waits for which, in virtual time.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ async fn readers_share(env: impl Env, nodes: Vec<Name>) {
     let short = read_write(&env, &nodes, "lease_ms = 20_000");
     let long = read_write(&env, &nodes, "lease_ms = 60_000");
 
-    // The first reader: mode, field, and a key for its hold.
+    // The first reader creates the mode, a field, and a key for its hold.
     let one = take(&short, Shared).await.expect("free");
     assert_eq!(
         fields(&env, n1).await,
@@ -70,23 +70,23 @@ async fn readers_share(env: impl Env, nodes: Vec<Name>) {
         let left_ms = left_ms(&env, n1, key).await;
         assert!((15_000..=20_000).contains(&left_ms), "{key}: {left_ms} ms");
     }
-    // The second: the lock's lease grows, the other's hold does not.
+    // The second reader extends the lock's lease, but not the other's hold.
     let two = take(&long, Shared).await.expect("readers share");
     assert!(left_ms(&env, n1, "lock").await > 55_000);
     assert!(left_ms(&env, n1, &hold(&two.token, 1)).await > 55_000);
     assert!(left_ms(&env, n1, &hold(&one.token, 1)).await <= 20_000);
-    // The first once more; a shorter lease does not shorten the lock's.
+    // The first reader again: a shorter lease does not shorten the lock's.
     let again = take(&short, Shared).await.expect("its own");
     let expected = [("mode", "read"), (&one.token, "2"), (&two.token, "1")];
     assert_eq!(fields(&env, n1).await, pairs(&expected));
     assert!(left_ms(&env, n1, &hold(&one.token, 2)).await > 15_000);
     assert!(left_ms(&env, n1, "lock").await > 55_000);
 
-    // No writer gets in, not even one that reads.
+    // No writer acquires it, not even one that is a reader.
     take(&short, Exclusive).await.expect_err("others read");
 
-    // What is given back leaves its key behind nowhere; the lock lasts as long as the
-    // longest hold that remains.
+    // A released hold leaves no key behind; the lock lasts as long as the longest remaining
+    // hold.
     let messages = listen(&env, n1, CHANNEL).await;
     assert_eq!(long.release(&two).await.expect("its own"), 0);
     assert_eq!(
@@ -100,7 +100,7 @@ async fn readers_share(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(short.release(&one).await.expect("its own"), 1);
     assert_eq!(messages.next().await, "0");
     assert_eq!(integer(&env, n1, &["DBSIZE"]).await, 0);
-    // The lease was over: no error.
+    // The lease had expired: no error.
     assert_eq!(short.release(&one).await.expect("no error"), 0);
     assert_eq!(messages.next().await, "0");
 }
@@ -125,7 +125,7 @@ async fn writer_alone(env: impl Env, nodes: Vec<Name>) {
     for mode in [Shared, Exclusive] {
         take(&other, mode).await.expect_err("somebody writes");
     }
-    // Its lease is added to what is left.
+    // Its lease is added to the remaining one.
     let inner = take(&one, Exclusive).await.expect("its own");
     let lease_ms = left_ms(&env, n1, "lock").await;
     assert!((35_000..=40_000).contains(&lease_ms), "{lease_ms} ms");
@@ -135,7 +135,7 @@ async fn writer_alone(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(messages.next().await, "1");
     assert_eq!(integer(&env, n1, &["DBSIZE"]).await, 0);
 
-    // The writer reads too, and goes on as a reader.
+    // The writer also becomes a reader, and continues as a reader.
     let writing = take(&one, Exclusive).await.expect("free");
     let reading = take(&one, Shared).await.expect("its own");
     let expected = [
@@ -153,9 +153,9 @@ async fn writer_alone(env: impl Env, nodes: Vec<Name>) {
     let beside = take(&other, Shared).await.expect("readers share");
     assert_eq!(one.release(&reading).await.expect("its own"), 0);
     assert_eq!(other.release(&beside).await.expect("its own"), 1);
-    // The message of the last reader, and none of the writer that became a reader.
+    // The message of the last reader; the writer that became a reader sent none.
     assert_eq!(messages.next().await, "0");
-    // A writer that is none any more.
+    // A former writer.
     take(&other, Exclusive).await.expect("free");
     assert!(matches!(
         one.release(&writing).await,
@@ -190,7 +190,7 @@ fn a_reader_renews_for_all_readers() {
     on_both!(1, renews_all);
 }
 
-/// How long a waiter waits, in milliseconds, for what `holder` does after a second.
+/// How long a waiter waits, in milliseconds, if `holder` acts after a second.
 #[track_caller]
 fn check_wait(
     waits: Mode,
@@ -236,8 +236,8 @@ fn releases_wake_those_who_wait() {
     check_wait(Exclusive, 1_000..1_045, &[Shared], &[Shared]);
 }
 
-/// A writer that goes on as a reader tells nobody: a reader that waits finds out when the
-/// lease that it was told is over.
+/// A writer that continues as a reader sends no message: a waiting reader finds out when the
+/// lease that it was given has ended.
 #[test]
 fn a_writer_that_becomes_a_reader_wakes_no_reader() {
     check_wait(Shared, 9_900..10_100, &[Exclusive], &[Exclusive, Shared]);

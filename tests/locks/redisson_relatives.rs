@@ -1,4 +1,4 @@
-//! `redisson-fenced`, `redisson-no-publish`, `redisson-spin`: where they differ from
+//! `redisson-fenced`, `redisson-no-publish`, `redisson-spin`: their differences from
 //! `redisson`.
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn counts_tokens(env: impl Env, nodes: Vec<Name>) {
             attempt(&other).await.is_err(),
             "no token for who has no lock"
         );
-        // The same owner once more: another token.
+        // The same owner again: a different token.
         let inner = attempt(&one).await.expect("its own lock");
         tokens.extend([outer.fencing_token, inner.fencing_token]);
         assert_eq!(one.release(&inner).await.expect("its own"), 0);
@@ -32,7 +32,7 @@ async fn counts_tokens(env: impl Env, nodes: Vec<Name>) {
     let counter = &["GET", "redisson_lock_token:{lock}"];
     let count = call(&env, &nodes[0], counter).await;
     assert_eq!(count, Reply::Bulk("4".into()), "it remains");
-    // Held without a lease is held.
+    // A lock held without a lease counts as held.
     call(&env, &nodes[0], &["HSET", "lock", "uuid:1", "1"]).await;
     match attempt(&one).await {
         Err(LockError::NotAcquired { free_in: None, .. }) => {}
@@ -73,7 +73,7 @@ fn two_of_them_tell_nobody_of_a_release() {
     on_both!(1, tells_nobody);
 }
 
-/// The holder gives the lock back after 2 s of its lease of 20 s.
+/// The holder releases the lock after 2 s of its lease of 20 s.
 #[test]
 fn a_spinning_waiter_comes_soon_and_one_that_waits_for_the_lease_comes_late() {
     for (name, expected_ms) in [
@@ -106,7 +106,7 @@ fn a_spinning_waiter_comes_soon_and_one_that_waits_for_the_lease_comes_late() {
     }
 }
 
-/// A node without replicas is not asked for any.
+/// Without replicas the lock does not wait for any.
 async fn locks_without_replicas(env: impl Env, nodes: Vec<Name>) {
     let parameters = "name = \"redisson\"\nlease_ms = 20_000\ncheck_replicas = true";
     let lock = lock(&env, &nodes, parameters);

@@ -1,4 +1,4 @@
-//! What the runs of Redisson's scenarios show beside their verdicts.
+//! Details of the runs of Redisson's scenarios besides their verdicts.
 
 use locklab::fault::expand;
 use locklab::history::{Event, History, Op, Outcome};
@@ -7,7 +7,7 @@ use locklab::scenario::{load, parse};
 
 const SEEDS: u64 = 20;
 
-/// Looks at the histories of a shipped scenario.
+/// Checks the histories of a shipped scenario.
 fn each_run(name: &str, look: impl Fn(&History)) {
     let scenario = load(name, &[]).expect("a shipped scenario");
     for seed in 0..SEEDS {
@@ -20,7 +20,7 @@ fn each_run(name: &str, look: impl Fn(&History)) {
     }
 }
 
-/// How the releases of a client ended, with the keys that each deleted.
+/// The outcomes of a client's releases, with the number of keys that each deleted.
 fn releases(history: &History, client: &str) -> Vec<(Outcome, Option<u32>)> {
     let mut releases = Vec::new();
     for record in history
@@ -45,7 +45,7 @@ fn releases(history: &History, client: &str) -> Vec<(Outcome, Option<u32>)> {
     releases
 }
 
-/// When a client was granted the lock, in milliseconds of true time.
+/// The times at which a client was granted the lock, in milliseconds of true time.
 fn grants_ms(history: &History, client: &str) -> Vec<u64> {
     let records = history.records.iter();
     let grants = records.filter(|record| {
@@ -64,7 +64,7 @@ fn an_acquire_that_counts_twice_keeps_the_lock_from_everybody_else() {
             assert_eq!(*release, (Outcome::Ok, Some(0)), "a hold remains");
         }
         assert!(grants_ms(history, "c1").len() > 10);
-        // c2 may have had the lock before the reply was lost, never after.
+        // c2 may have got the lock before the reply was lost, but not after.
         assert!(grants_ms(history, "c2").is_empty());
     });
 }
@@ -90,8 +90,8 @@ fn who_is_not_told_of_a_release_waits_out_the_lease() {
     });
 }
 
-/// The master crashes while c2 listens to it; without a sound, so c2 keeps its connection
-/// until it tries it, 30 s later. From then on it listens to the new master.
+/// The master crashes while c2 is subscribed to it. The crash is silent, so c2 keeps its
+/// connection until it uses it, 30 s later. Then it subscribes to the new master.
 #[test]
 fn a_waiter_listens_to_the_new_master_after_a_failover() {
     let text = r#"
@@ -116,8 +116,8 @@ fn a_waiter_listens_to_the_new_master_after_a_failover() {
         });
         let released_ms = released.expect("its own lock").at_ns / 1_000_000;
         let granted_ms = grants_ms(&history, "c2")[0];
-        // The message and the attempt: three ways of 1 to 5 ms, and three more if the
-        // script is not known.
+        // The message and the attempt: three one-way latencies of 1 to 5 ms, and three more
+        // if the script is not cached.
         let after_ms = granted_ms as i64 - released_ms as i64;
         assert!((-5..30).contains(&after_ms), "seed {seed}: {after_ms} ms");
     }

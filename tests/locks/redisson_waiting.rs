@@ -1,4 +1,4 @@
-//! How those wait who ask for `redisson` while somebody has it, in virtual time.
+//! How clients wait for `redisson` while another client holds it, in virtual time.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use locklab::redis::Reply;
 use crate::redisson::{CHANNEL, integer, locker, redisson};
 use crate::stage::{attempt, call, on_both, on_nodes};
 
-/// The message, not the lease, decides how long a waiter waits.
+/// The message, not the lease, determines how long a waiter waits.
 #[test]
 fn a_waiter_is_woken_by_the_release() {
     on_nodes(1, 0, async |env, nodes| {
@@ -29,14 +29,14 @@ fn a_waiter_is_woken_by_the_release() {
         let before_ns = env.now_ns(ClockKind::Monotonic);
         let guard = waiter.acquire(Owner::ONLY).await;
         let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
-        // The release, the message and the attempt: six ways of 1 to 5 ms, and three
-        // more to connect.
+        // The release, the message and the attempt: six one-way latencies of 1 to 5 ms, and
+        // three more to connect.
         assert!((2_000..2_045).contains(&waited_ms), "{waited_ms} ms");
         guard.release().await.expect("its own");
     });
 }
 
-/// The same on a real server: far sooner than the lease of 30 s is over.
+/// The same on a real server: much sooner than the end of the lease of 30 s.
 async fn is_woken(env: impl Env, nodes: Vec<Name>) {
     let holder = locker(&env, &nodes, "").acquire(Owner::ONLY).await;
     env.spawn({
@@ -105,7 +105,7 @@ fn patience_ends_while_it_listens() {
         assert!(matches!(tried, Err(LockError::NotAcquired { .. })));
         let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
         assert!((3_000..3_020).contains(&waited_ms), "{waited_ms} ms");
-        // It has stopped listening.
+        // It has unsubscribed.
         env.sleep(Duration::from_secs(1)).await;
         let count = call(&env, &nodes[0], &["PUBSUB", "NUMSUB", CHANNEL]).await;
         let nobody = Reply::Array(vec![Reply::Bulk(CHANNEL.into()), Reply::Integer(0)]);
@@ -113,7 +113,7 @@ fn patience_ends_while_it_listens() {
     });
 }
 
-/// PTTL −1: the waiter listens for a message that never comes.
+/// PTTL −1: the waiter waits for a message that never comes.
 #[test]
 fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
     on_nodes(1, 0, async |env, nodes| {
@@ -142,8 +142,8 @@ fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
     });
 }
 
-/// How long a second client waits for a lock whose holder gives it back after 2 s of a
-/// lease of 20 s, or does not, in milliseconds.
+/// How long a second client waits for a lock with a lease of 20 s, which its holder releases
+/// after 2 s or not at all, in milliseconds.
 async fn waits_ms(env: &Simulated, nodes: &[Name], waiter: &str, releases: bool) -> u64 {
     let holder = locker(env, nodes, "lease_ms = 20_000");
     let guard = holder.acquire(Owner::ONLY).await;
@@ -163,15 +163,15 @@ async fn waits_ms(env: &Simulated, nodes: &[Name], waiter: &str, releases: bool)
     waited_ns / 1_000_000
 }
 
-/// Each way to wait against each way in which a lock comes free. Messages and attempts
-/// take up to 45 ms; what is slept, or what is left of the lease, counts beside.
+/// Each waiting strategy against each way in which a lock becomes free. Messages and attempts
+/// take up to 45 ms, in addition to sleep or the remaining lease.
 #[test]
 fn what_a_waiter_hears_of_the_release_depends_on_how_it_waits() {
     const ON: &str = "Kgx";
     for (waiter, events, releases, expected_ms) in [
         ("wait = 'publish'", "", true, 2_000..2_045),
         ("wait = 'publish'", "", false, 20_000..20_045),
-        // Off, as in every Redis that nobody has configured: it falls back on the lease.
+        // Off, as in an unconfigured Redis: it falls back on the lease.
         ("wait = 'keyspace'", "", true, 20_000..20_045),
         ("wait = 'keyspace'", ON, true, 2_000..2_045),
         ("wait = 'keyspace'", ON, false, 20_000..20_045),
@@ -193,13 +193,14 @@ fn what_a_waiter_hears_of_the_release_depends_on_how_it_waits() {
     }
 }
 
-/// Redis keeps no message for who is not there; the waiter subscribes again, and waits
-/// out the lease.
+/// Redis keeps no message for a client that is not connected; the waiter subscribes again,
+/// and waits until the lease ends.
 #[test]
 fn a_message_that_is_published_while_nobody_listens_is_lost() {
     on_nodes(1, 0, async |env, nodes| {
         let holder = redisson(&env, &nodes, "lease_ms = 20_000");
-        // From now on the node knows the scripts, and a release is one way.
+        // From now on the node has the scripts cached, and a release takes one one-way
+        // latency.
         let grant = attempt(&holder).await.expect("the lock is free");
         holder.release(&grant).await.expect("its own");
         let grant = attempt(&holder).await.expect("the lock is free");
@@ -215,8 +216,9 @@ fn a_message_that_is_published_while_nobody_listens_is_lost() {
                 assert_eq!(count, one, "it has subscribed again");
             }
         });
-        // It learns of the loss, waits 4 ms, connects, and subscribes: four ways of 1 to
-        // 5 ms. The release is sent one way after the loss and arrives another way later.
+        // It detects the loss, waits 4 ms, connects, and subscribes: four one-way latencies
+        // of 1 to 5 ms. The release is sent one latency after the loss and arrives another
+        // one later.
         let before_ns = env.now_ns(ClockKind::Monotonic);
         let guard = locker(&env, &nodes, "").acquire(Owner::ONLY).await;
         let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
@@ -242,7 +244,7 @@ fn a_message_wakes_one_owner_of_a_process() {
                     mode: Mode::Exclusive,
                 };
                 let failed = LockError::taken("somebody holds it");
-                // To subscribe, and to wait.
+                // One to subscribe, and one to wait.
                 lock.wait(request, &failed).await;
                 lock.wait(request, &failed).await;
                 woken.set(woken.get() + 1);

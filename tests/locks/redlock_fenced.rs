@@ -13,7 +13,7 @@ fn parameters(counter: &str) -> String {
     format!("name = \"redlock-fenced\"\nttl_ms = 2000\ncounter = \"{counter}\"")
 }
 
-/// Tokens rise from grant to grant, and nothing is left behind.
+/// Tokens increase from grant to grant, and no key is left behind.
 async fn tokens_rise(env: impl Env, nodes: Vec<Name>) {
     for counter in ["resource", "majority", "majority-written-back"] {
         let (one, other) = (
@@ -58,7 +58,7 @@ fn the_highest_of_the_counters_counts_and_may_be_written_back() {
     on_both!(3, counters_out_of_step);
 }
 
-/// No token, no grant, and no lock left behind.
+/// Without a token there is no grant, and no lock is left behind.
 async fn without_a_token(env: impl Env, nodes: Vec<Name>) {
     for node in &nodes {
         call(&env, node, &["SET", "lock:token", "no number"]).await;
@@ -70,7 +70,7 @@ async fn without_a_token(env: impl Env, nodes: Vec<Name>) {
         let left = call(&env, node, &["EXISTS", "lock"]).await;
         assert_eq!(left, Reply::Integer(0));
     }
-    // One of three that counts is no majority.
+    // A counter on one of three nodes is no majority.
     call(&env, &nodes[0], &["SET", "lock:token", "7"]).await;
     let refused = attempt(&lock).await;
     assert!(matches!(refused, Err(LockError::NotAcquired { .. })));

@@ -1,4 +1,4 @@
-//! The option of every lock on one node: it counts once a replica has it.
+//! An option of every lock on one node: a grant counts only once a replica has it.
 
 use locklab::env::Env;
 use locklab::history::Name;
@@ -7,7 +7,7 @@ use locklab::redis::Reply;
 
 use crate::stage::{attempt, call, lock, on_both};
 
-/// Nobody follows the node, so nobody has the lock but the node.
+/// The node has no replica, so no client gets the lock.
 async fn a_lock_without_its_replica_is_given_back(env: impl Env, nodes: Vec<Name>) {
     for parameters in [
         "name = \"setnx\"",
@@ -26,7 +26,7 @@ async fn a_lock_without_its_replica_is_given_back(env: impl Env, nodes: Vec<Name
         assert_eq!(why, "0 of 1 replicas have it", "{parameters}");
         let left = call(&env, &nodes[0], &["EXISTS", "lock"]).await;
         assert_eq!(left, Reply::Integer(0), "{parameters}");
-        // Without the option the lock is there to be had.
+        // Without the option the lock is available.
         let lock = lock(&env, &nodes, parameters);
         let grant = attempt(&lock).await.expect("the lock is free");
         lock.release(&grant).await.expect("it is ours");

@@ -40,7 +40,7 @@ fn the_lease_ends_by_itself_and_not_before_the_holder_knows() {
         let before_ns = env.now_ns(ClockKind::Monotonic);
         let grant = attempt(&one).await.expect("the lock is free");
         let deadline = grant.deadline.expect("it has a lease");
-        // It counts from before the request, whatever time the reply took.
+        // The lease counts from before the request, however long the reply took.
         assert_eq!(deadline.at_ns, before_ns + 1_000_000_000);
         while attempt(&other).await.is_err() {
             env.sleep(Duration::from_millis(1)).await;
@@ -56,7 +56,7 @@ fn the_lease_ends_by_itself_and_not_before_the_holder_knows() {
     });
 }
 
-/// What each release deletes when the lock has become somebody else's.
+/// What each release deletes after another client has acquired the lock.
 #[test]
 fn only_del_deletes_anothers_lock() {
     for (release, deletes) in [
@@ -79,7 +79,7 @@ fn only_del_deletes_anothers_lock() {
                 }
                 let kept = call(&env, &names[0], &["EXISTS", "lock"]).await;
                 assert_eq!(kept, Reply::Integer(1 - i64::from(deletes)), "{name}");
-                // And its own it does delete.
+                // It does delete its own lock.
                 call(&env, &names[0], &["DEL", "lock"]).await;
                 let grant = attempt(&lock).await.expect("the lock is free");
                 assert_eq!(lock.release(&grant).await.expect("answers"), 1, "{name}");
@@ -108,7 +108,7 @@ fn a_lease_is_prolonged_for_its_holder_alone() {
             lock.extend(&second).await,
             Err(LockError::Lost(_))
         ));
-        // And another's is not.
+        // It does not delete another client's lock.
         call(&env, &names[0], &["SET", "lock", "another's"]).await;
         assert!(matches!(
             lock.extend(&second).await,
@@ -117,8 +117,8 @@ fn a_lease_is_prolonged_for_its_holder_alone() {
     });
 }
 
-/// Whenever another takes the lock over, before, during or after the release, its lock stays:
-/// what is watched between the look and the deletion may not change.
+/// If another client takes the lock over before, during or after the release, its lock stays:
+/// the watched key must not change between the check and the deletion.
 #[test]
 fn a_transaction_that_watches_never_deletes_anothers_lock() {
     for after_ms in (0..60).step_by(3) {
@@ -129,7 +129,7 @@ fn a_transaction_that_watches_never_deletes_anothers_lock() {
                 env.sleep(Duration::from_millis(after_ms)).await;
                 call(&env, &names[0], &["SET", "lock", "another's"]).await;
             };
-            // What came of the release depends on who was first.
+            // The result of the release depends on the order.
             let _ = tokio::join!(lock.release(&grant), take_over);
             let kept = call(&env, &names[0], &["EXISTS", "lock"]).await;
             assert_eq!(kept, Reply::Integer(1), "after {after_ms} ms");
@@ -152,7 +152,7 @@ fn fencing_tokens_rise_from_grant_to_grant() {
     });
 }
 
-/// The count goes up and down in the process; the node hears of the first hold and of the
+/// The hold count is kept in the process; the node only gets the first acquisition and the
 /// last release.
 async fn counts_beside_the_key(env: impl Env, nodes: Vec<Name>) {
     let (me, another) = (Owner(1), Owner(2));
@@ -167,7 +167,7 @@ async fn counts_beside_the_key(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(exists().await, Reply::Integer(1));
     assert_eq!(lock.release(&outer).await.expect("it is ours"), 1);
     assert_eq!(exists().await, Reply::Integer(0));
-    // The count outlives the lease, and tells the inner caller of a full one.
+    // The count outlives the lease, and the inner caller is told that it has a full lease.
     let outer = attempt_of(&lock, me).await.expect("the lock is free");
     call(&env, &nodes[0], &["SET", "lock", "another's"]).await;
     env.sleep(Duration::from_millis(20)).await;
@@ -194,7 +194,7 @@ fn without_a_count_an_owner_waits_for_itself() {
     });
 }
 
-/// R6: what is written into the key.
+/// R6: the value of the key.
 #[test]
 fn a_token_is_as_unique_as_it_is_made() {
     for (token, unique) in [("random", true), ("thread-id", false), ("seconds", false)] {
@@ -208,8 +208,8 @@ fn a_token_is_as_unique_as_it_is_made() {
     }
 }
 
-/// A reply takes 2 to 10 ms. Where one comes too late the second SET is refused by the
-/// lock of the first, which nobody knows of; that costs a lease.
+/// A reply takes 2 to 10 ms. If it comes too late, the second SET is refused because of the
+/// lock of the first, which no client knows of; that costs a lease.
 #[test]
 fn a_set_that_is_resent_finds_its_own_lock() {
     on_nodes(1, 0, async |env, names| {

@@ -27,7 +27,7 @@ async fn sets_a_key_without_lease(env: impl Env, nodes: Vec<Name>) {
     assert!(!one.is_held(&grant).await.expect("the node answers"));
     assert!(matches!(one.extend(&grant).await, Err(LockError::Lost(_))));
     let grant = attempt(&other).await.expect("the lock is free again");
-    // It deletes whatever is there.
+    // It deletes the lock regardless of its owner.
     call(&env, &nodes[0], &["SET", "lock", "another's"]).await;
     assert_eq!(other.release(&grant).await.expect("the node answers"), 1);
 }

@@ -1,5 +1,5 @@
-//! `setnx-expire`, `setnx-expire-repair` and `setnx-expire-lua`: a lease in two steps, in
-//! two that others repair, and in one.
+//! `setnx-expire`, `setnx-expire-repair` and `setnx-expire-lua`: a lease set in two steps, in
+//! two steps that others repair, and in one.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const TWO_STEPS: &str = "name = \"setnx-expire\"\nttl_ms = 400";
 const REPAIRED: &str = "name = \"setnx-expire-repair\"\nttl_ms = 400";
 const SCRIPT: &str = "name = \"setnx-expire-lua\"\nttl_ms = 400";
 
-/// What a grant leaves on the node, and that it ends by itself.
+/// The value that a grant leaves on the node, and that it expires by itself.
 async fn each_sets_a_value_and_a_lease(env: impl Env, nodes: Vec<Name>) {
     for parameters in [TWO_STEPS, REPAIRED, SCRIPT] {
         let (one, other) = (
@@ -52,7 +52,7 @@ fn a_lease_is_set_and_ends_and_not_before_the_holder_knows() {
     on_both!(1, each_sets_a_value_and_a_lease);
 }
 
-/// Who is late deletes another's lock only where the release does not look.
+/// A late release deletes another client's lock only if it does not compare the value.
 async fn two_of_three_compare(env: impl Env, nodes: Vec<Name>) {
     for (parameters, deletes) in [(TWO_STEPS, true), (REPAIRED, false), (SCRIPT, false)] {
         let lock = lock(&env, &nodes, parameters);
@@ -75,13 +75,13 @@ fn a_late_release_deletes_anothers_lock_unless_it_compares() {
 
 async fn one_of_three_repairs(env: impl Env, nodes: Vec<Name>) {
     for (parameters, repairs) in [(TWO_STEPS, false), (REPAIRED, true), (SCRIPT, false)] {
-        // As a client leaves it that crashed between SETNX and EXPIRE.
+        // The state after a client crashed between SETNX and EXPIRE.
         call(&env, &nodes[0], &["SET", "lock", "a dead client's"]).await;
         let lock = lock(&env, &nodes, parameters);
         assert!(attempt(&lock).await.is_err());
         let lease = call(&env, &nodes[0], &["PTTL", "lock"]).await.integer();
         assert_eq!(lease != Some(-1), repairs, "{parameters}");
-        // A lease that is there, it leaves alone.
+        // An existing lease is left alone.
         if repairs {
             call(&env, &nodes[0], &["PEXPIRE", "lock", "100000"]).await;
             assert!(attempt(&lock).await.is_err());

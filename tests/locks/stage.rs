@@ -1,5 +1,5 @@
-//! Where the tests of the locks take place: simulated nodes, or a real `redis-server`; and
-//! the resource, which some locks ask for a token.
+//! The environment of the lock tests: simulated nodes or a real `redis-server`, and the
+//! resource, from which some locks get a token.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -86,8 +86,8 @@ where
     in_the_world(count, start, test);
 }
 
-/// Runs `test` as a client of one server that answers the commands named here as they say, in
-/// RESP, and every other with `else_answer`.
+/// Runs `test` as a client of one server that sends these replies, in RESP, to the commands
+/// named here, and `else_answer` to every other command.
 #[track_caller]
 pub fn on_answers<F, Fut>(
     answers: &'static [(&'static str, &'static str)],
@@ -125,7 +125,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Runs `test` on a host beside so many servers, which `start` starts.
+/// Runs `test` on a host, with this number of servers started by `start`.
 #[track_caller]
 fn in_the_world<F, Fut>(servers: usize, start: impl FnOnce(&mut World, &[HostId], &[Name]), test: F)
 where
@@ -205,7 +205,7 @@ fn register() -> Rc<RefCell<Register>> {
     Rc::new(RefCell::new(Register::new(Fencing::None)))
 }
 
-/// Runs one generic `async fn(impl Env, Vec<Name>)` on so many simulated nodes, and on as
+/// Runs one generic `async fn(impl Env, Vec<Name>)` on this many simulated nodes, and on as
 /// many real ones.
 macro_rules! on_both {
     ($nodes:expr, $test:ident) => {
@@ -225,12 +225,12 @@ pub fn lock<E: Env>(env: &E, nodes: &[Name], parameters: &str) -> Rc<dyn DynLock
     spec.build(env.clone(), nodes)
 }
 
-/// One attempt of the only owner.
+/// One attempt by the only owner.
 pub async fn attempt(lock: &Rc<dyn DynLock>) -> Result<Grant, LockError> {
     attempt_of(lock, Owner::ONLY).await
 }
 
-/// One attempt of this owner.
+/// One attempt by this owner.
 pub async fn attempt_of(lock: &Rc<dyn DynLock>, owner: Owner) -> Result<Grant, LockError> {
     lock.attempt(Request {
         owner,
@@ -240,7 +240,7 @@ pub async fn attempt_of(lock: &Rc<dyn DynLock>, owner: Owner) -> Result<Grant, L
     .await
 }
 
-/// One attempt of this owner, which has so much patience, in this mode.
+/// One attempt by this owner, with this maximum wait, in this mode.
 pub async fn attempt_in(
     lock: &Rc<dyn DynLock>,
     owner: Owner,
@@ -250,7 +250,7 @@ pub async fn attempt_in(
     lock.attempt(Request { owner, wait, mode }).await
 }
 
-/// The words of a node's answer.
+/// The words of a node's reply.
 pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String> {
     let text = |reply: Reply| match reply {
         Reply::Bulk(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -262,7 +262,7 @@ pub async fn words<E: Env>(env: &E, node: &Name, command: &[&str]) -> Vec<String
     }
 }
 
-/// What a node answers to a command.
+/// The reply of a node to a command.
 pub async fn call<E: Env>(env: &E, node: &Name, command: &[&str]) -> Reply {
     let client = Client::new(env.clone(), node.clone(), Some(Duration::from_secs(5)));
     let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();

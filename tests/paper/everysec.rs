@@ -1,5 +1,5 @@
-//! The rate at which a loss of power takes a lock from a node that syncs once a second,
-//! from runs and on paper.
+//! The rate at which a power loss takes a lock from a node that syncs once a second, from
+//! runs and on paper.
 
 use locklab::check::Property;
 
@@ -10,9 +10,9 @@ const RUNS: u64 = 1500;
 
 /// The rate of `redis-docs/r12-everysec`, derived in the scenario: times in milliseconds.
 ///
-/// `window` is what passes between the write to the node and the loss of its power. The
-/// client writes to all nodes at once, reaches this one a latency later, and has the lock
-/// when it has waited for those that it cannot reach.
+/// `window` is the time from the write to the node until its power loss. The client writes to
+/// all nodes at the same time, reaches this one a latency later, and has the lock when it has
+/// waited for the unreachable nodes.
 fn paper(node_timeout: f64, latency: f64, delay: f64) -> f64 {
     let window = node_timeout - latency + delay;
     (1.0 - window / 1000.0).max(0.0)
@@ -51,21 +51,21 @@ fn the_formula_holds_for_another_network_and_another_load_too() {
     );
 }
 
-/// Where nobody else writes (or only once a year) the lock is the first write of its second,
-/// and synced at once.
+/// If no other client writes (or only once a year), the lock is the first write of its second
+/// and is synced immediately.
 #[test]
 fn alone_on_its_node_the_lock_is_never_lost() {
     let idle = "node.other_writes_every_ms=30000000000";
     check(&[idle, "fault.power.delay_ms=0"], 0.0);
 }
 
-/// After a whole second everything was synced.
+/// After a whole second all writes are synced.
 #[test]
 fn after_a_second_nothing_is_lost() {
     check(&["fault.power.delay_ms=1000"], paper(50.0, 2.0, 1000.0));
 }
 
-/// That the test can fail: a window that is off by a tenth of a second is told apart.
+/// Shows that the test can fail: it detects a window that is wrong by a tenth of a second.
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let sets = ["fault.power.delay_ms=302"];

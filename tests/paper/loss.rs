@@ -19,7 +19,7 @@ fn a_write_comes_too_late_as_often_as_it_is_lost_three_times() {
     }
 }
 
-/// That the test can fail: two losses are not three.
+/// Shows that the test can fail: two losses differ from three.
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let set = "fault.loss.probability=0.5";

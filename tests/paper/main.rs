@@ -1,5 +1,5 @@
 //! Rates from runs against rates calculated on paper. The rate of a run is the one that the
-//! tool prints: violated runs over all runs.
+//! tool prints: violated runs divided by all runs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -46,8 +46,8 @@ fn printed(name: &str, sets: &[&str], property: Property, runs: u64) -> Rate {
     cell.tallies[&property].rate()
 }
 
-/// Whether a rate is the calculated one but for chance: 3.29 standard errors are exceeded
-/// once in a thousand, and the seeds are fixed.
+/// Whether a rate equals the calculated one except for chance: a deviation of 3.29 standard
+/// errors occurs once in a thousand, and the seeds are fixed.
 fn agrees(rate: Rate, expected: f64) -> bool {
     let observed = rate.share().expect("there are runs");
     let standard_error = (expected * (1.0 - expected) / rate.runs as f64).sqrt();
@@ -210,14 +210,15 @@ fn a_lock_is_lost_if_the_master_dies_before_tcp_tries_again() {
     }
 }
 
-/// K6: of two rightful holders the second shows the lower random value half of the time; of n
-/// one shows a lower one than before unless they come in ascending order, one of n! orders.
+/// K6: of two valid holders the second gets the lower random value half of the time; of n
+/// holders, one gets a lower value than before unless they come in ascending order, one of n!
+/// orders.
 #[test]
 fn random_values_order_grants_as_chance_does() {
     check("kleppmann/k6", &[], Property::TokenRegression, 0.5);
 }
 
-/// That the test can fail: a rate that is off by a seventh of itself is told apart.
+/// Shows that the test can fail: it detects a rate that is wrong by a seventh.
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let rate = printed("kleppmann/k1-exponential", &[], Property::Resource, RUNS);

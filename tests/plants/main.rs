@@ -1,8 +1,8 @@
-//! Mistakes made on purpose, each of which a shipped scenario or a test has to catch.
+//! Deliberate mistakes, each of which a shipped scenario or a test must catch.
 //!
-//! `registry` has the list. For each mistake its catcher is run as a process of its own with
-//! the mistake chosen, and has to fail; and once without any, and has to pass. A mistake that
-//! survives is a hole in what the scenarios and the tests see.
+//! `registry` has the list. For each mistake its catcher runs as a separate process with the
+//! mistake enabled, and must fail; and once without any mistake, and must pass. A mistake
+//! that survives is a gap in the coverage of scenarios and tests.
 
 mod registry;
 
@@ -20,13 +20,14 @@ use locklab::scenario::{Scenario, load};
 
 use registry::{Binary, Catcher, Plant, plants};
 
-/// Names the mistake to make (`sim/plant`).
+/// The environment variable that selects the mistake (`sim/plant`).
 const PLANT: &str = "LOCKLAB_PLANT";
 
-/// A mistake has to show in so many runs: more would only tell small differences of rates.
+/// A mistake must show within this many runs: more would only reveal small differences of
+/// rates.
 const MOST_SEEDS: u64 = 120;
 
-/// Names the scenario that [`a_scenario_is_as_predicted`] runs.
+/// The environment variable with the scenario that [`a_scenario_is_as_predicted`] runs.
 const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
 
 #[test]
@@ -59,7 +60,7 @@ fn every_mistake_is_caught() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Whether the catcher has nothing to say, with this mistake.
+/// Whether the catcher passes with this mistake.
 fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, PathBuf>) -> bool {
     let mut command = match catcher {
         Catcher::Scenario(name) => {
@@ -74,7 +75,7 @@ fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, Pat
             command
         }
     };
-    // A random test that fails keeps its case, in a folder below this one.
+    // A random test that fails saves its case, in a folder below this one.
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.env_remove(PLANT);
     if let Some(name) = plant {
@@ -84,8 +85,8 @@ fn passes(catcher: Catcher, plant: Option<&str>, binaries: &BTreeMap<Binary, Pat
     command.status().expect("it starts").success()
 }
 
-/// Run by [`passes`] in a process of its own, since a mistake is chosen for a whole process;
-/// there the environment names a scenario.
+/// [`passes`] runs this in a separate process, because a mistake is selected for a whole
+/// process; the environment variable names a scenario.
 #[test]
 fn a_scenario_is_as_predicted() {
     let Ok(name) = env::var(SCENARIO) else {
@@ -95,7 +96,7 @@ fn a_scenario_is_as_predicted() {
     assert!(!differs(&scenario));
 }
 
-/// Whether what is observed of a scenario differs from what it predicts.
+/// Whether the observed result of a scenario differs from its prediction.
 fn differs(scenario: &Scenario) -> bool {
     let job = Job {
         scenario: scenario.clone(),
@@ -108,7 +109,7 @@ fn differs(scenario: &Scenario) -> bool {
     worst(&compare(scenario, cell)) == Judgement::Differs
 }
 
-/// Builds the binaries with the tests, with mistakes; where each is.
+/// Builds the test binaries with mistakes; returns their paths.
 fn binaries() -> BTreeMap<Binary, PathBuf> {
     let line = "test --package locklab --package locklab-check --package locklab-locks \
                 --package locklab-world --features locklab/plants --lib --test locks --test paper --test world \
@@ -134,7 +135,8 @@ fn binaries() -> BTreeMap<Binary, PathBuf> {
     binaries
 }
 
-/// Each mistake of the list is asked for in one place of the source, and no other is.
+/// Each mistake of the list is used in exactly one place of the source, and no other mistake
+/// is.
 #[test]
 fn the_list_has_the_mistakes_that_are_in_the_source() {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The list of mistakes, with who has to catch each.
+//! The list of planted mistakes, each with the scenario or test that must catch it.
 
 mod baselines;
 mod checks;
@@ -9,26 +9,26 @@ mod world;
 
 use Binary::{Check, Lib, LockUnits, Locks, Paper, World};
 
-/// A mistake that the feature `plants` builds in.
+/// A mistake that the feature `plants` compiles in.
 pub struct Plant {
-    /// How the source and the environment name it.
+    /// Its name in the source and in the environment.
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// A description in one sentence.
     pub what: &'static str,
-    /// Who has to notice.
+    /// The scenario or test that must catch it.
     pub caught_by: Catcher,
 }
 
-/// What notices a mistake.
+/// A scenario or test that detects a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Catcher {
-    /// A shipped scenario: what is observed differs from what it predicts.
+    /// A shipped scenario: its observed result differs from its prediction.
     Scenario(&'static str),
-    /// Of the tests in a binary those whose names contain this: one of them fails.
+    /// The tests in a binary whose names contain this: at least one of them fails.
     Test(Binary, &'static str),
 }
 
-/// A binary with tests.
+/// A test binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binary {
     /// The unit tests of `locklab-check`.
@@ -46,10 +46,10 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// Each of them.
+    /// All binaries.
     pub const ALL: [Binary; 6] = [Check, Lib, LockUnits, Locks, Paper, World];
 
-    /// How its file is called.
+    /// The name of its file.
     pub fn name(self) -> &'static str {
         match self {
             Check => "locklab_check",
@@ -70,7 +70,7 @@ const fn plant(name: &'static str, what: &'static str, caught_by: Catcher) -> Pl
     }
 }
 
-/// Every mistake there is.
+/// Every planted mistake.
 pub fn plants() -> impl Iterator<Item = &'static Plant> {
     let lists = [
         redlock::PLANTS,

@@ -1,5 +1,5 @@
-//! The same failover watched by real sentinels and by the laboratory's own: the same
-//! events in the same order, on real servers.
+//! The same failover by real sentinels and by the laboratory's own: the same events in the
+//! same order, on real servers.
 
 mod ours;
 mod restart;
@@ -17,10 +17,10 @@ use locklab_testing::{Process, free_ports, program};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
 
-/// Long enough for links that a promotion cuts to be mended; the first sentinel is
-/// the last to find the master down, and so the one that all others agree with.
+/// Long enough to restore links that a promotion cuts; the first sentinel is the last to
+/// consider the master down, so its agreement completes the quorum.
 const DOWN_AFTER_MS: [i64; 3] = [2500, 1500, 1500];
-/// All must agree, so that nobody acts before the first sentinel does.
+/// All must agree, so that no sentinel acts before the first one does.
 const QUORUM: usize = 3;
 const FAILOVER_TIMEOUT_MS: i64 = 10_000;
 
@@ -77,13 +77,13 @@ fn a_failover_makes_the_events_that_real_sentinels_make() {
     }
 }
 
-/// What was seen of a failover.
+/// The observations of a failover.
 struct Seen {
-    /// The events of the sentinel that was elected.
+    /// The events of the elected sentinel.
     leader: Vec<String>,
-    /// What the others say of the switch.
+    /// The events of the other sentinels about the switch.
     followers: Vec<String>,
-    /// Whether it noticed that the old master was back.
+    /// Whether it detected that the old master was back.
     comes_back: bool,
     /// How often the old master was demoted.
     conversions: usize,
@@ -139,7 +139,7 @@ async fn failover(which: Sentinels) -> Seen {
     for &port in &ports[3..] {
         until(port, &["SENTINEL", "master", "mymaster"], all_known).await;
     }
-    // Hellos have gone both ways, and every INFO has been answered once.
+    // Hellos have been exchanged both ways, and every INFO has been answered once.
     let replicas = |reply: &Reply| {
         each(reply, "flags", |flags| flags == "slave")
             && each(reply, "master-link-status", |status| status == "ok")
@@ -172,8 +172,8 @@ async fn failover(which: Sentinels) -> Seen {
     let told: Vec<Vec<String>> = logs.iter().map(|log| log.told(&names)).collect();
     let is_leader = |events: &&Vec<String>| events.iter().any(|e| e.starts_with("+elected-leader"));
     let is_conversion = |event: &&String| event.starts_with("+convert-to-slave");
-    // These may come a moment earlier or later than what is beside them: the others
-    // have switched and no longer find the old master down; it is back, and says so.
+    // The order of these events relative to their neighbours varies: the others have switched
+    // and no longer consider the old master down; it is back, and reports so.
     let is_unsteady = |event: &&String| event.starts_with("-odown") || event.starts_with("-sdown");
     let leader = told.iter().find(is_leader).expect("somebody is elected");
     let follower = told
@@ -218,7 +218,7 @@ async fn listen(port: u16, log: Log) {
     });
 }
 
-/// What a sentinel said.
+/// The events that a sentinel published.
 #[derive(Clone, Default)]
 struct Log(Rc<RefCell<Vec<String>>>);
 
@@ -234,8 +234,8 @@ impl Log {
         panic!("it never came: {:#?}", self.0.borrow());
     }
 
-    /// The events with names for ports, without what differs from run to run: ids,
-    /// epochs, how many agreed.
+    /// The events with names for ports, without the parts that differ between runs: ids,
+    /// epochs, the number of sentinels that agreed.
     fn told(&self, names: &[(u16, &str)]) -> Vec<String> {
         let events = self.0.borrow();
         let plain = events.iter().map(|event| {
@@ -257,10 +257,10 @@ impl Log {
     }
 }
 
-/// Where one run's processes live.
+/// The folder of the processes of one run.
 struct Place {
     folder: PathBuf,
-    /// The file of a sentinel of ours.
+    /// The file of one of our sentinels.
     kept: ours::File,
 }
 
@@ -279,8 +279,8 @@ impl Place {
         }
     }
 
-    /// A Redis server without persistence. A replica is there at once: the snapshot
-    /// for it is not delayed.
+    /// A Redis server without persistence. A replica connects immediately: its snapshot is
+    /// not delayed.
     fn redis(&self, port: u16, more: &[String]) -> Process {
         let port = port.to_string();
         let options = [
@@ -319,7 +319,7 @@ impl Place {
         start(command)
     }
 
-    /// One that has a file already is started with that.
+    /// A sentinel that already has a file is started with it.
     fn sentinel(&self, port: u16, master: u16, down_after_ms: i64, quorum: usize) -> Process {
         let config = self.folder.join(format!("sentinel-{port}.conf"));
         let text = format!(
@@ -347,7 +347,7 @@ fn start(mut command: Command) -> Process {
     Process::start(&mut command).expect("a Redis server is installed")
 }
 
-/// Asks once.
+/// Sends one request.
 async fn ask(port: u16, command: &[&str]) -> Reply {
     let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
     let stream = TcpStream::connect(("127.0.0.1", port)).await;
@@ -355,7 +355,7 @@ async fn ask(port: u16, command: &[&str]) -> Reply {
     connection.call(&words).await.expect("an answer")
 }
 
-/// The value of a key in a list of keys and values.
+/// The value of a key in a list of alternating keys and values.
 fn value(reply: &Reply, key: &str) -> String {
     let words = texts(reply);
     let mut pairs = words.chunks_exact(2);
@@ -371,12 +371,12 @@ fn items(reply: &Reply) -> &[Reply] {
     }
 }
 
-/// Whether each list of keys and values has a value as wished at this key.
+/// Whether the value at this key satisfies the condition in each list of keys and values.
 fn each(reply: &Reply, key: &str, is_it: impl Fn(&str) -> bool) -> bool {
     items(reply).iter().all(|item| is_it(&value(item, key)))
 }
 
-/// Asks until the answer is as wished.
+/// Repeats a request until the reply satisfies the condition.
 async fn until(port: u16, command: &[&str], is_it: impl Fn(&Reply) -> bool) {
     let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
     let mut last = None;

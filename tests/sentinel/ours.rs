@@ -63,7 +63,7 @@ struct Driver {
     file: File,
 }
 
-/// Sends what is put in; closes the connection when nothing more can be.
+/// Sends the queued data; closes the connection when sending fails.
 fn outbox(mut writer: OwnedWriteHalf) -> UnboundedSender<Bytes> {
     let (sender, mut receiver) = mpsc::unbounded_channel::<Bytes>();
     spawn_local(async move {

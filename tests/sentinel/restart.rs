@@ -1,4 +1,5 @@
-//! What a restart forgets, and what it does not: real sentinels and servers against ours.
+//! What sentinels forget at a restart, and what they keep: real sentinels and servers against
+//! ours.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 use super::{FAILOVER_TIMEOUT_MS, Place, Sentinels, ask, ours, text, texts, until, value};
 
-/// What sentinels and servers know when they are started again, the real ones and ours.
+/// The state of sentinels and servers after a restart, real ones and ours.
 #[test]
 fn a_restart_forgets_what_a_real_one_forgets() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -32,21 +33,22 @@ fn a_restart_forgets_what_a_real_one_forgets() {
     assert_eq!(ours, expected);
 }
 
-/// What is there after a restart.
+/// The state after a restart.
 #[derive(Debug, PartialEq, Eq)]
 struct Kept {
     knows_the_new_master: bool,
     is_who_it_was: bool,
-    /// Before it, and after it in the same epoch and in the next: for whom, and when.
+    /// The votes before it, and after it in the same epoch and in the next: candidate and
+    /// epoch.
     votes: [(String, i64); 3],
     config_epoch: String,
     replicas: String,
-    /// What a promoted server says that it is.
+    /// The role that a promoted server reports.
     promoted_role: String,
 }
 
-/// One sentinel, a master and a replica: a failover by hand, then the sentinel and the
-/// promoted server are started again.
+/// One sentinel, a master and a replica: a manual failover, then a restart of the sentinel
+/// and the promoted server.
 async fn restarts(which: Sentinels) -> Kept {
     let place = Place::new(which, "restart");
     let [old, new, port] = free_ports();
@@ -61,7 +63,7 @@ async fn restarts(which: Sentinels) -> Kept {
     let mut sentinel = Some(Watch::start(&place, which, port, old).await);
     let monitored = ["SENTINEL", "master", "mymaster"];
     until(port, &monitored, |reply| value(reply, "num-slaves") == "1").await;
-    // A replica is chosen by what it said of itself.
+    // A replica is chosen by its own reports.
     until(port, &["SENTINEL", "replicas", "mymaster"], |reply| {
         matches!(reply, Reply::Array(items) if value(&items[0], "master-link-status") == "ok")
     })
@@ -99,7 +101,7 @@ async fn restarts(which: Sentinels) -> Kept {
     }
 }
 
-/// For whom a sentinel has voted, and in which epoch.
+/// The candidate that a sentinel has voted for, and the epoch.
 async fn vote(port: u16, master: u16, epoch: u64, candidate: &str) -> (String, i64) {
     let (master, epoch) = (master.to_string(), epoch.to_string());
     let question = ["SENTINEL", "is-master-down-by-addr", "127.0.0.1"];
@@ -117,7 +119,7 @@ enum Watch {
 }
 
 impl Watch {
-    /// One that was started here before goes on with what its file says.
+    /// A sentinel that ran here before continues from its file.
     async fn start(place: &Place, which: Sentinels, port: u16, master: u16) -> Self {
         if which == Sentinels::Real {
             return Watch::Process(place.sentinel(port, master, 60_000, 1));
@@ -133,7 +135,7 @@ impl Watch {
         };
         let listener = bind(port).await;
         let file = place.kept.clone();
-        // With its own set of tasks, all of which end with it.
+        // It has its own set of tasks, all of which end with it.
         Watch::Task(spawn_local(async move {
             let serving = ours::serve(listener, monitor, file);
             let _ = LocalSet::new().run_until(serving).await;
@@ -150,7 +152,7 @@ impl Drop for Watch {
     }
 }
 
-/// The port may be free only when the task before has ended.
+/// The port may become free only after the previous task has ended.
 async fn bind(port: u16) -> TcpListener {
     for _ in 0..100 {
         if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)).await {

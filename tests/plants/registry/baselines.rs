@@ -1,4 +1,4 @@
-//! Mistakes in the locks to compare with.
+//! Mistakes in the baseline locks.
 
 use super::Binary::Locks;
 use super::Catcher::{Scenario, Test};

@@ -1,4 +1,4 @@
-//! Mistakes in locks on one node, and what all locks share.
+//! Mistakes in locks on one node, and in code shared by all locks.
 
 use super::Binary::{LockUnits, Locks};
 use super::Catcher::{Scenario, Test};
