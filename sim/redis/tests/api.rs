@@ -8,7 +8,7 @@ fn receive(node: &mut Node, conn: ConnId, bytes: &[u8]) -> Vec<Effect> {
     effects
 }
 
-/// What the node sends in answer to these bytes, all on this connection.
+/// The node's reply to these bytes, all on this connection.
 fn answer(node: &mut Node, conn: ConnId, bytes: &[u8]) -> String {
     let mut text = String::new();
     for effect in receive(node, conn, bytes) {

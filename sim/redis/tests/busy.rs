@@ -1,15 +1,15 @@
-//! How long a script takes, and who notices.
+//! How long a script takes, and which clients notice it.
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
-/// A node with a client that runs scripts, and one that looks on.
+/// A node with one client that runs scripts and one that observes.
 struct Scene {
     node: Node,
     runner: ConnId,
     other: ConnId,
 }
 
-/// About so many instructions in a loop, and then what it takes to see that it ended.
+/// A loop of about this many instructions, and then the minimum needed to observe its end.
 fn script(million_instructions: u64) -> String {
     let turns = million_instructions * 1_000_000;
     format!("EVAL \"for i = 1, {turns} do end return redis.call('set', 'k', 'v')\" 0")
@@ -25,7 +25,7 @@ impl Scene {
         }
     }
 
-    /// What is sent to whom after a request.
+    /// The messages after a request, each with its recipient.
     fn say(&mut self, conn: ConnId, now_us: u64, line: &str) -> Vec<(ConnId, String)> {
         let mut effects = Vec::new();
         let line = format!("{line}\r\n");
@@ -70,7 +70,7 @@ fn a_longer_one_takes_its_time_and_others_wait() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     assert_eq!(scene.say(runner, 0, &script(20)), []);
-    // Ten instructions a microsecond.
+    // Ten instructions per microsecond.
     let ends_us = scene.node.next_wake_us().expect("it ends");
     assert!((2_000_000..2_000_100).contains(&ends_us), "{ends_us}");
     assert_eq!(scene.say(other, 1_000_000, "GET k"), []);
@@ -174,7 +174,7 @@ fn what_waits_for_the_keys_of_a_script_is_served_when_it_ends() {
         "EVAL \"redis.call('rpush', 'list', 'x') for i = 1, 20000000 do end\" 0",
     );
     let ends_us = scene.node.next_wake_us().expect("it ends");
-    // The wait was long enough, but nobody looked at the clock.
+    // The wait was long enough, but the clock was not checked.
     let mut all = scene.wake(ends_us);
     all.sort();
     assert_eq!(

@@ -1,4 +1,5 @@
-//! A node with its connections: what a slow client has it keep, and what ends one.
+//! A node with its connections: the data buffered for a slow client, and when it is
+//! disconnected.
 
 use std::time::Duration;
 
@@ -32,14 +33,14 @@ fn at(seconds: u64) -> Now {
     }
 }
 
-/// A client whose socket takes everything until it is said to be full.
+/// A client whose socket accepts all data until it is set to be full.
 struct Client {
     conn: ConnId,
     takes: usize,
 }
 
 impl Client {
-    /// One that has stored a value of 300 bytes, and reads nothing more.
+    /// A client that has stored a value of 300 bytes, and stops reading.
     fn stalled(endpoint: &mut Endpoint) -> Self {
         let conn = accept(endpoint).expect("there is room");
         let mut client = Client {
@@ -55,7 +56,7 @@ impl Client {
         client
     }
 
-    /// Sends this, and has its socket take what it takes; what else there is to do.
+    /// Sends a text and lets the socket accept what it can; returns the other actions.
     fn send(&self, endpoint: &mut Endpoint, text: &str, now: Now) -> Vec<Action> {
         endpoint.receive(self.conn, text.as_bytes(), now);
         self.carry_out(endpoint)
@@ -75,7 +76,7 @@ impl Client {
         others
     }
 
-    /// Its socket takes all that there is; how many bytes that was.
+    /// Lets the socket accept all unwritten data; returns the number of bytes.
     fn read_all(&self, endpoint: &mut Endpoint) -> usize {
         let mut read = 0;
         while let Some(bytes) = endpoint.unwritten(self.conn) {
@@ -114,7 +115,7 @@ fn a_client_that_reads_nothing_is_cut_off_at_the_hard_limit() {
     let close = Action::Close { conn: client.conn };
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), [close]);
     assert_eq!(endpoint.unwritten(client.conn), None);
-    // The node has forgotten it too.
+    // The node has dropped the connection too.
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
 }
 
@@ -123,7 +124,7 @@ fn one_reply_may_be_too_much() {
     let mut endpoint = endpoint(&[]);
     let mut client = Client::stalled(&mut endpoint);
     let gets = "GET k\r\n".repeat(1 + LIMITS.output_bytes / REPLY_BYTES);
-    // If its socket takes enough at once, it is not.
+    // If its socket accepts enough immediately, it is not disconnected.
     client.takes = REPLY_BYTES;
     assert_eq!(client.send(&mut endpoint, &gets, at(0)), []);
     client.read_all(&mut endpoint);
@@ -138,7 +139,7 @@ fn a_client_may_be_over_the_soft_limit_for_a_while() {
     let client = Client::stalled(&mut endpoint);
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);
     assert_eq!(client.send(&mut endpoint, "PING\r\n", at(60)), []);
-    // Below it the time begins anew.
+    // Below the limit the time starts again.
     client.read_all(&mut endpoint);
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(61)), []);
     assert_eq!(client.send(&mut endpoint, "PING\r\n", at(121)), []);
@@ -174,7 +175,7 @@ fn all_clients_together_have_a_limit_and_what_is_read_counts_no_more() {
     assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
     let close = Action::Close { conn: one.conn };
     assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), [close]);
-    // That made room.
+    // That freed memory.
     assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
 }
 

@@ -1,9 +1,9 @@
-//! What a node without Lua answers, where the crate is built without the feature.
+//! The replies of a node without Lua, if the crate is built without the feature.
 #![cfg(not(feature = "lua"))]
 
 use locklab_redis::{Effect, Node, NodeConfig};
 
-/// What a node answers to an inline command.
+/// The reply of a node to an inline command.
 #[track_caller]
 fn check(command: &str, expected: &str) {
     let mut node = Node::new(NodeConfig::default());

@@ -1,5 +1,5 @@
-//! Nodes that follow each other, joined by a test that carries their bytes: no network,
-//! no time but what the test says.
+//! Nodes that replicate each other, connected by a test that carries their bytes: no network,
+//! and only the time that the test sets.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ struct Cluster {
     clients: BTreeMap<String, ConnId>,
     /// The other end of each connection between nodes.
     wires: BTreeMap<(String, ConnId), (String, ConnId)>,
-    /// What clients heard since they last looked.
+    /// The output that clients have received and not read yet.
     heard: BTreeMap<String, String>,
     now_ms: u64,
-    /// Nodes that nothing reaches.
+    /// Unreachable nodes.
     cut_off: Vec<String>,
 }
 
 impl Cluster {
-    /// A master `n1` and its replicas `n2`, …, in step.
+    /// A master `n1` and its synchronised replicas `n2`, …
     fn of(count: u64) -> Self {
         let mut cluster = Cluster {
             nodes: BTreeMap::new(),
@@ -50,8 +50,8 @@ impl Cluster {
         cluster
     }
 
-    /// Sends a line to a node and returns what its client then hears; replies of nodes to
-    /// each other arrive at once.
+    /// Sends a line to a node and returns the output that its client then receives; replies
+    /// between nodes arrive immediately.
     fn say(&mut self, node: &str, line: &str) -> String {
         let conn = self.clients[node];
         let bytes = format!("{line}\r\n");
@@ -59,12 +59,12 @@ impl Cluster {
         self.heard.remove(node).unwrap_or_default()
     }
 
-    /// What the client of a node heard without asking.
+    /// The output that the client of a node received without a request.
     fn hear(&mut self, node: &str) -> String {
         self.heard.remove(node).unwrap_or_default()
     }
 
-    /// Time passes, and nodes do what is due.
+    /// Advances the time, and lets nodes do what is due.
     fn sleep(&mut self, ms: u64) {
         let end_ms = self.now_ms + ms;
         while self.now_ms < end_ms {
@@ -238,7 +238,7 @@ fn a_replica_that_was_away_goes_on_where_it_was() {
     let id = cluster.info("n2", "master_replid");
     cluster.say("n1", "CLIENT KILL TYPE replica");
     cluster.say("n1", "SET k 2");
-    // With nothing lost, nothing is loaded: what only the replica has stays.
+    // With no data lost, no data is loaded: keys that only the replica has remain.
     cluster.sleep(1);
     assert_eq!(cluster.say("n2", "GET k"), "$1\r\n2\r\n");
     assert_eq!(cluster.info("n2", "master_replid"), id);
@@ -256,7 +256,7 @@ fn after_a_failover_the_old_master_loses_what_it_wrote_alone() {
     cluster.say("n1", "SET k lost");
     cluster.say("n2", "REPLICAOF NO ONE");
     assert_eq!(cluster.say("n2", "SET k 2"), "+OK\r\n");
-    // The other replica was as far as the new master: it goes on.
+    // The other replica had the same offset as the new master: it continues.
     cluster.say("n3", "REPLICAOF n2 6379");
     cluster.sleep(1);
     assert_eq!(cluster.say("n3", "GET k"), "$1\r\n2\r\n");
@@ -305,7 +305,7 @@ fn waitaof_counts_the_replicas_whose_files_have_it() {
     cluster.say("n1", "SET k v");
     assert_eq!(cluster.say("n1", "WAIT 3 0"), ":3\r\n");
     assert_eq!(cluster.say("n1", "WAITAOF 0 1 0"), "*2\r\n:0\r\n:1\r\n");
-    // It is in the other's file within a second, and said a second later at most.
+    // It is in the other's file within a second, and acknowledged at most a second later.
     assert_eq!(cluster.say("n1", "WAITAOF 0 2 0"), "");
     cluster.sleep(2200);
     assert_eq!(cluster.hear("n1"), "*2\r\n:0\r\n:2\r\n");
@@ -345,7 +345,7 @@ fn a_pause_holds_back_what_would_make_the_stream_longer() {
     assert_eq!(cluster.say("n1", "DBSIZE"), ":1\r\n");
     assert_eq!(cluster.say("n1", "WAIT 2 50"), "");
     cluster.sleep(200);
-    // Nor is the replica asked how far it is, so that it has not said.
+    // The replica is not asked for its offset either, so it has not acknowledged.
     assert_eq!(cluster.hear("n1"), ":0\r\n");
     assert_eq!(cluster.info("n1", "master_repl_offset"), offset);
     cluster.sleep(1000);
@@ -363,14 +363,14 @@ fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
     assert_eq!(cluster.info("n3", "role"), "master");
     assert_eq!(cluster.info("n1", "master_host"), "n3");
     assert_eq!(cluster.info("n1", "master_link_status"), "up");
-    // The history of both goes on, without a snapshot.
+    // The history of both continues, without a snapshot.
     let id = cluster.info("n3", "master_replid");
     assert_eq!(cluster.info("n1", "master_replid"), id);
     assert_eq!(
         cluster.info("n1", "master_replid2"),
         cluster.info("n3", "master_replid2")
     );
-    // The other replica stays with the old master, and is told of the new history.
+    // The other replica stays with the old master, and gets the new history.
     cluster.cut_off.clear();
     cluster.sleep(2500);
     assert_eq!(cluster.info("n2", "master_host"), "n1");

@@ -1,5 +1,5 @@
-//! Scripts of several nodes on one thread: the interpreter that they share shows
-//! no node what another did.
+//! Scripts of several nodes on one thread: the shared interpreter does not leak state from
+//! one node to another.
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
@@ -154,7 +154,7 @@ fn a_script_sees_one_time() {
     assert_eq!(client.eval(twice), "*2\r\n$1\r\n1\r\n$1\r\n0\r\n");
 }
 
-/// What 7.0.15 answered to a client that speaks RESP3 [run].
+/// The replies of 7.0.15 to a RESP3 client [run].
 #[test]
 fn values_of_scripts_become_replies_of_resp3() {
     let mut client = Client::new();

@@ -1,4 +1,4 @@
-//! Servers on real ports, as a test has them.
+//! Servers on real ports, as a test uses them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,11 +9,11 @@ use locklab_redis::sentinel::Monitor;
 use locklab_redis::server::StartError;
 use locklab_redis::{Fsync, Persistence, SentinelServer, Server, SnapshotRule};
 
-/// Far more than anything here takes: a server that hangs fails the test.
+/// Far longer than any test here takes: a server that hangs fails the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the server answers to an inline command, up to as many bytes as expected; `None`
-/// if it ends the connection before.
+/// The server's reply to an inline command, up to the expected number of bytes; `None` if it
+/// closes the connection before.
 fn ask(address: SocketAddr, command: &str, expected_bytes: usize) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -33,7 +33,7 @@ fn check(address: SocketAddr, command: &str, expected: &str) {
     assert_eq!(reply.as_deref(), Some(expected));
 }
 
-/// Asks until it is so.
+/// Repeats until the condition holds.
 #[track_caller]
 fn poll(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -65,7 +65,7 @@ fn a_restart_loses_what_nothing_keeps() {
     for (persistence, kept) in [
         (Persistence::Nothing, "$-1\r\n"),
         (Persistence::AppendOnly(Fsync::EverySecond), "$1\r\nv\r\n"),
-        // A kill: there was no time for one.
+        // A kill leaves no time for a snapshot.
         (Persistence::Snapshots(SnapshotRule::of_redis()), "$-1\r\n"),
     ] {
         let builder = Server::builder().persistence(persistence);
@@ -143,7 +143,7 @@ fn sentinels_promote_a_replica_when_its_master_is_gone() {
     poll(|| answers(replica.address(), "SET k v", "+OK\r\n"));
 }
 
-/// The threads of this process whose names have this in them, where the system tells.
+/// The number of threads of this process whose names contain this, if the system lists them.
 fn threads(name: &str) -> usize {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
         return 0;

@@ -1,4 +1,4 @@
-//! What the fake node does as its clock moves: expiry, which a comparison with a
+//! The behaviour of the fake node as its clock advances: expiry, which a comparison with a
 //! real server could only check by waiting.
 
 use locklab_redis::{Effect, Node, NodeConfig};
@@ -78,7 +78,7 @@ fn a_clock_that_steps_forward_expires_a_key_early() {
     check(&[
         (1000, "SET k v PX 30000", "+OK"),
         (100_000, "EXISTS k", ":0"),
-        // The key is gone for good, although the clock is right again.
+        // The key is deleted for good, although the clock is right again.
         (1001, "EXISTS k", ":0"),
     ]);
 }

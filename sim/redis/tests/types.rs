@@ -1,5 +1,5 @@
-//! What the fake node decides by itself where Redis leaves it to chance: the order of
-//! a scan, and what is drawn.
+//! What the fake node determines where Redis leaves it to chance: the order of a scan, and
+//! random draws.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl Client {
         Client { node, conn }
     }
 
-    /// Sends an inline command; returns the lines of the reply that are no lengths.
+    /// Sends an inline command; returns the lines of the reply without lengths.
     fn send(&mut self, command: &str) -> Vec<String> {
         let mut effects = Vec::new();
         let line = format!("{command}\r\n");
@@ -31,8 +31,8 @@ impl Client {
         lines.map(str::to_owned).collect()
     }
 
-    /// Goes through a scan to its end, and does something after each step; returns
-    /// what was found, and in how many steps.
+    /// Completes a scan, and calls `meanwhile` after each step; returns what was found, and
+    /// the number of steps.
     fn scan(&mut self, command: &str, mut meanwhile: impl FnMut(&mut Self)) -> (Vec<String>, u32) {
         let (mut found, mut steps) = (Vec::new(), 0);
         let mut cursor = "0".to_owned();

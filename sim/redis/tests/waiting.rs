@@ -1,5 +1,5 @@
-//! What a node does without being asked, as its clock moves: waits that end, pauses,
-//! sleeps, and keys that go before anybody looks.
+//! What a node does on its own as its clock advances: waits that end, pauses, sleeps, and
+//! keys that expire before any access.
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
@@ -16,7 +16,7 @@ impl Server {
         Server { node, clients }
     }
 
-    /// What is sent to whom when a client says something at a time in milliseconds.
+    /// The output and its recipients when a client sends a line at a time in milliseconds.
     fn say(&mut self, now_ms: u64, client: usize, line: &str) -> Vec<(usize, String)> {
         let mut effects = Vec::new();
         let line = format!("{line}\r\n");
@@ -96,7 +96,7 @@ fn until_that_tick_an_element_that_comes_is_still_taken() {
         ]
     );
     server.say(2000, 0, "BLPOP l 0.25");
-    // Any other request gives the server a turn, in which it sees that time is over.
+    // Any other request gives the server a turn, in which it notices the timeout.
     assert_eq!(server.say(2260, 1, "PING").len(), 2);
 }
 
@@ -199,7 +199,7 @@ fn a_cycle_deletes_all_that_is_over_its_time_and_the_earliest_first() {
     for index in 0..100 {
         server.say(1000, 0, &format!("SET {index} v PX 1000000"));
     }
-    // Times that were changed, taken away and given back count as they are now.
+    // Changed, removed and restored deadlines count with their current values.
     for request in [
         "SET a v PX 80",
         "SET b v PX 50",
@@ -296,7 +296,7 @@ fn shutdown_looks_ten_times_a_second_whether_the_replica_has_everything() {
     let told = [sends(writer, ":1\r\n"), sends(asker, unblocked)].concat();
     assert_eq!(effects.len(), told.len());
     assert!(told.iter().all(|effect| effects.contains(effect)));
-    // SELECT, SET, and the question how far the replica is.
+    // SELECT, SET, and the request for the replica's offset.
     let (effects, wake_ms) = say(1050, replica, "REPLCONF ACK 87");
     assert_eq!((effects, wake_ms), (vec![], Some(1100)));
     let (effects, wake_ms) = say(1100, writer, "SET k lost");

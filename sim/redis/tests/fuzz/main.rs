@@ -1,5 +1,5 @@
-//! Inputs drawn by chance against the node's wire, for as long as
-//! `LOCKLAB_FUZZ_SECONDS` says: `cargo xtask fuzz --seconds 60`.
+//! Random inputs against the node's wire format, for `LOCKLAB_FUZZ_SECONDS` seconds: `cargo
+//! xtask fuzz --seconds 60`.
 
 mod wire;
 

@@ -1,4 +1,4 @@
-//! Bytes that decide what several clients send to a node, in which pieces, and when.
+//! Bytes that determine what several clients send to a node, in which pieces, and when.
 //!
 //! Shared by the test beside it and by the target in `fuzz/`, which lets libFuzzer find
 //! the bytes.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
-/// Words that make commands out of chance, with arguments that some command takes.
+/// Words that turn random bytes into commands, with valid arguments.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
     "SET", "GET", "DEL", "INCRBY", "APPEND", "SETRANGE", "GETEX", "PEXPIRE", "PERSIST", "TTL",
@@ -30,18 +30,17 @@ const WORDS: &[&str] = &[
     "{\"a\":[1,2]}", "\u{93}\u{1}\u{c0}", "a", "b\r\nc", "\u{0}",
 ];
 
-/// So many clients are connected at a time.
+/// The number of clients connected at a time.
 const CLIENTS: usize = 4;
 
-/// What one input may make the node keep for one client: the input is far smaller.
+/// The most that one input may make the node buffer for one client: the input is far smaller.
 const MOST_PENDING_BYTES: usize = 1 << 20;
 
 /// Plays an input.
 ///
 /// # Panics
 ///
-/// If the node panics, keeps too much, wants to be woken for ever, or sends what is no
-/// RESP.
+/// If the node panics, buffers too much, requests wake-ups for ever, or sends invalid RESP.
 pub fn play(input: &[u8]) {
     let mut player = Player::new();
     let mut input = Input(input);
@@ -72,7 +71,7 @@ impl Input<'_> {
 
 struct Player {
     node: Node,
-    /// What each client has still to send.
+    /// The unsent bytes of each client.
     clients: BTreeMap<ConnId, Vec<u8>>,
     wall_us: u64,
     over: bool,
@@ -121,7 +120,7 @@ impl Player {
                 self.node.closed(conn);
                 self.clients.remove(&conn);
             }
-            // Time goes on, or back.
+            // Time advances, or goes back.
             _ => {
                 let by_us = 1 << (size % 40);
                 self.wall_us = match size & 64 {
@@ -161,7 +160,7 @@ impl Player {
             match effect {
                 Effect::Send { conn, bytes } => {
                     assert!(self.clients.contains_key(&conn), "sent to nobody");
-                    // Whole replies: nothing may be left.
+                    // Only complete replies: no bytes may be left over.
                     let mut rest = &bytes[..];
                     while !rest.is_empty() {
                         rest = after_reply(rest)
@@ -179,7 +178,7 @@ impl Player {
         }
     }
 
-    /// Lets time pass as long as anything is due within a minute: that has an end.
+    /// Advances time as long as any event is due within a minute: that must terminate.
     fn settle(&mut self) {
         let end_us = self.wall_us + 60_000_000;
         for _ in 0..10_000 {
@@ -195,8 +194,8 @@ impl Player {
     }
 }
 
-/// What follows the first reply, of RESP2 or RESP3; `None` if that is not a whole one. An
-/// error may quote any bytes, so a decoder that wants UTF-8 would not do.
+/// The bytes after the first reply, of RESP2 or RESP3; `None` if it is incomplete. An error
+/// may quote any bytes, so a decoder that requires UTF-8 cannot be used.
 fn after_reply(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.windows(2).position(|two| two == b"\r\n")?;
     let (line, rest) = (&bytes[1..end], &bytes[end + 2..]);

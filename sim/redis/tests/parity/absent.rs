@@ -1,4 +1,4 @@
-//! Which of Redis's commands the node does not have: those that the documentation names.
+//! The commands of Redis that the node lacks: exactly those that the documentation names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +59,7 @@ fn the_documentation_names_what_is_absent() {
         let is_absent = absent.iter().any(|name| is_meant(pattern, name));
         assert!(is_absent, "{pattern} names nothing that is absent");
     }
-    // Of later versions.
+    // Commands of later versions.
     let more: Vec<&String> = here.difference(&there).collect();
     assert_eq!(more, ["WAITAOF"]);
 }

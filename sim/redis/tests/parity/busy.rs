@@ -1,7 +1,7 @@
-//! Scripts that take too long: what others hear meanwhile, and how such a script ends.
+//! Scripts that take too long: what other clients get meanwhile, and how such a script ends.
 //!
-//! A real server is busy as soon as it says so to somebody else; the node is told that as
-//! much time has passed as makes it busy.
+//! A real server is busy once it has replied BUSY to another client; the node is given enough
+//! time to become busy.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use locklab_testing::{try_until, until};
 use crate::real::{RealClient, RealServer};
 use crate::wire::{request, words};
 
-/// For how long scripts may run before others hear BUSY, on both servers.
+/// How long scripts may run before other clients get BUSY, on both servers.
 const THRESHOLD_MS: u64 = 50;
 /// Well beyond that, on the node.
 const LONG: Duration = Duration::from_millis(250);
 /// Between two requests, on the node.
 const SHORT: Duration = Duration::from_millis(60);
 
-/// A real server and a node with two connections each: `0` runs scripts, `1` looks on.
+/// A real server and a node with two connections each: `0` runs scripts, `1` observes.
 struct Both {
     server: RealServer,
     real: [RealClient; 2],
@@ -47,8 +47,8 @@ impl Both {
         both
     }
 
-    /// Sends a request on a connection of both, and compares what comes on both. What comes
-    /// too much is found with the next request.
+    /// Sends a request on a connection of both, and compares the replies on both. Extra
+    /// output is detected with the next request.
     fn say(&mut self, connection: usize, line: &str) {
         let effects = self.send(connection, line, SHORT);
         self.compare(line, &effects);
@@ -65,7 +65,7 @@ impl Both {
         self.compare(line, &effects);
     }
 
-    /// What the node does, if so much time passes.
+    /// The effects on the node if this much time passes.
     fn send(&mut self, connection: usize, line: &str, time: Duration) -> Vec<Effect> {
         let request = request(&words(&line.replace("\\n", "\n"), '`'));
         let mut effects = Vec::new();
@@ -114,7 +114,7 @@ fn sent(effects: &[Effect], to: ConnId) -> Vec<u8> {
     bytes.collect::<Vec<_>>().concat()
 }
 
-/// FUNCTION STATS has one that is nobody's to predict.
+/// FUNCTION STATS contains an unpredictable duration.
 fn without_durations(text: &[u8]) -> String {
     let text = text.escape_ascii().to_string();
     match text.split_once("duration_ms\\r\\n:") {

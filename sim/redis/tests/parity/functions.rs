@@ -1,5 +1,5 @@
-//! Libraries of functions: FUNCTION, FCALL, FCALL_RO, and what scripts say of themselves
-//! in their first line.
+//! Libraries of functions: FUNCTION, FCALL, FCALL_RO, and the flags that scripts declare in
+//! their first line.
 //!
 //! A line is a request; words with spaces are in backticks, where `\n` is a line's end.
 
@@ -253,7 +253,7 @@ fn dumps_are_read_whoever_made_them() {
         let compared = pair.compare(0, words, Likeness::Bytes);
         compared.expect("both servers answer alike")
     };
-    // What a real server made of a library, `CONFIG SET rdbcompression` yes and no.
+    // The dump of a library by a real server, `CONFIG SET rdbcompression` yes and no.
     let code = b"#!lua name=one\nredis.register_function{function_name=\"o\",callback=function(k) \
         return 1 end,flags={\"no-writes\",\"allow-oom\",\"allow-stale\",\"no-cluster\",\
         \"allow-cross-slot-keys\",\"no-writes\"},description=\"reads\"}";

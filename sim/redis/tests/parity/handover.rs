@@ -1,4 +1,5 @@
-//! FAILOVER: what a real pair says before, during and after it, and what a fake pair does.
+//! FAILOVER: the replies of a real pair before, during and after it, compared with a fake
+//! pair.
 //!
 //! DEBUG SLEEP keeps the replica from acknowledging, so that the master waits.
 
@@ -26,7 +27,7 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     told.steps
 }
 
-/// What never begins a failover: without replicas, and with what is wrong with the words.
+/// Commands that never start a failover: without replicas, and with invalid arguments.
 const REFUSED: &[&str] = &[
     "FAILOVER ABORT",
     "failover abort",
@@ -57,7 +58,7 @@ pub fn on(server: usize, lines: &[&'static str]) -> Vec<(usize, &'static str)> {
     lines.iter().map(|line| (server, *line)).collect()
 }
 
-/// What a server is, and what it says of a failover that is under way.
+/// The role of a server, and its state during a failover.
 const UNDER_WAY: &[&str] = &[
     "ROLE",
     "INFO replication",
@@ -70,7 +71,7 @@ const UNDER_WAY: &[&str] = &[
     "REPLICAOF 127.0.0.1 x",
 ];
 
-/// The replica does not have the last write, and will not say so for a while.
+/// Leaves the replica without the last write, and unable to acknowledge for a while.
 pub fn leave_behind(pair: &mut impl Pair, replica: usize, seconds: &str) {
     pair.tell(replica, &format!("DEBUG SLEEP {seconds}"));
     pair.say(1 - replica, "INCR k");
@@ -93,8 +94,7 @@ fn waits_and_is_called_off(pair: &mut impl Pair, told: &mut Told) {
     told.ask(pair, "and all is as before");
 }
 
-/// How many clients wait, of all that INFO says of clients; and for what, of all that CLIENT
-/// LIST says.
+/// The number of blocked clients in INFO, and the reason in CLIENT LIST.
 pub fn note_blocked(pair: &mut impl Pair, told: &mut Told) {
     let info = pair.say(0, "INFO clients");
     let blocked = info.lines().filter(|line| line.starts_with("blocked"));
@@ -163,7 +163,7 @@ fn succeeds(pair: &mut impl Pair, told: &mut Told) {
     ];
     told.say(pair, "and so it goes on", &after);
 
-    // Back again, with nothing to wait for but the next acknowledgement.
+    // Roles are swapped back, with only the next acknowledgement to wait for.
     let port = pair.port(0);
     pair.say(1, &format!("FAILOVER TIMEOUT 60000 TO 127.0.0.1 {port}"));
     pair.until(0, "role:master");
@@ -172,7 +172,7 @@ fn succeeds(pair: &mut impl Pair, told: &mut Told) {
     told.say(pair, "nothing was lost", &[(0, "GET k"), (1, "GET k")]);
 }
 
-/// The replica is a master before it is asked to be one.
+/// The replica is already a master when it is asked to become one.
 fn is_rejected(pair: &mut impl Pair, told: &mut Told) {
     leave_behind(pair, 1, "1");
     pair.tell(1, "REPLICAOF NO ONE");

@@ -9,7 +9,7 @@ use crate::random;
 use crate::scripts::check;
 use crate::wire::Likeness;
 
-/// Checks expressions whose values are shown with their types.
+/// Checks expressions; their values are shown with their types.
 fn check_values(expressions: &[&str]) {
     let scripts: Vec<String> = expressions
         .iter()
@@ -411,7 +411,7 @@ fn libraries_are_read_only() {
     ]);
 }
 
-/// Calls a function with random arguments, and shows what it returns or raises.
+/// Calls a function with random arguments, and shows its result or error.
 fn check_random(function: &str, pieces: &'static [&'static [u8]]) {
     let pair = RefCell::new(Pair::start(1));
     let script = format!("{SHOW} return show(pcall({function}, unpack(ARGV)))");

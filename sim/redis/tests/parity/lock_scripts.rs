@@ -1,10 +1,10 @@
-//! Scripts as lock clients have them, on hashes, lists and sorted sets, step by step:
-//! after each step both servers hold the same.
+//! Scripts of lock clients, on hashes, lists and sorted sets, step by step: after each step
+//! both servers hold the same data.
 
 use crate::pair::Pair;
 use crate::wire::Likeness;
 
-/// Takes a reentrant lock: KEYS name; ARGV lease in ms, owner.
+/// Acquires a reentrant lock: KEYS name; ARGV lease in ms, owner.
 const LOCK: &str = "
     local owned = redis.call('hexists', KEYS[1], ARGV[2]) == 1
     if owned or redis.call('exists', KEYS[1]) == 0 then
@@ -14,8 +14,8 @@ const LOCK: &str = "
     end
     return redis.call('pttl', KEYS[1])";
 
-/// Gives a reentrant lock back, once: KEYS name, channel, latch; ARGV lease, owner,
-/// the latch's life in ms.
+/// Releases a reentrant lock once: KEYS name, channel, latch; ARGV lease, owner, the time to
+/// live of the latch in ms.
 const UNLOCK: &str = "
     local done = redis.call('get', KEYS[3])
     if done then return tonumber(done) end
@@ -43,8 +43,8 @@ const RENEW: &str = "
     end
     return renewed";
 
-/// Takes a fair lock, or queues for it: KEYS name, queue, deadlines; ARGV lease, owner,
-/// patience, now, all in ms.
+/// Acquires a fair lock, or queues for it: KEYS name, queue, deadlines; ARGV lease, owner,
+/// maximum wait, now, all in ms.
 const FAIR_LOCK: &str = "
     local lease, owner, patience, now = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
     while true do
@@ -78,14 +78,14 @@ const FAIR_LOCK: &str = "
     end
     return wait";
 
-/// Takes a permit of a counting semaphore: KEYS permits; ARGV limit, owner, now, lease.
+/// Acquires a permit of a counting semaphore: KEYS permits; ARGV limit, owner, now, lease.
 const SEMAPHORE: &str = "
     redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[3])
     if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
     redis.call('zadd', KEYS[1], 'nx', ARGV[3] + ARGV[4], ARGV[2])
     return redis.call('zrank', KEYS[1], ARGV[2]) + 1";
 
-/// Keeps a holder as JSON, with a count of who held it: KEYS holder; ARGV owner.
+/// Stores a holder as JSON, with a count of holders: KEYS holder; ARGV owner.
 const JSON_HOLDER: &str = "
     local known = redis.call('get', KEYS[1])
     local holder = known and cjson.decode(known) or {count = 0, owners = {}}
@@ -95,8 +95,8 @@ const JSON_HOLDER: &str = "
     redis.call('set', KEYS[1], text)
     return {text, cjson.encode(holder.owners), holder.count}";
 
-/// Runs scripts one after the other, each with its keys and arguments, and compares
-/// the replies, and the state after each.
+/// Runs scripts one after the other, each with its keys and arguments; compares the replies,
+/// and the state after each.
 fn check(steps: &[(&str, &[&str], &[&str])]) {
     let mut pair = Pair::start(1);
     pair.clear();
@@ -162,7 +162,7 @@ fn a_fair_lock() {
         ("return redis.call('del', KEYS[1])", keys, &[]),
         (FAIR_LOCK, keys, &["30000", "c", "5000", "1700000000005"]),
         (FAIR_LOCK, keys, &["30000", "b", "5000", "1700000000006"]),
-        // Everybody in the queue has lost patience.
+        // Every waiter in the queue has timed out.
         ("return redis.call('del', KEYS[1])", keys, &[]),
         (FAIR_LOCK, keys, &["30000", "d", "5000", "1800000000000"]),
     ]);

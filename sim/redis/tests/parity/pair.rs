@@ -24,7 +24,7 @@ impl Pair {
     pub fn start(connections: usize) -> Self {
         let server = RealServer::start();
         let mut node = Node::new(NodeConfig::default());
-        // As for the real server: what it deletes by itself, and when, is chance.
+        // As for the real server, the time of background deletion is random.
         let admin = node.accept();
         let request = b"DEBUG SET-ACTIVE-EXPIRE 0\r\n";
         node.receive(admin, request, 0, &mut Vec::new());
@@ -37,8 +37,8 @@ impl Pair {
         }
     }
 
-    /// Sends a request on a connection of both servers; says how the replies
-    /// differ.
+    /// Sends a request on a connection of both servers; returns the difference of the
+    /// replies.
     pub fn compare(
         &mut self,
         connection: usize,
@@ -63,8 +63,8 @@ impl Pair {
         ))
     }
 
-    /// Sends bytes that need not be requests on a new connection, and closes it;
-    /// says how the answers differ.
+    /// Sends arbitrary bytes on a new connection and closes it; returns the difference of the
+    /// replies.
     pub fn compare_raw(&mut self, bytes: &[u8]) -> Result<(), String> {
         let now_us = self.now_us();
         let real = self.server.connect().finish(bytes);
@@ -83,7 +83,7 @@ impl Pair {
         ))
     }
 
-    /// Both servers forget everything that a client can see.
+    /// Resets everything that a client can observe on both servers.
     pub fn clear(&mut self) {
         for connection in 0..self.fake.len() {
             let cleared = self
@@ -94,7 +94,7 @@ impl Pair {
         }
     }
 
-    /// Lets time pass on the real server, by whose clock the node lives.
+    /// Lets time pass on the real server, whose clock the node uses.
     pub fn pass(&mut self, time: Duration) {
         self.clock.pass(time);
     }

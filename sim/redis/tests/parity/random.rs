@@ -14,7 +14,7 @@ use crate::talk::Talk;
 use crate::versions;
 use crate::wire::Likeness;
 
-/// Where a sequence that failed is kept, so that it is tried again.
+/// The file of failed sequences, which are repeated in each run.
 const REGRESSIONS: &str = "tests/regressions/parity.txt";
 
 /// With each command a request to a real server: two or three seconds.
@@ -59,7 +59,7 @@ fn any_sequence_of_commands_is_heard_of_by_its_own_client_alike() {
     if versions::skips_test() {
         return;
     }
-    // In the midst of the replies to these Redis tells of what they do.
+    // Redis sends events of these commands in the middle of their replies.
     let tell_amid = ["ZPOP", "ZMPOP", "MGET"];
     let commands = commands::any().prop_filter("no event amid a reply", move |command| {
         !tell_amid.iter().any(|name| command.starts_with(name))
@@ -67,7 +67,7 @@ fn any_sequence_of_commands_is_heard_of_by_its_own_client_alike() {
     heard_by(1, commands);
 }
 
-/// Sends random commands on connection 1 while a connection listens to all events.
+/// Sends random commands on connection 1 while a connection subscribes to all events.
 fn heard_by(listener: usize, commands: impl Strategy<Value = String>) {
     let talk = RefCell::new(Talk::start());
     let sequences = prop::collection::vec(commands, 1..30);
@@ -87,7 +87,7 @@ fn heard_by(listener: usize, commands: impl Strategy<Value = String>) {
         };
         say(1, "HELLO 3", Likeness::Shape)?;
         say(2, "HELLO 3", Likeness::Shape)?;
-        // What a server deletes by itself, and when, is chance.
+        // The time of a server's background deletion is random.
         say(2, "DEBUG SET-ACTIVE-EXPIRE 0", Likeness::Bytes)?;
         say(2, "CONFIG SET notify-keyspace-events KEAn", Likeness::Bytes)?;
         say(listener, "PSUBSCRIBE __key*", Likeness::Bytes)?;
@@ -110,7 +110,7 @@ fn stamina() -> u32 {
     }
 }
 
-/// How alike the replies to a command have to be.
+/// How similar the replies to a command must be.
 fn likeness(command: &[u8]) -> Likeness {
     match command {
         // Relative to when it ran.
@@ -169,7 +169,7 @@ fn any_bytes_are_answered_alike() {
     });
 }
 
-/// Tries a test with random inputs; one that fails is kept.
+/// Runs a test with random inputs; failing inputs are saved.
 pub fn check<S: Strategy>(
     cases: u32,
     inputs: S,

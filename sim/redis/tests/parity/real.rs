@@ -7,7 +7,7 @@ use std::time::Duration;
 use locklab_testing::{RedisServer, until};
 use redis_protocol::resp2::decode::decode;
 
-/// What a node has too.
+/// Options that match the node.
 const OPTIONS: [&str; 4] = ["--databases", "1", "--enable-debug-command", "yes"];
 
 /// A server process; dropping this kills it.
@@ -24,8 +24,8 @@ impl RealServer {
     /// answers.
     pub fn start() -> Self {
         let server = Self::start_anywhere();
-        // The fake node has no background deletion, and when the real server's
-        // would strike is chance.
+        // The fake node has no background deletion, and the time of the real server's is
+        // random.
         let reply = server.connect().request(b"DEBUG SET-ACTIVE-EXPIRE 0\r\n");
         assert_eq!(reply, b"+OK\r\n", "expired keys wait to be looked at");
         server
@@ -91,7 +91,7 @@ impl RealClient {
         seconds * 1_000_000 + micros
     }
 
-    /// Waits until the server's clock has gone on by so much.
+    /// Waits until the server's clock has advanced by this much.
     pub fn pass(&mut self, time: Duration) {
         let end_us = self.time_us() + time.as_micros() as u64;
         until(|| match self.time_us() {
@@ -100,9 +100,9 @@ impl RealClient {
         });
     }
 
-    /// Sends bytes and waits for nothing.
+    /// Sends bytes without waiting for a reply.
     pub fn send(&mut self, bytes: &[u8]) {
-        // A server that has closed the connection is found out on reading.
+        // A connection closed by the server is detected when reading.
         let _ = self.stream.write_all(bytes);
     }
 
@@ -126,8 +126,8 @@ impl RealClient {
         (bytes, closed)
     }
 
-    /// Sends bytes, whatever they are, then the end of the stream; returns all
-    /// that the server answers until it closes.
+    /// Sends any bytes, then the end of the stream; returns the whole output of the server
+    /// until it closes.
     pub fn finish(mut self, bytes: &[u8]) -> Vec<u8> {
         // A server that refuses what it has read may close before the rest.
         let _ = self.stream.write_all(bytes);

@@ -1,5 +1,5 @@
-//! The replication stream of a real master against the fake's: the test follows both as
-//! a replica does, and compares what they pass on.
+//! The replication stream of a real master and of the fake: the test follows both as a
+//! replica does, and compares the streams.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::real::{RealClient, RealServer};
 use crate::versions;
 use crate::wire::{request, words};
 
-/// Both masters, followed.
+/// Both masters, each with a replication connection.
 struct Masters {
     clock: RealClient,
     real: RealClient,
@@ -46,8 +46,7 @@ impl Masters {
         masters
     }
 
-    /// Sends a request to both; time stands still for neither, so both get it at the same
-    /// time of the real one's clock.
+    /// Sends a request to both, with the time of the real server's clock for the fake.
     fn say(&mut self, line: &str) {
         let request = request(&words(line, '"'));
         let now_us = self.clock.time_us();
@@ -74,12 +73,12 @@ impl Masters {
                 answer.escape_ascii()
             );
         }
-        // A replica that reads a snapshot with a length hears the stream at once.
+        // A replica that reads a snapshot with a length gets the stream immediately.
         let (real_offset, fake_offset) = (offset(&real), offset(&fake));
         assert_eq!(real_offset, fake_offset);
     }
 
-    /// What both passed on since the last time.
+    /// The new part of both streams.
     fn streams(&mut self) -> (Vec<u8>, Vec<u8>) {
         (self.real_until_quiet(), std::mem::take(&mut self.fake_sent))
     }

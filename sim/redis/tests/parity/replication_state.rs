@@ -1,7 +1,7 @@
-//! What a master and a replica say of themselves, a real pair's words against a fake
-//! pair's, after the same steps: they meet, synchronise, lose each other, change roles.
+//! The state that a master and a replica report, a real pair against a fake pair, after the
+//! same steps: they connect, synchronise, disconnect, change roles.
 //!
-//! Ports, ids, offsets and seconds are not compared, but which ids are the same is.
+//! Ports, ids, offsets and seconds are not compared, but equality of ids is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,39 +15,40 @@ use crate::versions;
 pub trait Pair {
     /// A reply to a line.
     fn say(&mut self, server: usize, line: &str) -> String;
-    /// Has another client of a server, one of two, send a line, and waits for nothing.
+    /// Makes another client of a server, one of two, send a line, without waiting for a
+    /// reply.
     fn tell_by(&mut self, server: usize, client: usize, line: &str);
-    /// What that client has heard since.
+    /// The new output for that client.
     fn heard_by(&mut self, server: usize, client: usize) -> String;
     /// Whether a server's process has ended.
     fn has_ended(&mut self, server: usize) -> bool;
-    /// The port at which a server says that it listens.
+    /// The port that a server reports.
     fn port(&self, server: usize) -> u16;
     /// Lets a little time pass.
     fn pass(&mut self);
 
-    /// Has the first of the others send a line.
+    /// Makes the first of the other clients send a line.
     fn tell(&mut self, server: usize, line: &str) {
         self.tell_by(server, 0, line);
     }
 
-    /// What the first of the others has heard since.
+    /// The new output for the first of the other clients.
     fn heard(&mut self, server: usize) -> String {
         self.heard_by(server, 0)
     }
 
-    /// REPLICAOF the other one.
+    /// Makes a server a replica of the other one (REPLICAOF).
     fn follow(&mut self, server: usize) -> String {
         let port = self.port(1 - server);
         self.say(server, &format!("REPLICAOF 127.0.0.1 {port}"))
     }
 
-    /// Waits until the first of the other clients of a server has heard something.
+    /// Waits until the first of the other clients of a server has received output.
     fn until_heard(&mut self, server: usize) -> String {
         self.until_heard_by(server, 0)
     }
 
-    /// Waits until another client of a server has heard something.
+    /// Waits until another client of a server has received output.
     fn until_heard_by(&mut self, server: usize, client: usize) -> String {
         for _ in 0..200 {
             let heard = self.heard_by(server, client);
@@ -59,7 +60,7 @@ pub trait Pair {
         panic!("{server} never answers");
     }
 
-    /// Waits until a server's INFO says so.
+    /// Waits until a server's INFO has this line.
     fn until(&mut self, server: usize, line: &str) {
         for _ in 0..200 {
             let info = self.say(server, "INFO replication");
@@ -110,7 +111,7 @@ impl Pair for Real {
 
     fn tell_by(&mut self, server: usize, client: usize, line: &str) {
         self.others[server][client].send(format!("{line}\r\n").as_bytes());
-        // It is there before what others say next.
+        // It arrives before the next requests of other clients.
         self.pass();
     }
 
@@ -220,7 +221,7 @@ impl Fake {
 impl Pair for Fake {
     fn say(&mut self, server: usize, line: &str) -> String {
         self.send(server, self.clients[server], line);
-        // A command that waits is answered when its time is over.
+        // A blocked command is answered when its timeout expires.
         while self.heard.is_empty() {
             assert!(!self.ended[server], "{server} has ended: {line}");
             self.pass();
@@ -257,28 +258,28 @@ impl Pair for Fake {
     }
 }
 
-/// What a pair said, step by step.
+/// The output of a pair, step by step.
 #[derive(Default)]
 pub struct Told {
     pub steps: Vec<String>,
-    /// Ids in the order in which they were first told.
+    /// Ids in the order of their first appearance.
     ids: Vec<String>,
 }
 
 impl Told {
-    /// Says these lines to these servers.
+    /// Sends these lines to these servers.
     pub fn say(&mut self, pair: &mut impl Pair, step: &str, lines: &[(usize, &str)]) {
         let said = lines.iter().map(|(server, line)| pair.say(*server, line));
         self.note(step, said.collect());
     }
 
-    /// Asks both what they are.
+    /// Asks both servers for their roles.
     pub fn ask(&mut self, pair: &mut impl Pair, step: &str) {
         let lines = [0, 1].map(|server| [(server, "ROLE"), (server, "INFO replication")]);
         self.say(pair, step, &lines.concat());
     }
 
-    /// Notes what was said.
+    /// Records the output of a step.
     pub fn note(&mut self, step: &str, said: Vec<String>) {
         let said: Vec<String> = (said.iter())
             .map(|text| plain(text, &mut self.ids))
@@ -320,7 +321,7 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     pair.say(0, "SET k v");
     pair.say(0, "WAIT 1 5000");
     pair.tell(0, "SET k other");
-    // Not for what another wrote, nor from what was refused.
+    // Not for writes of another client, nor for refused commands.
     let own = [(0, "NOSUCH"), (0, "WAIT 1 20")];
     told.say(pair, "a client waits for its own command", &own);
 
@@ -353,7 +354,7 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     told.say(pair, "two masters write", &alone);
     told.ask(pair, "two masters with one past");
 
-    // The first one's history ends where the other's went on without it.
+    // The history of the first one ends where the other's continued without it.
     pair.say(0, "CONFIG SET min-replicas-to-write 0");
     pair.say(0, "SET lost v");
     pair.follow(0);
@@ -369,7 +370,7 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     told.steps
 }
 
-/// A reply without what differs from pair to pair.
+/// A reply without the parts that differ between pairs.
 fn plain(text: &str, ids: &mut Vec<String>) -> String {
     let lines = text.split("\r\n").filter(|line| !line.starts_with('$'));
     let in_role = text.starts_with('*');
@@ -399,7 +400,7 @@ fn plain_value(key: &str, value: &str, ids: &mut Vec<String>) -> String {
         let plain = fields.map(|(name, value)| format!("{name}={}", plain_value(name, value, ids)));
         return plain.collect::<Vec<_>>().join(",");
     }
-    // Whether the master has sent a PING by then is chance, and with it every length.
+    // Whether the master has sent a PING by then is random, and so is every length.
     let is_counted = ["offset", "histlen", "port", "seconds", "lag"];
     match value.parse::<u64>() {
         // -1 for an answer that came in the second after that which Redis remembers.

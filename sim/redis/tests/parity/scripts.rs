@@ -1,4 +1,4 @@
-//! Lua scripts that both servers have to answer alike.
+//! Lua scripts that both servers must answer alike.
 
 use crate::pair::Pair;
 use crate::wire::Likeness;
@@ -15,7 +15,7 @@ pub fn check(scripts: &[&str]) {
         let eval: [&[u8]; 7] = [b"EVAL", script.as_bytes(), b"2", b"k1", b"k2", b"a1", b"2"];
         let results = [
             pair.compare(0, &eval, Likeness::Bytes),
-            // What the script changed, and that the first run left nothing behind.
+            // The changes by the script, and that the first run left no data behind.
             pair.compare(0, &[b"GET", b"k1"], Likeness::Bytes),
             pair.compare(0, &[b"GET", b"k2"], Likeness::Bytes),
             pair.compare(0, &eval, Likeness::Bytes),

@@ -1,5 +1,5 @@
-//! SHUTDOWN of a master whose replica does not have everything: what a real pair says, and
-//! when it ends, and what a fake pair does.
+//! SHUTDOWN of a master whose replica lags: the replies of a real pair and the time of the
+//! shutdown, compared with a fake pair.
 //!
 //! DEBUG SLEEP keeps the replica from acknowledging, so that the master waits.
 
@@ -7,7 +7,7 @@ use crate::handover::{leave_behind, note_blocked, on};
 use crate::replication_state::{Fake, Pair, Real, Told};
 use crate::versions;
 
-/// What never begins a shutdown, whether one waits or not.
+/// Commands that never start a shutdown, whether one is pending or not.
 const REFUSED: &[&str] = &[
     "SHUTDOWN x",
     "SHUTDOWN NOW x",
@@ -25,11 +25,10 @@ const REFUSED: &[&str] = &[
     "CONFIG GET shutdown-timeout",
 ];
 
-/// What calls one off.
+/// Commands that abort a shutdown.
 const ABORT: &[&str] = &["SHUTDOWN ABORT", "shutdown abort ABORT", "GET k"];
 
-/// A master and its replica, which has everything. Nothing but what is told makes the stream
-/// longer.
+/// A master and its synchronised replica. Only the given requests make the stream longer.
 fn begin(pair: &mut impl Pair) -> Told {
     for server in 0..2 {
         pair.say(server, "CONFIG SET repl-diskless-sync-delay 0");
@@ -42,7 +41,7 @@ fn begin(pair: &mut impl Pair) -> Told {
     Told::default()
 }
 
-/// Whether INFO shows how much time is left; the number is not compared.
+/// Whether INFO shows the remaining time; the number is not compared.
 fn note_shutdown(pair: &mut impl Pair, told: &mut Told) {
     let info = pair.say(0, "INFO server");
     let shown = info.lines().filter(|line| line.starts_with("shutdown"));
@@ -50,7 +49,7 @@ fn note_shutdown(pair: &mut impl Pair, told: &mut Told) {
     told.note("INFO has", shown.map(name).collect());
 }
 
-/// How long the stream is.
+/// The length of the stream.
 fn stream_bytes(pair: &mut impl Pair) -> u64 {
     let info = pair.say(0, "INFO replication");
     let line = info
@@ -60,7 +59,7 @@ fn stream_bytes(pair: &mut impl Pair) -> u64 {
         .expect("a number")
 }
 
-/// It is called off, then goes through.
+/// The shutdown is aborted, then completed.
 fn waits(pair: &mut impl Pair) -> Vec<String> {
     let mut told = begin(pair);
     told.say(pair, "nothing to call off", &on(0, ABORT));
@@ -103,7 +102,7 @@ fn waits(pair: &mut impl Pair) -> Vec<String> {
     told.steps
 }
 
-/// While one waits, others wait with it, whatever they say.
+/// While one client waits for a shutdown, others that request one wait with it.
 fn several_ask(pair: &mut impl Pair, told: &mut Told) {
     pair.say(0, "SET k 1");
     pair.tell(0, "CLIENT ID");
@@ -133,10 +132,10 @@ fn several_ask(pair: &mut impl Pair, told: &mut Told) {
     told.note("and the first no more", vec![pair.heard_by(0, 0)]);
 }
 
-/// The replica says nothing in time.
+/// The replica does not acknowledge in time.
 fn runs_out_of_time(pair: &mut impl Pair) -> Vec<String> {
     let mut told = begin(pair);
-    // A replica that waits for its snapshot has nothing yet.
+    // A replica that waits for its snapshot has no data yet.
     pair.say(1, "REPLICAOF NO ONE");
     pair.until(0, "connected_slaves:0");
     pair.say(0, "CONFIG SET repl-diskless-sync-delay 60");
@@ -162,7 +161,7 @@ fn runs_out_of_time(pair: &mut impl Pair) -> Vec<String> {
     told.steps
 }
 
-/// Nobody is waited for.
+/// The shutdown is immediate.
 fn is_at_once(pair: &mut impl Pair, timeout_s: u32, order: &str) -> Vec<String> {
     let mut told = begin(pair);
     pair.say(0, &format!("CONFIG SET shutdown-timeout {timeout_s}"));

@@ -1,5 +1,5 @@
-//! Several connections that hear of each other: after each request, whatever has
-//! arrived on any of them has to be the same from both servers.
+//! Several connections that receive each other's events: after each request, the output on
+//! all connections must be the same from both servers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 use crate::real::{RealClient, RealServer};
 use crate::wire::{Likeness, alike_all, request};
 
-/// A real server and a fake node, with the connections of the case under way.
+/// A real server and a fake node, with the connections of the current case.
 pub struct Talk {
     server: RealServer,
-    /// On the real server: asks for the time, and knows when all is done.
+    /// A connection to the real server for its time, and to detect that all requests are
+    /// done.
     clock: RealClient,
     node: Node,
     admin: ConnId,
@@ -42,7 +43,7 @@ impl Talk {
         }
     }
 
-    /// Ends all connections; both servers are as if they had just started.
+    /// Closes all connections and resets both servers to their initial state.
     pub fn clear(&mut self) {
         for (_, client) in std::mem::take(&mut self.clients) {
             self.node.closed(client.fake);
@@ -61,8 +62,8 @@ impl Talk {
         }
     }
 
-    /// Sends a request on a connection, which is opened if it is not there; says
-    /// what then arrived on which connection, where it differs.
+    /// Sends a request on a connection, which is opened if it is missing; returns the
+    /// differences in the output of all connections.
     pub fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
         self.open(number);
         let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
@@ -77,7 +78,7 @@ impl Talk {
         self.differences(likeness)
     }
 
-    /// Lets time pass; says what arrived meanwhile, where it differs.
+    /// Waits; returns the differences in the output that arrived meanwhile.
     pub fn sleep(&mut self, duration: Duration, likeness: Likeness) -> Vec<String> {
         self.clock.pass(duration);
         self.differences(likeness)
@@ -169,9 +170,9 @@ impl Talk {
         }
     }
 
-    /// The time on the real server when all that was sent to it is done, and what it
-    /// had to say is sent: replies leave at the end of a turn of its loop, so the
-    /// second request is of a later turn.
+    /// The time on the real server when all requests to it are done and all its output is
+    /// sent: replies are sent at the end of a turn of its event loop, so the second request
+    /// belongs to a later turn.
     fn settled_us(&mut self) -> u64 {
         self.clock.time_us();
         self.clock.time_us()

@@ -1,8 +1,8 @@
-//! Another `redis-server` than the one that the node is like: what it is known to answer
-//! otherwise is skipped, and each skipped comparison says so on standard error.
+//! A `redis-server` of another version than the node's: known differences are skipped, and
+//! each skipped comparison is reported on standard error.
 //!
-//! A comparison is excused only where the answers do differ, and only if it is listed here:
-//! an unknown difference of another version fails. A test knows its name by its thread, so
+//! A comparison is excused only if the replies do differ and the difference is listed here:
+//! an unknown difference of another version fails. A test gets its name from its thread, so
 //! `--test-threads=1` excuses nothing.
 
 use std::cell::Cell;
@@ -12,13 +12,13 @@ use std::thread;
 
 use locklab_redis::VERSION;
 
-/// A difference between 7.0.15 and later versions, all seen with Redis 8.2.3.
+/// A difference between 7.0.15 and later versions, all observed with Redis 8.2.3.
 struct Known {
-    /// The tests whose names begin so.
+    /// The tests whose names begin with this.
     tests: &'static str,
-    /// The requests that begin so; with none of these, the whole tests.
+    /// The requests that begin with one of these; if empty, the whole tests.
     requests: &'static [&'static str],
-    /// What is otherwise.
+    /// The difference.
     why: &'static str,
 }
 
@@ -146,8 +146,8 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// The version of the server that the node is compared with; says once which it is, if it
-/// is not the node's.
+/// The version of the server that the node is compared with; reported once if it is not the
+/// node's.
 static REAL: LazyLock<String> = LazyLock::new(|| {
     let version = locklab_testing::version();
     if version != VERSION {
@@ -163,7 +163,7 @@ thread_local! {
     static SKIPPED: Skipped = const { Skipped(Cell::new(0)) };
 }
 
-/// How many comparisons of a test were skipped; said when its thread ends.
+/// The number of skipped comparisons of a test; reported when its thread ends.
 struct Skipped(Cell<u32>);
 
 impl Drop for Skipped {
@@ -175,14 +175,14 @@ impl Drop for Skipped {
     }
 }
 
-/// Whether the difference in the answers to a request is one that is known of this version;
-/// then it is said to be skipped.
+/// Whether the difference in the replies to a request is known for this version; if so, it is
+/// reported as skipped.
 pub fn excuses(request: &str) -> bool {
     skip(known(&REAL, &test(), Some(request)), request)
 }
 
-/// Whether this test is known to come out otherwise with this version; then it is said to
-/// be skipped.
+/// Whether this test is known to have a different result with this version; if so, it is
+/// reported as skipped.
 pub fn skips_test() -> bool {
     skip(known(&REAL, &test(), None), "the whole test")
 }
@@ -195,7 +195,7 @@ fn skip(why: Option<&str>, what: &str) -> bool {
     why.is_some()
 }
 
-/// Why this version answers otherwise.
+/// The reason why this version differs.
 fn known(version: &str, test: &str, request: Option<&str>) -> Option<&'static str> {
     let applies = |known: &&Known| {
         test.starts_with(known.tests)
@@ -215,7 +215,7 @@ fn test() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Past the test harness, which keeps what `eprintln!` writes in a test that passes.
+/// Bypasses the test harness, which captures `eprintln!` in a passing test.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "parity: {text}");
 }

@@ -1,4 +1,4 @@
-//! Requests as words, and what of two replies has to be the same.
+//! Requests as words, and the comparison of replies.
 
 use bytes::Bytes;
 use locklab_redis::resp::command;
@@ -7,7 +7,7 @@ use redis_protocol::resp2::types::OwnedFrame;
 use redis_protocol::resp3;
 use redis_protocol::resp3::types::OwnedFrame as Frame3;
 
-/// The words of a line; what stands in quotes is one.
+/// The words of a line; a quoted part is one word.
 pub fn words(line: &str, quote: char) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     for (index, part) in line.split(quote).enumerate() {
@@ -19,12 +19,12 @@ pub fn words(line: &str, quote: char) -> Vec<Vec<u8>> {
     words
 }
 
-/// These words as a client sends them.
+/// Encodes these words as a client sends them.
 pub fn request(words: &[Vec<u8>]) -> Bytes {
     command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-/// How close two replies have to be.
+/// How similar two replies must be.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Likeness {
     /// The same bytes.
@@ -101,7 +101,7 @@ pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
 
 fn near(one: &OwnedFrame, other: &OwnedFrame, most: i64) -> bool {
     match (one, other) {
-        // -1 and -2 have meanings of their own.
+        // -1 and -2 have special meanings.
         (OwnedFrame::Integer(a), OwnedFrame::Integer(b)) => {
             *a > 0 && *b > 0 && a.abs_diff(*b) <= most.unsigned_abs()
         }

@@ -1,4 +1,4 @@
-//! Bytes that are no requests, or hardly.
+//! Invalid and barely valid requests.
 
 use crate::pair::Pair;
 

@@ -1,4 +1,4 @@
-//! Command sequences, a line each, that both servers have to answer alike.
+//! Command sequences, one request per line, that both servers must answer alike.
 //!
 //! A line is a request on the first connection, or on the second if it starts
 //! with `2:`. A line that starts with `~` compares the shapes of the replies only,

@@ -1,4 +1,4 @@
-//! EVAL, EVALSHA and SCRIPT as commands; what scripts do is in `scripts.rs`.
+//! EVAL, EVALSHA and SCRIPT as commands; the behaviour of scripts is in `scripts.rs`.
 
 use super::check;
 

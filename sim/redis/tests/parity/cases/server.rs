@@ -1,4 +1,4 @@
-//! The connection and the server, and requests that are refused.
+//! The connection and the server, and refused requests.
 
 use super::check;
 

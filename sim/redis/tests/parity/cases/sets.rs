@@ -1,5 +1,5 @@
-//! Sets. Redis shows those that hold anything but integers in no order, and draws by
-//! chance; such replies are compared as far as they are determined.
+//! Sets. Redis lists sets with anything but integers in no defined order, and draws members
+//! at random; such replies are compared as far as they are determined.
 
 use super::check;
 

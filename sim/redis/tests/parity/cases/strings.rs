@@ -1,4 +1,4 @@
-//! Values: SET and its options, GET and its relatives, counters.
+//! Values: SET and its options, GET and related commands, counters.
 
 use super::check;
 

@@ -1,13 +1,13 @@
-//! The commands of random sequences: a few keys, so that types meet each other.
+//! The commands of random sequences: few keys, so that commands meet values of other types.
 
 use proptest::prelude::*;
 
-/// A time far enough ahead that no test reaches it, in seconds.
+/// A time in seconds, far enough in the future that no test reaches it.
 const FAR_S: u64 = 4_102_444_800;
 
 const COMPARE_AND_DELETE: &str = "if(redis.call('get',KEYS[1])==ARGV[1])then\treturn(redis.call('del',KEYS[1]))else\treturn(0)end";
 
-/// Any command; words have one space between them.
+/// Any command, with one space between words.
 pub fn any() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => strings(),

@@ -1,4 +1,4 @@
-//! CONFIG, and what parameters change.
+//! CONFIG, and the effect of parameters.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Talks on several connections, a line each, that both servers have to carry on
+//! Talks on several connections, one request per line, in which both servers must behave
 //! alike.
 //!
 //! A line is a request on the connection whose number it starts with, `2: PING`; on

@@ -1,4 +1,4 @@
-//! Keyspace notifications: which command is heard of as what.
+//! Keyspace notifications: which command causes which event.
 
 use super::check;
 

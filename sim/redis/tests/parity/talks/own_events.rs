@@ -1,9 +1,9 @@
-//! A client that hears of its own changes, in RESP3: which events come before the reply of
-//! the command that made them, and which after it.
+//! A client that gets events of its own changes, in RESP3: which events come before the reply
+//! of the command that caused them, and which after it.
 
 use super::check;
 
-/// Talks in which the first connection listens to itself.
+/// Talks in which the first connection subscribes to its own events.
 fn check_own(talks: &[&str]) {
     let listens = "CONFIG SET notify-keyspace-events EAn
          DEBUG SET-ACTIVE-EXPIRE 0

@@ -9,7 +9,7 @@ use crate::talk::Talk;
 use crate::versions;
 use crate::wire::{Likeness, words};
 
-/// Where a talk that failed is kept, so that it is tried again.
+/// The file of failed talks, which are repeated in each run.
 const REGRESSIONS: &str = "tests/regressions/talks.txt";
 
 /// With five requests to a real server for each line: three or four seconds.
@@ -33,7 +33,7 @@ fn any_talk_of_one_who_listens_to_itself_goes_alike() {
         "CONFIG SET notify-keyspace-events KEAn",
         "PSUBSCRIBE *",
     ];
-    // Of lists, the node tells of an invalidation and an event in another order.
+    // For lists, the node sends an invalidation and an event in a different order.
     let line = line().prop_filter("nobody tracks", |line| !line.contains("TRACKING"));
     go_alike(&first, line);
 }
@@ -72,8 +72,8 @@ fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
     }
 }
 
-/// A line without its number. Events are of strings only, for the sake of those who
-/// track keys.
+/// A line without its number. Events are limited to strings because of clients that track
+/// keys.
 fn line() -> impl Strategy<Value = String> {
     let any = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

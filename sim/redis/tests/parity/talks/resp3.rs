@@ -1,4 +1,4 @@
-//! What RESP3 changes.
+//! The differences of RESP3.
 
 use super::check;
 
