@@ -1,4 +1,4 @@
-//! A folder to run the program in, and what came of a run.
+//! A folder to run the program in, and the result of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Bench {
         Self { folder }
     }
 
-    /// The program in this folder, with nothing of the tester's terminal about it.
+    /// The program in this folder, without settings from the tester's terminal.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_locklab"));
         command
@@ -41,7 +41,7 @@ impl Bench {
         command
     }
 
-    /// Runs the program to its end.
+    /// Runs the program until it exits.
     pub fn locklab(&self, arguments: &[&str]) -> Done {
         Done::from(self.command(arguments).output().expect("the program runs"))
     }
@@ -68,14 +68,14 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // A folder left behind among temporary ones harms nobody.
+            // A leftover folder among temporary ones does no harm.
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
 }
 
 impl Done {
-    /// Both streams and the exit code, to read; the program is called `locklab`.
+    /// Both streams and the exit code as text; the program is called `locklab`.
     pub fn told(&self) -> String {
         let code = self.code.map_or("a signal".into(), |code| code.to_string());
         format!("{}{}exit {code}", named(&self.out), named(&self.err))

@@ -1,4 +1,4 @@
-//! Bad input: told with what to write instead, exit code 1, and nothing written.
+//! Invalid input: an error with a suggestion, exit code 1, and no file written.
 
 use insta::assert_snapshot;
 
@@ -21,8 +21,8 @@ duration_ms = 1500
 lease = \"holds\"
 ";
 
-/// What is said of commands that cannot be carried out, one after the other. The folder
-/// has this scenario in `mine.toml`.
+/// The errors of these invalid commands, one after the other. The folder has this scenario in
+/// `mine.toml`.
 fn transcript(test: &str, scenario: &str, commands: &[&[&str]]) -> String {
     let bench = Bench::new(&format!("errors-{test}"));
     bench.write("mine.toml", scenario);

@@ -1,4 +1,4 @@
-//! What there is to read before anything runs.
+//! Help and completion: output that needs no run.
 
 use insta::assert_snapshot;
 
@@ -78,7 +78,7 @@ fn lists_are_data_too() {
     }
 }
 
-/// What a shell is told to complete, of these words the last.
+/// The completions for the last of these words.
 fn completed(words: &[&str]) -> Vec<String> {
     let bench = Bench::new(&words.join("-").replace('/', "-"));
     let index = (words.len() - 1).to_string();

@@ -1,7 +1,7 @@
 //! The command line as a newcomer meets it: the built program, run in an empty folder.
 //!
-//! Everything here is a process of its own, so that exit codes, the two output streams,
-//! signals and files are the real ones. Nothing needs a redis-server.
+//! Every run here is a separate process, so that exit codes, the two output streams, signals
+//! and files are the real ones. No test needs a redis-server.
 
 mod bench;
 mod errors;

@@ -52,7 +52,7 @@ fn a_single_cell_shows_its_evidence() {
     assert_snapshot!("matrix_cell", cell.told());
 }
 
-/// Too few runs neither refute what is predicted nor show it.
+/// Too few runs neither refute a prediction nor confirm it.
 #[test]
 fn too_few_runs_give_neither_a_false_red_nor_a_false_green() {
     let bench = Bench::new("too-few");

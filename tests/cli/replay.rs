@@ -1,4 +1,4 @@
-//! `locklab replay`: recordings as they were written, and as others have left them.
+//! `locklab replay`: recordings as they were written, and damaged or edited ones.
 
 use insta::assert_snapshot;
 
@@ -10,7 +10,7 @@ const RECORDING: &str = "target/locklab/kleppmann-k1/seed-3.jsonl";
 fn recorded(test: &str) -> (Bench, String) {
     let bench = Bench::new(test);
     let run = bench.locklab(&["run", "kleppmann/k1", "--seed", "3"]);
-    // One run shows that something can be violated, not that anything holds.
+    // One run can show that a property is violated, but not that it holds.
     assert_eq!(run.code, Some(3), "{}", run.told());
     let recording = bench.read(RECORDING);
     (bench, recording)
@@ -41,8 +41,8 @@ fn the_same_byte_for_byte() {
     assert_eq!(data["seed"], 3);
 }
 
-/// The rest of such a recording is not what its header makes now: that is told, and the
-/// run as it is now is a recording like any other.
+/// The events of such a recording differ from what its header produces now: the program
+/// reports it, and the run as it is now is an ordinary recording.
 #[test]
 fn an_edited_schedule_is_executed() {
     let (bench, recording) = recorded("replay-edited");
@@ -75,7 +75,7 @@ fn an_edited_record_is_noticed() {
     );
 }
 
-/// A history from real Redis is judged again; here, one that only says it is.
+/// A history from real Redis is checked again; this one only claims to be one.
 #[test]
 fn a_recording_from_real_redis_is_judged_again() {
     let (bench, recording) = recorded("replay-redis");
@@ -139,7 +139,7 @@ fn damaged_recordings() {
     assert_snapshot!(all);
 }
 
-/// Every recording that ends too early is told from a shorter run.
+/// Every truncated recording is distinguished from a shorter run.
 #[test]
 fn a_cut_anywhere_is_an_error() {
     let (bench, recording) = recorded("replay-cut");

@@ -79,11 +79,12 @@ fn exit_codes() {
     let nothing = "horizon_ms=60000";
     assert_eq!(exit_with("resource = \"violated\"", nothing), Some(0));
     assert_eq!(exit_with("resource = \"holds\"", nothing), Some(2));
-    // A violation that nobody predicted.
+    // A violation without a prediction.
     assert_eq!(exit_with("lease = \"holds\"", nothing), Some(2));
-    // Nothing predicted, nothing violated.
+    // No prediction and no violation.
     assert_eq!(exit_with("", "fault.gc.duration_ms=100"), Some(0));
-    // A violation predicted, none there: that refutes a rate, not that there is any.
+    // A violation is predicted and none occurs: that refutes a rate, but not a mere
+    // possibility.
     let often = "resource = { verdict = \"violated\", rate = [0.2, 0.8] }";
     assert_eq!(exit_with(often, nothing), Some(0));
     assert_eq!(exit_with(often, "fault.gc.duration_ms=100"), Some(2));
@@ -91,7 +92,7 @@ fn exit_codes() {
         exit_with("lease = \"violated\"", "fault.gc.duration_ms=100"),
         Some(3)
     );
-    // More is asked for than eighty runs can show.
+    // The prediction needs more than eighty runs to be confirmed.
     let never = "lease = { verdict = \"holds\", at_most = 0.01 }\nresource = \"violated\"";
     assert_eq!(exit_with(never, nothing), Some(3));
     // The fault comes after the end of the run.
@@ -121,6 +122,6 @@ fn twice_compares_every_event() {
         done.err
     );
     assert_eq!(done.json()["differences"], serde_json::json!([]));
-    // It compares, and writes nothing.
+    // The command compares and writes no file.
     assert_eq!(bench.files(), [""; 0]);
 }

@@ -1,4 +1,5 @@
-//! Data on standard output, people's text on standard error, and readers who leave.
+//! Data on standard output, human-readable text on standard error, and readers that close
+//! early.
 
 use std::process::Stdio;
 
@@ -14,7 +15,7 @@ fn data_and_text_do_not_mix() {
     assert_eq!(data.json()[0]["scenario"], "kleppmann/k5");
 }
 
-/// No colours without a terminal, and no progress bar for so little.
+/// No colours without a terminal, and no progress bar for a short run.
 #[test]
 fn plain_text_is_plain() {
     let bench = Bench::new("plain");
@@ -25,7 +26,7 @@ fn plain_text_is_plain() {
     assert!(colourful.err.contains('\u{1b}'), "{}", colourful.err);
 }
 
-/// As in `locklab … | head`, only that this head has left before the first line.
+/// As in `locklab … | head`, but this head has exited before the first line.
 #[test]
 fn a_reader_who_has_left_is_no_error() {
     let bench = Bench::new("reader-left");
@@ -46,7 +47,7 @@ fn a_reader_who_has_left_is_no_error() {
     assert_eq!(done.status.code(), Some(0));
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe whose reading end is closed.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

@@ -1,4 +1,4 @@
-//! `locklab sweep`: grids, results as they come in, Ctrl-C, and going on.
+//! `locklab sweep`: grids, intermediate results, Ctrl-C, and resuming.
 
 use std::process::Stdio;
 
@@ -89,7 +89,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     assert_eq!(bench.read(&only(&bench, ".json")), results);
     let fresh = bench.locklab(&[&SMALL[..], &["--fresh"]].concat());
     assert_eq!(fresh.err, first.err);
-    // Other seeds are another sweep.
+    // A sweep with other seeds is a different sweep.
     let other = bench.locklab(&[&SMALL[..7], &["6"]].concat());
     assert!(!other.err.contains("from before"), "{}", other.err);
 }
@@ -156,7 +156,7 @@ fn a_killed_sweep_goes_on_too() {
     assert_eq!(resumed.code, Some(0));
 }
 
-/// Sends a signal to the program when it has finished a cell.
+/// Sends a signal to the program after it has finished a cell.
 fn interrupt(bench: &Bench, arguments: &[&str], signal: Signal) -> Done {
     let mut command = bench.command(arguments);
     let child = command
@@ -176,7 +176,7 @@ fn interrupt(bench: &Bench, arguments: &[&str], signal: Signal) -> Done {
     Done::from(child.wait_with_output().expect("it ends"))
 }
 
-/// The one file with this ending.
+/// The only file with this ending.
 fn only(bench: &Bench, ending: &str) -> String {
     let mut files = bench.files();
     files.retain(|name| name.ends_with(ending));

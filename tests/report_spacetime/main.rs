@@ -1,4 +1,4 @@
-//! The space-time diagram, from histories made by hand after Kleppmann's examples.
+//! The space-time diagram, from hand-made histories after Kleppmann's examples.
 
 use roxmltree::Document;
 
@@ -115,7 +115,7 @@ fn a_wait_in_vain_is_shown_from_its_first_attempt() {
     check_says(&picture, &["From 50.0 ms to 900 ms of a run of 2.00 s"]);
 }
 
-/// A run that kept no messages still shows holds, faults and accesses.
+/// A run without recorded messages still shows holds, faults and accesses.
 #[test]
 fn messages_are_not_needed() {
     let (mut history, violation) = pause(false);
@@ -124,7 +124,7 @@ fn messages_are_not_needed() {
     check_says(&svg(&history, "", Some(&violation)), &told);
 }
 
-/// Numbers that look random and are the same each time (Knuth's MMIX generator).
+/// Pseudo-random numbers, the same each time (Knuth's MMIX generator).
 struct Draws(u64);
 
 impl Draws {
@@ -135,7 +135,7 @@ impl Draws {
     }
 }
 
-/// A history in which nothing fits together: any order, any clock, any name.
+/// An inconsistent history: any order, any clock, any name.
 fn nonsense(seed: u64) -> (History, Violation) {
     let mut draws = Draws(seed);
     let hosts = ["c1", "c2", "c10", "n1", "n2", "resource", "<&\"\u{1}>"];

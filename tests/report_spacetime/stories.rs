@@ -10,7 +10,7 @@ use locklab::history::{
 #[derive(Default)]
 pub struct Story {
     history: History,
-    /// By how much each host's wall clock is ahead.
+    /// How far each host's wall clock is ahead.
     ahead_ms: Vec<(&'static str, f64)>,
     calls: u32,
 }
@@ -156,7 +156,7 @@ const WRITE_1: Access = Access::Write {
     version: 1,
 };
 
-/// The holder's garbage collector outlasts the lease.
+/// A garbage-collection pause of the holder outlasts the lease.
 pub fn pause(fenced: bool) -> (History, Violation) {
     let token = |number| fenced.then_some(number);
     let mut story = Story::default();
@@ -288,7 +288,7 @@ pub fn jump() -> (History, Violation) {
     )
 }
 
-/// The replies wait for a client that is paused; it reads them when the keys are gone.
+/// The replies wait for a paused client; it reads them after the keys have expired.
 pub fn late_replies() -> (History, Violation) {
     let mut story = Story::default();
     let nodes = ["n1", "n2", "n3", "n4", "n5"];
@@ -330,7 +330,7 @@ pub fn late_replies() -> (History, Violation) {
     )
 }
 
-/// The write, not the writer, is held up: an arrow of 90 s beside bursts of 10 ms.
+/// The write, not the client, is delayed: an arrow of 90 s beside bursts of 10 ms.
 pub fn late_write() -> (History, Violation) {
     let mut story = Story::default();
     story.invoke(9.0, "c1", Op::Acquire);

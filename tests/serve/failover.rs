@@ -1,10 +1,10 @@
-//! Sentinels over real TCP: who looks for the master finds another one when it is gone.
+//! Sentinels over real TCP: a client that asks for the master gets a new one after a failure.
 
 use std::io::Write;
 
 use crate::{Served, until};
 
-/// A master, two replicas and three sentinels, which know of each other.
+/// A master, two replicas and three sentinels that know each other.
 fn cluster() -> Served {
     let options = [
         "--replicas",
@@ -42,7 +42,7 @@ fn cluster() -> Served {
 const SENTINELS: [usize; 3] = [3, 4, 5];
 
 impl Served {
-    /// What a sentinel calls the master, when that is not `old` any more.
+    /// The master that a sentinel reports, once it is not `old` any more.
     fn new_master(&self, sentinel: usize, old: usize) -> usize {
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"];
         let said = until(&self.port(sentinel), &words, |said| {
@@ -84,7 +84,7 @@ fn a_master_that_slept_comes_back_as_a_replica_and_forgets_what_it_took_on() {
     sleeper.send(b"DEBUG SLEEP 4\r\nSET lock c0\r\n");
     let master = served.new_master(SENTINELS[1], 0);
     assert_eq!(served.redis_cli(master, &["SET", "lock", "c2"]), "OK\n");
-    // It is a master when it wakes up, and takes a write that is lost.
+    // It is still a master when it resumes, and accepts a write that is lost.
     sleeper.expect("+OK\r\n+OK\r\n");
     let port = served.port(master);
     until(&served.port(0), &["ROLE"], |said| {
@@ -114,7 +114,7 @@ fn each_node_has_a_name_for_sentinels() {
     }
 }
 
-/// Requests that never end, and what is no request.
+/// Requests that never end, and invalid ones.
 #[test]
 fn hostile_clients_do_not_take_a_sentinel_down() {
     let roles = ["master mymaster", "sentinel"];

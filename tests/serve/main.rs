@@ -1,5 +1,5 @@
-//! `locklab serve` as other programs meet it: a process, real sockets, `redis-cli`, and
-//! clients that do what no client should.
+//! `locklab serve` as other programs see it: a process, real sockets, `redis-cli`, and
+//! misbehaving clients.
 
 mod failover;
 mod replication;
@@ -12,10 +12,10 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Far more than anything here takes: a server that hangs fails the test.
+/// Far longer than any test here takes: a server that hangs fails the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running `locklab serve`, ended with the test.
+/// A running `locklab serve`, stopped at the end of the test.
 struct Served {
     child: Child,
     addresses: Vec<SocketAddr>,
@@ -102,7 +102,7 @@ fn redis_cli(port: &str, words: &[&str]) -> String {
     String::from_utf8(done.stdout).expect("UTF-8")
 }
 
-/// Asks again and again, until what `redis-cli` prints is what is waited for.
+/// Repeats a request until `redis-cli` prints the expected text.
 #[track_caller]
 fn until(port: &str, words: &[&str], done: impl Fn(&str) -> bool) -> String {
     locklab_testing::until(|| {
@@ -140,7 +140,7 @@ impl Client {
         self.expect(reply);
     }
 
-    /// What still arrives until the node ends the connection, orderly or not.
+    /// The remaining bytes until the node closes the connection, orderly or not.
     fn rest(mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.0.read_to_end(&mut bytes) {
@@ -196,7 +196,7 @@ fn what_waits_is_woken_by_others_and_by_time() {
     waiter.check("BLPOP l 0.05\r\n", "*-1\r\n");
     waiter.send(b"PING\r\nBLPOP l 0\r\nPING\r\n");
     waiter.expect("+PONG\r\n");
-    // Until the node has read that the client waits.
+    // Until the node has registered the waiting client.
     until(&served.port(0), &["INFO", "clients"], |said| {
         said.contains("blocked_clients:1")
     });
@@ -231,7 +231,7 @@ fn no_more_clients_than_it_was_told() {
     one.check("CONFIG SET maxclients 2\r\n", "+OK\r\n");
     two.check("QUIT\r\n", "+OK\r\n");
     assert_eq!(two.rest(), b"");
-    // The node has noticed the end by the time that it is seen here, or soon after.
+    // The node detects the disconnection before or soon after the test does.
     let mut third = served.connect(0);
     third.send(b"PING\r\n");
     if third.rest_begins_with(b"-") {
@@ -250,9 +250,9 @@ impl Client {
     }
 }
 
-/// Nobody asks for a key that expired, nor how many there are. INFO itself makes up for what
-/// was not deleted, and counts it: of what was deleted before, the count knows nothing, for
-/// it begins anew just before.
+/// No client asks for an expired key or for the number of keys. INFO itself deletes the
+/// remaining expired keys and counts them; its count starts just before, so it excludes the
+/// keys deleted earlier.
 #[test]
 fn expired_keys_are_deleted_though_nobody_looks() {
     let served = Served::new(1, &[]);
@@ -267,7 +267,7 @@ fn expired_keys_are_deleted_though_nobody_looks() {
     locklab_testing::until(|| {
         let set = "for i = 1, 100 do redis.call('set', i, 'v', 'px', 1) end return 'set'";
         assert_eq!(redis_cli(&port, &["EVAL", set, "0"]), "set\n");
-        // Several times as long as the node takes to look.
+        // Several times the interval at which the node checks for expired keys.
         let end_us = time_us(&redis_cli(&port, &["TIME"])) + 300_000;
         until(&port, &["TIME"], |said| time_us(said) > end_us);
         assert_eq!(redis_cli(&port, &["CONFIG", "RESETSTAT"]), "OK\n");
@@ -279,7 +279,7 @@ fn expired_keys_are_deleted_though_nobody_looks() {
     });
 }
 
-/// Everything here is done to a node that has to answer another client meanwhile.
+/// Every input here goes to a node that has to answer another client meanwhile.
 #[test]
 fn hostile_clients_harm_themselves() {
     let served = Served::new(1, &[]);
@@ -331,7 +331,7 @@ fn hostile_clients_harm_themselves() {
     witness.check("EVAL \"return 1\" 0\r\n", ":1\r\n");
 }
 
-/// 64 MB of an argument that never ends.
+/// 64 MB of an incomplete argument.
 #[test]
 fn a_request_without_end_ends_the_connection() {
     let served = Served::new(1, &[]);
@@ -347,8 +347,8 @@ fn a_request_without_end_ends_the_connection() {
     assert!(served.resident_mb() < 400, "{} MB", served.resident_mb());
 }
 
-/// Many small arguments, of which the last never comes: reading them all again for
-/// each piece would take minutes.
+/// Many small arguments, of which the last never arrives: parsing all of them again for each
+/// piece would take minutes.
 #[test]
 fn a_request_of_many_arguments_is_read_once() {
     let served = Served::new(1, &[]);
@@ -396,7 +396,7 @@ fn replies_that_nobody_reads_end_the_connection() {
 }
 
 impl Served {
-    /// The most memory that the process has had.
+    /// The peak memory of the process.
     fn resident_mb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("Linux, and the process is there");

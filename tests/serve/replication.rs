@@ -4,7 +4,7 @@ use locklab_testing::RedisServer;
 
 use crate::{Served, redis_cli, until};
 
-/// A real server, and its port as programs are told it.
+/// A real server, and its port as an argument for programs.
 struct Real {
     _server: RedisServer,
     port: String,
@@ -21,7 +21,7 @@ impl Real {
     }
 }
 
-/// Fills a server with every type, small and large: all that has a form of its own in a
+/// Fills a server with every type, small and large: every value that has its own form in a
 /// snapshot of 7.0.
 const FILL: &str = r"
     local function set(key, ...) redis.call('set', key, ...) end
@@ -50,7 +50,7 @@ const FILL: &str = r"
     end
     return redis.call('dbsize')";
 
-/// All that the script has made, as text.
+/// All values that the script has created, as text.
 const SHOW: &str = r"
     local all = {}
     local keys = redis.call('keys', '*') table.sort(keys)
@@ -72,7 +72,7 @@ const SHOW: &str = r"
     end
     return all";
 
-/// Waits until a replica is up, and compares what both hold.
+/// Waits until a replica is up, and compares the data of both.
 fn compare(master: &str, replica: &str) {
     until(replica, &["INFO", "replication"], |said| {
         said.contains("master_link_status:up")
@@ -84,7 +84,7 @@ fn compare(master: &str, replica: &str) {
     assert_eq!(redis_cli(replica, &["EVAL_RO", SHOW, "0"]), expected);
 }
 
-/// What comes by the stream, after the snapshot.
+/// Changes that arrive by the stream, after the snapshot.
 fn change(master: &str) {
     for words in [
         &["SET", "text", "other", "PX", "3600000"][..],
@@ -135,7 +135,7 @@ fn a_node_follows_a_real_server() {
     assert_eq!(redis_cli(&replica, &["SET", "k", "v"]), "OK\n");
 }
 
-/// Has a master hand its role to its replica, and waits until both say so.
+/// Makes a master hand its role to its replica, and waits until both report it.
 fn hand_over(master: &str, replica: &str) {
     let order = ["FAILOVER", "TO", "127.0.0.1", replica];
     assert_eq!(redis_cli(master, &order), "OK\n");
@@ -162,13 +162,13 @@ fn a_node_hands_its_role_to_a_real_server_and_gets_it_back() {
     compare(&node, &real.port);
     change(&node);
     compare(&node, &real.port);
-    // Nobody needed a snapshot but at first.
+    // Only the first synchronisation used a snapshot.
     let stats = redis_cli(&real.port, &["INFO", "stats"]);
     assert!(stats.contains("sync_full:0"), "{stats}");
     assert!(stats.contains("sync_partial_ok:1"), "{stats}");
 }
 
-/// More than a client may send, or leave unread.
+/// More than a client may send or leave unread.
 #[test]
 fn a_large_data_set_reaches_a_replica() {
     let served = Served::with_roles(&["--replicas", "1"], &["master", "replica of 0"]);
