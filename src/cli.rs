@@ -82,7 +82,7 @@ enum Command {
     Sweep(sweep::Options),
     /// Set every lock against every problem
     Matrix(matrix::Options),
-    /// Measure what every lock costs, and how those fare who wait
+    /// Measure what every lock costs, and how waiters fare
     Cost(cost::Options),
     /// Do a recorded run again and compare it byte for byte
     Replay(replay::Options),

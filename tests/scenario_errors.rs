@@ -72,7 +72,7 @@ fn unknown_names() {
     assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "clock-step", "clock-rate" or "failover""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reed\""), @r#"scenarios/x.toml:21:9: unknown point "reed"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c3 read\""), @r#"scenarios/x.toml:21:9: unknown client "c3"; the clients are "c1" to "c2""#);
-    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read twice\""), @r#"scenarios/x.toml:21:9: "c1 read twice" is no moment of a client; write "c1 acquired" or "c1 acquired #2""#);
+    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read twice\""), @r#"scenarios/x.toml:21:9: "c1 read twice" is not a moment of a client; write "c1 acquired" or "c1 acquired #2""#);
     assert_snapshot!(told("on = \"c1\"", "on = [\"c1\", \"n6\"]"), @r#"scenarios/x.toml:20:6: unknown host "n6"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told("lease = \"holds\"", "leese = \"holds\""), @r#"scenarios/x.toml:25:1: unknown property "leese"; did you mean "lease"?"#);
     assert_snapshot!(told("lease = \"holds\"", "lease = \"hold\""), @r#"scenarios/x.toml:25:9: unknown verdict "hold"; did you mean "holds"?"#);

@@ -65,7 +65,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let mut data = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
-        (About::Liveness, "liveness", "How those fare who wait"),
+        (About::Liveness, "liveness", "How waiters fare"),
     ] {
         let metrics: Vec<&Metric> = metrics.iter().filter(|g| g.about == about).collect();
         let values = values(&rows, &metrics, &samples);

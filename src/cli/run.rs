@@ -98,11 +98,11 @@ impl FromStr for Seeds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let usage = || format!("`{text}` is no range of seeds; write 0..100");
+        let usage = || format!("`{text}` is not a range of seeds; write 0..100");
         let (start, end) = text.split_once("..").ok_or_else(usage)?;
         let range = start.parse().map_err(|_| usage())?..end.parse().map_err(|_| usage())?;
         if range.is_empty() {
-            return Err(format!("`{text}` holds no seed: the end is excluded"));
+            return Err(format!("`{text}` contains no seed: the end is excluded"));
         }
         Ok(Seeds(range))
     }

@@ -89,7 +89,7 @@ pub enum ConfirmError {
     },
     /// The servers of the lock are not Redis.
     #[error(
-        "`{lock}` is no lock on Redis: it is there to be compared with, in the simulated world"
+        "`{lock}` is not a lock on Redis; it exists for comparison, in the simulated world only"
     )]
     Lock {
         /// The lock.

@@ -2,9 +2,9 @@
 //!
 //! Every node is a separate `redis-server` on the loopback interface. Every client and the
 //! resource is a separate process that runs the *same* code as in the world. Faults are
-//! signals: SIGSTOP and SIGCONT, SIGKILL and a restart. The result is a [`History`], so real
-//! runs are judged by the same checks as simulated ones. True time is the machine's
-//! `CLOCK_MONOTONIC`, which all its processes share.
+//! signals: SIGSTOP and SIGCONT, SIGKILL and a restart. The result is a
+//! [`History`](crate::history::History), so real runs are judged by the same checks as
+//! simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes share.
 //!
 //! No process outlives the bench. However the bench ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)

@@ -143,7 +143,7 @@ pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Invalid
     require(
         topology.replicas == 0 && topology.sentinels == 0,
         ["topology", "replicas"],
-        format!("the servers of \"{name}\" are no Redis: no replicas, no sentinels"),
+        format!("the servers of \"{name}\" are not Redis: they have no replicas and no sentinels"),
     )
 }
 

@@ -69,7 +69,10 @@ impl Need {
     /// Why `lock` does not meet the requirement; `None` if it does.
     fn lacking(self, lock: &LockSpec) -> Option<&'static str> {
         let (is_met, why) = match self {
-            Need::Redis => (lock.servers() == Servers::Redis, "its servers are no Redis"),
+            Need::Redis => (
+                lock.servers() == Servers::Redis,
+                "its servers are not Redis",
+            ),
             Need::OneNode => (
                 lock.nodes() == 1,
                 "whose lock was deleted can be told on one node only",

@@ -151,7 +151,7 @@ impl FromStr for Moment {
 }
 
 fn usage(text: &str) -> String {
-    format!("`{text}` is no moment of a client; write \"c1 acquired\" or \"c1 acquired #2\"")
+    format!("`{text}` is not a moment of a client; write \"c1 acquired\" or \"c1 acquired #2\"")
 }
 
 impl fmt::Display for Moment {
