@@ -277,9 +277,9 @@ impl Story {
         self.tell(ms, client, Event::Members { members })
     }
 
-    /// A fault of this kind, and with the kind as its name, takes effect.
-    pub fn fault_begins(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, fault_kind(kind), Phase::Begins)
+    /// A fault of this name, and of the kind that the name says, takes effect.
+    pub fn fault_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
+        self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Begins)
     }
 
     /// One of a fault's instances takes effect: a pause of this name.
@@ -287,14 +287,14 @@ impl Story {
         self.fault_named(ms, host, (name.into(), FaultKind::Pause), Phase::Begins)
     }
 
-    /// A fault of this kind ends on the host.
-    pub fn fault_ends(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, fault_kind(kind), Phase::Ends)
+    /// The fault of this name ends on the host.
+    pub fn fault_ends(self, ms: u64, host: &'static str, name: &str) -> Story {
+        self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Ends)
     }
 
-    /// A fault of this kind never took effect.
-    pub fn fault_missed(self, ms: u64, host: &'static str, kind: &str) -> Story {
-        self.fault(ms, host, fault_kind(kind), Phase::Missed)
+    /// The fault of this name never took effect.
+    pub fn fault_missed(self, ms: u64, host: &'static str, name: &str) -> Story {
+        self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Missed)
     }
 
     /// A fault of this name affects the links between two hosts.
@@ -550,7 +550,7 @@ impl Story {
     }
 }
 
-/// The fault kind of this name in a scenario.
+/// The fault kind of this name in a scenario; a fault with any other name is a pause.
 fn fault_kind(name: &str) -> FaultKind<Bare> {
-    FaultKind::of_name(name).expect("a kind of fault")
+    FaultKind::of_name(name).unwrap_or(FaultKind::Pause)
 }
