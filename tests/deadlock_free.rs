@@ -62,7 +62,7 @@ fn check(lock: &str, steps: &[&str], stuck: &[&str]) {
             true => Finding::Violated,
             false => Finding::Holds,
         };
-        let finding = tally.finding_for(Prediction::HOLDS);
+        let finding = Prediction::HOLDS.finding(&tally);
         assert_eq!(finding, expected, "{lock} at {step}: {tally:?}");
     }
 }

@@ -19,7 +19,7 @@ mod tally;
 mod words;
 
 pub use interval::{Interval, bootstrap, of_mean, wilson};
-pub use prediction::{DEFAULT_AT_MOST, Expected, Judgement, Prediction};
+pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
-pub use tally::{Finding, Tally};
+pub use tally::Tally;
 pub use words::thousands;

@@ -50,6 +50,18 @@ pub enum Expected {
     Violated,
 }
 
+/// What many runs of one scenario show about a property together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// No run violated it, and enough runs could have.
+    Holds,
+    /// Some run violated it.
+    Violated,
+    /// No run violated it, and too few runs could have.
+    Inconclusive,
+}
+
 /// Whether runs confirm a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -110,6 +122,20 @@ impl Prediction {
             (true, _) => Judgement::Differs,
             (false, true) => Judgement::AsPredicted,
             (false, false) => Judgement::Inconclusive,
+        }
+    }
+
+    /// What the runs show together. It is `Holds` only if they show it to the bound that the
+    /// prediction gives, or, if the prediction gives none, to the default bound.
+    pub fn finding(self, tally: &Tally) -> Finding {
+        let wanted = match self {
+            Prediction::Holds { at_most } => at_most,
+            Prediction::Violated { .. } => DEFAULT_AT_MOST,
+        };
+        match tally.violated {
+            0 if tally.at_most() <= wanted => Finding::Holds,
+            0 => Finding::Inconclusive,
+            _ => Finding::Violated,
         }
     }
 
@@ -185,6 +211,17 @@ fn scaled(tally: &Tally, runs: u64) -> Tally {
         violated,
         inconclusive: runs - holds - violated,
         ..Tally::default()
+    }
+}
+
+impl Finding {
+    /// Its spelling in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Holds => "holds",
+            Finding::Violated => "violated",
+            Finding::Inconclusive => "inconclusive",
+        }
     }
 }
 
@@ -330,6 +367,26 @@ mod tests {
         let strict = Prediction::Holds { at_most: 0.01 };
         check(strict, [100, 0, 0], Inconclusive);
         check(strict, [400, 0, 0], AsPredicted);
+    }
+
+    #[test]
+    fn too_few_runs_find_nothing() {
+        assert_eq!(
+            Prediction::HOLDS.finding(&tally([72, 0, 0])),
+            Finding::Inconclusive
+        );
+        assert_eq!(
+            Prediction::HOLDS.finding(&tally([73, 0, 0])),
+            Finding::Holds
+        );
+        assert_eq!(
+            Prediction::HOLDS.finding(&tally([72, 0, 900])),
+            Finding::Inconclusive
+        );
+        assert_eq!(
+            Prediction::HOLDS.finding(&tally([0, 1, 0])),
+            Finding::Violated
+        );
     }
 
     #[test]

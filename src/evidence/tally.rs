@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::words::{decimals, percent, thousands};
-use super::{DEFAULT_AT_MOST, Prediction, Rate, wilson};
+use super::{Rate, wilson};
 
 /// How often a property held, was violated, or could not be judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,20 +57,6 @@ impl Tally {
         wilson(0, self.holds).high
     }
 
-    /// What the runs show together. It is `Holds` only if they show it to the bound that the
-    /// prediction gives, or, if the prediction gives none, to the default bound.
-    pub fn finding_for(&self, prediction: Prediction) -> Finding {
-        let wanted = match prediction {
-            Prediction::Holds { at_most } => at_most,
-            Prediction::Violated { .. } => DEFAULT_AT_MOST,
-        };
-        match self.violated {
-            0 if self.at_most() <= wanted => Finding::Holds,
-            0 => Finding::Inconclusive,
-            _ => Finding::Violated,
-        }
-    }
-
     /// Adds the counts of other runs.
     pub fn merge(&mut self, other: Tally) {
         self.holds += other.holds;
@@ -107,29 +93,6 @@ impl Tally {
         let rate = self.rate_struck();
         let differs = (1..self.runs()).contains(&self.struck);
         differs.then(|| rate.describe("runs in which every fault began"))
-    }
-}
-
-/// What many runs of one scenario show about a property together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// No run violated it, and enough runs could have.
-    Holds,
-    /// Some run violated it.
-    Violated,
-    /// No run violated it, and too few runs could have.
-    Inconclusive,
-}
-
-impl Finding {
-    /// Its spelling in files and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Holds => "holds",
-            Finding::Violated => "violated",
-            Finding::Inconclusive => "inconclusive",
-        }
     }
 }
 
@@ -202,25 +165,5 @@ pub(super) mod tests {
         );
         assert_eq!(with(100, 40).describe_struck(), None);
         assert_eq!(with(0, 0).describe_struck(), None);
-    }
-
-    #[test]
-    fn too_few_runs_find_nothing() {
-        assert_eq!(
-            tally([72, 0, 0]).finding_for(Prediction::HOLDS),
-            Finding::Inconclusive
-        );
-        assert_eq!(
-            tally([73, 0, 0]).finding_for(Prediction::HOLDS),
-            Finding::Holds
-        );
-        assert_eq!(
-            tally([72, 0, 900]).finding_for(Prediction::HOLDS),
-            Finding::Inconclusive
-        );
-        assert_eq!(
-            tally([0, 1, 0]).finding_for(Prediction::HOLDS),
-            Finding::Violated
-        );
     }
 }

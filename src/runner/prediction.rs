@@ -35,7 +35,7 @@ impl Comparison {
         Comparison {
             property,
             predicted,
-            observed: tally.finding_for(predicted.unwrap_or(Prediction::HOLDS)),
+            observed: predicted.unwrap_or(Prediction::HOLDS).finding(&tally),
             tally,
             judgement,
             more_runs: predicted.and_then(|prediction| prediction.more_runs(&tally)),
