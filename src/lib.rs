@@ -1,13 +1,13 @@
 //! Locklab: a laboratory for distributed locks on Redis.
 //!
-//! A run goes one way through the house:
+//! Data flows in one direction:
 //!
 //! ```text
 //! scenario ─► runner ─► world or real Redis ─► history ─► checks ─► results ─► report
 //! ```
 //!
-//! A history is the only thing a check may read, and recorded results are the only
-//! thing a report may read; so a history taken from real Redis is judged by exactly
+//! A check reads a history and nothing else. A report reads what was recorded (histories,
+//! verdicts, counts) and starts no run. A history from real Redis is therefore judged by exactly
 //! the code that judges a simulated one.
 
 pub use locklab_check as check;
@@ -17,11 +17,11 @@ pub use locklab_evidence as evidence;
 pub use locklab_history as history;
 pub use locklab_locks as locks;
 
-pub mod backend;
 pub mod cli;
 pub mod confirm;
 pub mod fault;
 pub mod matrix;
+pub mod platform;
 pub mod recording;
 pub mod report;
 pub mod results;

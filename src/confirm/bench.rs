@@ -10,9 +10,9 @@ use super::child::{Child, ChildEvent, Collector, Who};
 use super::plan::Plan;
 use super::wire::{Command, Job};
 use super::{ConfirmError, Programs, stamp};
-use crate::backend::machine::read_clock;
 use crate::history::Schedule;
 use crate::history::{ClockKind, Event, Name, Record};
+use crate::platform::machine::read_clock;
 use crate::scenario::Scenario;
 
 /// The time limit for a process to become ready, in seconds. A process needs milliseconds; the

@@ -5,8 +5,8 @@ use std::process;
 
 use locklab_world::random::Stream;
 
-use crate::backend::machine::read_clock;
 use crate::history::ClockKind;
+use crate::platform::machine::read_clock;
 
 /// Below 32768, where Linux's range of ports for outgoing connections begins. Within that range
 /// a client that repeatedly connects to a dead node would eventually get that node's port as

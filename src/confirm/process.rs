@@ -24,10 +24,10 @@ use tokio::task::{LocalSet, spawn_local};
 
 use super::stamp;
 use super::wire::{ChildMessage, ClientJob, Command, Job, Role};
-use crate::backend::machine::{Machine, read_clock};
 use crate::history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use crate::locks::Locker;
 use crate::observe::Observer;
+use crate::platform::machine::{Machine, read_clock};
 use crate::workload::client::LabClient;
 use crate::workload::resource::{self, Register};
 

@@ -1,7 +1,7 @@
 //! Timestamps of events, by the clocks of the machine.
 
-use crate::backend::machine::read_clock;
 use crate::history::{ClockKind, Event, Name, Record};
+use crate::platform::machine::read_clock;
 
 /// The maximum distance between the readings of two clocks. If they are further apart, the
 /// process was preempted in between, and the readings do not belong together.

@@ -9,8 +9,8 @@ use locklab_services::serve::{consensus, database};
 use locklab_world::{HostId, World};
 
 use super::lab::Lab;
-use crate::backend::world::PORT;
 use crate::history::Name;
+use crate::platform::world::PORT;
 
 /// Starts a database on the host `name`. Committed data is on its disk.
 pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {

@@ -8,10 +8,10 @@ use locklab_world::random::Stream;
 use locklab_world::{Host, HostId};
 
 use super::injector::Faults;
-use crate::backend::world::Directory;
 use crate::history::{Event, Failpoint, Name, Record};
 use crate::history::{Role, Topology};
 use crate::observe::Observer;
+use crate::platform::world::Directory;
 
 /// The maximum number of records in a run: some hundred megabytes.
 pub(super) const MOST_RECORDS: usize = 1_000_000;

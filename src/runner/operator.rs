@@ -3,7 +3,7 @@
 
 use locklab_world::Host;
 
-use crate::backend::world::PORT;
+use crate::platform::world::PORT;
 use crate::redis::Connection;
 
 /// Enters `words` on `host`; returns whether the server replied OK. No fault of a simulated

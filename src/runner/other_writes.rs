@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use locklab_world::Host;
 
-use crate::backend::world::PORT;
+use crate::platform::world::PORT;
 use crate::redis::Connection;
 
 /// A key that is not a lock.

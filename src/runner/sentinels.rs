@@ -9,9 +9,9 @@ use locklab_services::serve::sentinel::{Surroundings, sentinel};
 use locklab_world::World;
 
 use super::lab::Lab;
-use crate::backend::world::PORT;
 use crate::history::Role;
 use crate::history::{Event, Name, Point};
+use crate::platform::world::PORT;
 use crate::redis::MASTER;
 use crate::scenario::Scenario;
 

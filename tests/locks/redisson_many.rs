@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::backend::machine::Machine;
-use locklab::backend::world::Simulated;
 use locklab::env::{Env, Points};
 use locklab::history::{ClockKind, Failpoint, Name};
 use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 use locklab::observe::Unobserved;
+use locklab::platform::machine::Machine;
+use locklab::platform::world::Simulated;
 
 use crate::redisson::integer;
 use crate::stage::{attempt_in, call, lock, on_both, on_nodes, on_redis, words};

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::backend::world::Simulated;
 use locklab::env::Env;
 use locklab::history::{ClockKind, Name};
 use locklab::locks::{LockError, Mode, Owner, Request};
+use locklab::platform::world::Simulated;
 use locklab::redis::Reply;
 
 use crate::redisson::{CHANNEL, integer, locker, redisson};

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::backend::world::Simulated;
 use locklab::check::{Property, Verdict};
 use locklab::env::Env;
 use locklab::history::{ClockKind, Event, Name};
 use locklab::locks::DynLock;
+use locklab::platform::world::Simulated;
 use locklab::redis::Reply;
 use locklab::runner::judged::{self, JudgedRun};
 use locklab::runner::simulate::Keep;

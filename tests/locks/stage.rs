@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use locklab::backend::machine::Machine;
-use locklab::backend::world::{Directory, PORT, Simulated};
 use locklab::env::Env;
 use locklab::history::{Name, RESOURCE};
 use locklab::locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
 use locklab::observe::Unobserved;
+use locklab::platform::machine::Machine;
+use locklab::platform::world::{Directory, PORT, Simulated};
 use locklab::redis::{Client, Reply};
 use locklab::workload::Fencing;
 use locklab::workload::resource::{self, Register};

@@ -3,23 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use super::source::File;
+use super::source::{File, innermost};
 
 /// Finds modules that depend on each other, directly or through other modules. Tests are
 /// excluded: they may import anything.
 pub fn imports(files: &[File]) -> Vec<Finding> {
     let roots = crate_roots(files);
-    let mut findings = Vec::new();
-    for root in &roots {
-        let inner = |file: &&File| owner(&file.path, &roots) == Some(root);
-        let sources: Vec<&File> = files.iter().filter(inner).collect();
-        findings.extend(cycles_of_crate(root, &sources));
-    }
-    findings
+    let is_source_of =
+        |file: &File, root: &str| file.is_rust() && innermost(&file.path, &roots) == Some(root);
+    let cycles = roots.iter().map(|root| {
+        let sources = files.iter().filter(|file| is_source_of(file, root));
+        cycles_of_crate(root, &sources.collect::<Vec<_>>())
+    });
+    cycles.flatten().collect()
 }
 
 fn cycles_of_crate(root: &str, sources: &[&File]) -> Vec<Finding> {
     let modules: BTreeSet<&str> = sources.iter().map(|f| top_module(root, &f.path)).collect();
+    let reexported = reexports(root, sources, &modules);
     let mut imports: Vec<Import> = Vec::new();
     for file in sources {
         let from = top_module(root, &file.path);
@@ -31,9 +32,13 @@ fn cycles_of_crate(root: &str, sources: &[&File]) -> Vec<Finding> {
         if is_top_file(root, &file.path) {
             found.extend(named_after(code, "super::"));
         }
-        let others = found
-            .into_iter()
-            .filter(|(to, _)| *to != from && modules.contains(to));
+        let module_of = |word| match modules.contains(word) {
+            true => Some(word),
+            false => reexported.get(word).copied(),
+        };
+        let modules_found = (found.into_iter())
+            .filter_map(|(word, line)| module_of(word).map(|module| (module, line)));
+        let others = modules_found.filter(|(to, _)| *to != from);
         imports.extend(others.map(|(to, line)| Import {
             from,
             to,
@@ -63,20 +68,41 @@ struct Import<'a> {
 }
 
 /// The source folders of the crates, each with a trailing slash.
-fn crate_roots(files: &[File]) -> Vec<String> {
-    let root = |path: &str| {
-        let root = path.strip_suffix("lib.rs")?;
-        let is_root = root.is_empty() || root.ends_with('/');
-        is_root.then(|| root.to_owned())
+fn crate_roots(files: &[File]) -> Vec<&str> {
+    let root = |file: &'_ File| -> Option<usize> {
+        let root = file.path.strip_suffix("lib.rs")?;
+        (root.is_empty() || root.ends_with('/')).then_some(root.len())
     };
-    files.iter().filter_map(|file| root(&file.path)).collect()
+    let roots = files
+        .iter()
+        .filter_map(|file| Some(&file.path[..root(file)?]));
+    roots.collect()
 }
 
-/// The innermost crate folder that contains a Rust file.
-fn owner<'a>(path: &str, roots: &'a [String]) -> Option<&'a String> {
-    let holding = roots.iter().filter(|root| path.starts_with(root.as_str()));
-    let innermost = holding.max_by_key(|root| root.len());
-    innermost.filter(|_| path.ends_with(".rs"))
+/// The items that the root of the crate re-exports, each with its module: `crate::Item` imports
+/// from that module.
+fn reexports<'a>(
+    root: &str,
+    sources: &[&'a File],
+    modules: &BTreeSet<&'a str>,
+) -> BTreeMap<&'a str, &'a str> {
+    let lib = sources
+        .iter()
+        .find(|file| file.path == format!("{root}lib.rs"));
+    let statements = lib.into_iter().flat_map(|lib| lib.code.split(';'));
+    let paths =
+        statements.filter_map(|statement| statement.split_once("use ").map(|(_, path)| path));
+    let mut items = BTreeMap::new();
+    for path in paths {
+        let mut words = path
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty() && !["self", "crate"].contains(word));
+        let Some(module) = words.next().and_then(|first| modules.get(first)) else {
+            continue;
+        };
+        items.extend(words.map(|item| (item, *module)));
+    }
+    items
 }
 
 fn top_module<'a>(root: &str, path: &'a str) -> &'a str {
@@ -174,6 +200,22 @@ mod tests {
                 "src/b.rs:2: import-cycle",
                 "src/c/deep.rs:2: import-cycle",
             ],
+        );
+    }
+
+    #[test]
+    fn what_the_root_re_exports_is_imported_from_its_module() {
+        check(
+            imports,
+            &[
+                (
+                    "src/lib.rs",
+                    "mod a;\nmod b;\npub use self::a::{A, Other};\npub struct C;",
+                ),
+                ("src/a.rs", "use crate::b::B;"),
+                ("src/b.rs", "use crate::{A, C};"),
+            ],
+            &["src/a.rs:1: import-cycle", "src/b.rs:1: import-cycle"],
         );
     }
 

@@ -1,7 +1,7 @@
 //! Checks that every dependency in a `Cargo.toml` is used by the code of its package.
 
 use super::Finding;
-use super::source::{File, places};
+use super::source::{File, innermost, places};
 
 /// A dependency is used if the code of its package contains `name::`, `name!` or `use name`;
 /// a dependency of the workspace is used if a package names it.
@@ -12,7 +12,7 @@ pub fn unused(files: &[File]) -> Vec<Finding> {
     for manifest in &manifests {
         let sources: Vec<&File> = files
             .iter()
-            .filter(|f| f.is_rust() && owner(&f.path, &folders) == Some(folder(&manifest.path)))
+            .filter(|f| f.is_rust() && innermost(&f.path, &folders) == Some(folder(&manifest.path)))
             .collect();
         for dependency in dependencies(&manifest.text) {
             let name = dependency.name;
@@ -98,12 +98,6 @@ fn is_manifest(path: &str) -> bool {
 /// The folder of a path, with a trailing slash unless it is the root.
 fn folder(path: &str) -> &str {
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
-}
-
-/// The innermost package folder that contains a path.
-fn owner<'a>(path: &str, folders: &[&'a str]) -> Option<&'a str> {
-    let holding = folders.iter().filter(|folder| path.starts_with(**folder));
-    holding.max_by_key(|folder| folder.len()).copied()
 }
 
 #[cfg(test)]

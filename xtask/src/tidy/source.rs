@@ -76,6 +76,13 @@ pub fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
+/// The innermost of some folders that contains a path. Each folder ends with a slash, unless it is
+/// the root.
+pub fn innermost<'a>(path: &str, folders: &[&'a str]) -> Option<&'a str> {
+    let holding = folders.iter().filter(|folder| path.starts_with(**folder));
+    holding.max_by_key(|folder| folder.len()).copied()
+}
+
 /// Every occurrence of a word in a text, as (line from 1, byte). A word that begins or ends
 /// with a letter does not match inside a longer word.
 pub fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {

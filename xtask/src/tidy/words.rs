@@ -142,7 +142,7 @@ mod tests {
                     "src/locks/b.rs",
                     "use std::time::Duration;\nuse tokio::io;\nstd::thread::yield_now();",
                 ),
-                ("src/backend/world.rs", "use std::time::Instant;"),
+                ("src/platform/world.rs", "use std::time::Instant;"),
             ],
             &["src/locks/b.rs:1: lock-env", "src/locks/b.rs:3: lock-env"],
         );
