@@ -4,6 +4,8 @@ mod expect;
 
 use std::collections::BTreeMap;
 
+use locklab_units::{NS_PER_MS, NS_PER_S};
+
 use super::{Bounds, ResourceRole};
 use locklab_history::{
     Access, Bare, ClockKind, Deadline, Event, Failpoint, FaultKind, FaultyLinks, History, Name, Op,
@@ -11,10 +13,10 @@ use locklab_history::{
 };
 
 /// Nanoseconds per millisecond.
-pub const MS: u64 = 1_000_000;
+pub const MS: u64 = NS_PER_MS;
 
 /// Every wall clock shows 2026 when the run begins.
-const EPOCH_NS: u64 = 1_767_225_600 * 1_000_000_000;
+const EPOCH_NS: u64 = 1_767_225_600 * NS_PER_S;
 
 /// Two hosts with a link between them.
 pub type Sides = [&'static str; 2];

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use locklab_units::ns_from_ms;
+
 use super::ConfirmError;
 use super::bench::Bench;
 use super::child::{ChildEvent, Who};
@@ -29,7 +31,7 @@ pub(super) fn conduct(
     };
     conductor.executor.start(&mut conductor.processes);
     conductor.processes.bench.begin();
-    conductor.run(scenario.horizon_ms.saturating_mul(1_000_000))?;
+    conductor.run(ns_from_ms(scenario.horizon_ms))?;
     Ok(conductor.finish())
 }
 

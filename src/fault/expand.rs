@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use locklab_units::{NS_PER_MS, ns_from_fractional_ms};
 use locklab_world::dist::Dist;
 use locklab_world::random::Stream;
 
@@ -12,7 +13,7 @@ use crate::plant;
 
 /// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
 /// finite whatever was drawn.
-const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
+const SHORTEST_INTERVAL_NS: u64 = NS_PER_MS;
 
 /// Draws every number of a scenario's faults for the run of this seed.
 ///
@@ -51,7 +52,7 @@ fn expand_spec(name: &str, spec: &FaultSpec, stream: &mut Stream) -> Vec<Fault> 
             at_ms,
             until_ms,
         } => {
-            let until_ns = (until_ms * 1e6).round() as u64;
+            let until_ns = ns_from_fractional_ms(*until_ms) as u64;
             return repeat(
                 name,
                 spec,
@@ -115,8 +116,8 @@ impl Convert<Described, Settled> for Draw<'_> {
 
     fn step(&mut self, step_ms: f64) -> Result<i64, Infallible> {
         Ok(match plant("clock-step-in-whole-seconds") {
-            false => (step_ms * 1e6).round() as i64,
-            true => (step_ms / 1e3).round() as i64 * 1_000_000_000,
+            false => ns_from_fractional_ms(step_ms) as i64,
+            true => ns_from_fractional_ms((step_ms / 1e3).round() * 1e3) as i64,
         })
     }
 
@@ -250,7 +251,7 @@ mod tests {
                 _ => panic!("placed by time: {fault:?}"),
             })
             .collect();
-        let ms = 1_000_000;
+        let ms = NS_PER_MS;
         assert!((50 * ms..=150 * ms).contains(&starts[0]));
         for pair in starts.windows(2) {
             assert!(

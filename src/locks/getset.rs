@@ -18,6 +18,7 @@
 
 use std::rc::Rc;
 
+use locklab_units::{ms_from_ns, ns_from_ms};
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
@@ -48,7 +49,7 @@ impl<E: Env> Getset<E> {
     }
 
     fn now_ms(&self) -> u64 {
-        self.env.now_ns(ClockKind::Wall) / 1_000_000
+        ms_from_ns(self.env.now_ns(ClockKind::Wall))
     }
 
     fn expiry_ms(&self) -> u64 {
@@ -164,7 +165,7 @@ fn granted(owner: Owner, expiry_ms: u64) -> Grant {
         token: expiry_ms.to_string(),
         deadline: Some(Deadline {
             clock: ClockKind::Wall,
-            at_ns: expiry_ms * 1_000_000,
+            at_ns: ns_from_ms(expiry_ms),
         }),
         fencing_token: None,
     }

@@ -17,6 +17,7 @@
 
 use std::rc::Rc;
 
+use locklab_units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
@@ -48,7 +49,7 @@ impl<E: Env> GetsetAsListed<E> {
 
     /// The wall clock, in whole units.
     fn now(&self) -> u64 {
-        self.env.now_ns(ClockKind::Wall) / (self.params.unit_ms() * 1_000_000)
+        self.env.now_ns(ClockKind::Wall) / ns_from_ms(self.params.unit_ms())
     }
 
     /// The time that an attempt at `now` writes.
@@ -59,7 +60,7 @@ impl<E: Env> GetsetAsListed<E> {
 
     /// The grant of a holder: the listed steps give no deadline.
     fn granted(&self, owner: Owner, stamp: u64) -> Grant {
-        let at_ns = stamp * self.params.unit_ms() * 1_000_000;
+        let at_ns = ns_from_ms(stamp * self.params.unit_ms());
         let clock = ClockKind::Wall;
         Grant {
             owner,

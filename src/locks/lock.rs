@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use locklab_units::ns_from_ms;
 use thiserror::Error;
 
 use locklab_env::redis;
@@ -177,7 +178,7 @@ impl Retry {
 
     /// Draws a wait and sleeps, but no longer than the remaining wait of the request.
     pub async fn wait(&self, env: &impl Env, request: Request) {
-        let jitter_ns = self.jitter_ms * 1_000_000;
+        let jitter_ns = ns_from_ms(self.jitter_ms);
         let jitter_ns = match plant("retry-no-jitter") {
             false => jitter_ns,
             true => 0,

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 
+use locklab_units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, InvalidParams, require};
@@ -301,11 +302,11 @@ pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
 pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option<Deadline> {
     let late_ns = match plant("deadline-too-late") {
         false => 0,
-        true => 50_000_000,
+        true => ns_from_ms(50),
     };
     Some(Deadline {
         clock,
-        at_ns: started_ns + ttl_ms * 1_000_000 + late_ns,
+        at_ns: started_ns + ns_from_ms(ttl_ms) + late_ns,
     })
 }
 

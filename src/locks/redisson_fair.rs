@@ -24,6 +24,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use locklab_units::ms_from_ns;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
@@ -111,7 +112,7 @@ impl<E: Env> RedissonFair<E> {
 
     /// The process's wall clock, in milliseconds.
     fn now_ms(&self) -> String {
-        (self.base.env.now_ns(ClockKind::Wall) / 1_000_000).to_string()
+        ms_from_ns(self.base.env.now_ns(ClockKind::Wall)).to_string()
     }
 
     /// The lock, the queue, and the waiters' times.

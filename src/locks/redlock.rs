@@ -15,6 +15,7 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
+use locklab_units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
@@ -60,11 +61,11 @@ impl<E: Env> Redlock<E> {
     /// time.
     fn validity(&self, started_ns: u64) -> Option<Deadline> {
         let now_ns = self.env.now_ns(self.params.clock);
-        let ttl_ns = self.params.ttl_ms * 1_000_000;
+        let ttl_ns = ns_from_ms(self.params.ttl_ms);
         let drift_ns = match plant("redlock-no-drift-allowance") {
             false => {
                 (ttl_ns as f64 * self.params.drift_factor) as u64
-                    + self.params.drift_extra_ms * 1_000_000
+                    + ns_from_ms(self.params.drift_extra_ms)
             }
             true => 0,
         };

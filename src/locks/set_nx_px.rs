@@ -20,6 +20,7 @@
 
 use std::rc::Rc;
 
+use locklab_units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
@@ -100,7 +101,7 @@ impl<E: Env> SetNxPx<E> {
             Token::Random if plant("set-nx-px-same-token") => "token".into(),
             Token::Random => random_token(&self.env),
             Token::ThreadId => request.owner.0.to_string(),
-            Token::Seconds => (self.env.now_ns(ClockKind::Wall) / 1_000_000_000).to_string(),
+            Token::Seconds => (self.env.now_ns(ClockKind::Wall) / NS_PER_S).to_string(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Measurements of a run, taken from its history alone.
 
+use locklab_units::fractional_ms_from_ns;
 use serde::Deserialize;
 
 use crate::history::timeline::Timeline;
@@ -190,7 +191,7 @@ fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
     samples.sort_unstable();
     let rank = (samples.len() as f64 * share).ceil() as usize;
     let ns = samples.get(rank.saturating_sub(1))?;
-    Some(*ns as f64 / 1e6)
+    Some(fractional_ms_from_ns(*ns))
 }
 
 #[cfg(test)]
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use crate::history::{FaultKind, Outcome, Phase, Record};
 
-    const MS: u64 = 1_000_000;
+    const MS: u64 = locklab_units::NS_PER_MS;
 
     fn at(at_ms: u64, host: &str, event: Event) -> Record {
         Record {

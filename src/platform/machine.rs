@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_units::NS_PER_S;
 use locklab_world::random::{Rng, Stream};
 use nix::time::{ClockId, clock_gettime};
 use tokio::net::TcpStream;
@@ -89,5 +90,5 @@ pub fn read_clock(clock: ClockKind) -> u64 {
         ClockKind::Monotonic => ClockId::CLOCK_MONOTONIC,
     };
     let time = clock_gettime(id).expect("every Linux and macOS has these two clocks");
-    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+    time.tv_sec() as u64 * NS_PER_S + time.tv_nsec() as u64
 }

@@ -23,6 +23,8 @@ mod scene;
 mod shades;
 mod window;
 
+use locklab_units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
+
 use super::Error;
 use crate::{check::Violation, history::History};
 
@@ -46,9 +48,9 @@ pub fn draw(
 /// A duration as readable text, with at most three digits if that is precise enough.
 fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
-        0..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
+        0..NS_PER_MS => (ns as f64 / NS_PER_US as f64, "µs"),
+        NS_PER_MS..NS_PER_S => (fractional_ms_from_ns(ns), "ms"),
+        _ => (ns as f64 / NS_PER_S as f64, "s"),
     };
     let text = match value {
         value if value >= 99.95 => format!("{value:.0}"),

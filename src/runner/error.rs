@@ -1,5 +1,6 @@
 //! Errors of a run: its scenario cannot be run to the end.
 
+use locklab_units::fractional_ms_from_ns;
 use locklab_world::{MOST_MESSAGES, MOST_STEPS};
 
 use super::lab::MOST_RECORDS;
@@ -50,5 +51,5 @@ pub enum RunError {
 }
 
 fn ms(ns: u64) -> String {
-    format!("{:.3}", ns as f64 / 1e6)
+    format!("{:.3}", fractional_ms_from_ns(ns))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use locklab_units::{NS_PER_MS, ns_from_ms};
 use locklab_world::TraceEvent;
 
 use super::backend::Run;
@@ -128,12 +129,12 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
     }
     let round_trip_ns = round_trip_ns(&scenario.network);
     let (deadlock_ns, time_outs_ns) = match scenario.bound_ms {
-        Some(bound_ms) => (bound_ms * MS, 0),
+        Some(bound_ms) => (ns_from_ms(bound_ms), 0),
         None => {
             let starting_ms = scenario.node.restart_delay_ms;
-            let by_clock_ns = slowest(scenario, (bound.by_clock_ms + starting_ms) * MS);
+            let by_clock_ns = slowest(scenario, ns_from_ms(bound.by_clock_ms + starting_ms));
             let round_trips_ns = u64::from(bound.round_trips) * round_trip_ns;
-            (by_clock_ns + round_trips_ns, bound.time_outs_ms * MS)
+            (by_clock_ns + round_trips_ns, ns_from_ms(bound.time_outs_ms))
         }
     };
     let topology = &scenario.topology;
@@ -143,7 +144,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
         round_trips: bound.round_trips,
         reply_slack_ns: bound
             .reply_ms
-            .map(|ms| (ms * MS).saturating_sub(round_trip_ns)),
+            .map(|ms| ns_from_ms(ms).saturating_sub(round_trip_ns)),
         resource: match scenario.lock.asks_resource() {
             true => ResourceRole::GivesTokens,
             false => ResourceRole::Apart,
@@ -152,16 +153,14 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
     }
 }
 
-/// Nanoseconds in a millisecond.
-const MS: u64 = 1_000_000;
-
 /// The maximum duration of a time measured by a clock of the scenario: any host's clock may be
 /// the slowest.
 fn slowest(scenario: &Scenario, by_clock_ns: u64) -> u64 {
     let drifts = scenario.clocks.host.values().map(|clock| clock.drift_ppm);
     let drift_ppm = drifts.min().unwrap_or(0).clamp(-999_999, 0);
-    let rate_ppm = (1_000_000 + drift_ppm).unsigned_abs();
-    let ns = u128::from(by_clock_ns) * 1_000_000 / u128::from(rate_ppm);
+    const WHOLE_PPM: i64 = 1_000_000;
+    let rate_ppm = (WHOLE_PPM + drift_ppm).unsigned_abs();
+    let ns = u128::from(by_clock_ns) * u128::from(WHOLE_PPM.unsigned_abs()) / u128::from(rate_ppm);
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
@@ -178,7 +177,7 @@ fn round_trip_ns(network: &Network) -> u64 {
         Dist::LogNormal { median, sigma } => median * (sigma * NORMAL).exp(),
     };
     // The cast saturates.
-    let one_way_ns = (one_way_ms * MS as f64).ceil() as u64;
+    let one_way_ns = (one_way_ms * NS_PER_MS as f64).ceil() as u64;
     one_way_ns
         .saturating_mul(2)
         .saturating_add(retransmission_ns(network.loss))

@@ -1,12 +1,14 @@
 //! Converts a recording back to something that can be run. Recordings are files that can be
 //! edited, so impossible values are reported, not run.
 
+use locklab_units::NS_PER_S;
+
 use crate::history::{Fault, FaultKind, Name, Schedule, Start, Topology};
 use crate::recording::Recording;
 use crate::scenario::{self, Scenario};
 
 /// The maximum of a clock step and of a link delay: a year.
-const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
+const LONGEST_NS: u64 = 365 * 86_400 * NS_PER_S;
 
 /// Why a recording cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

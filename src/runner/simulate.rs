@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
+use locklab_units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
 use locklab_world::clock::EPOCH_NS;
 use locklab_world::random::{Rng, Stream};
 use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
@@ -51,9 +52,6 @@ impl Keep {
     };
 }
 
-/// A second, in nanoseconds: a run begins at a random point within a second of the wall clock.
-const SECOND_NS: u64 = 1_000_000_000;
-
 /// Runs `scenario` with this seed and schedule. A pure function of its arguments.
 ///
 /// # Errors
@@ -75,7 +73,8 @@ pub fn simulate(
         seed,
         latency: scenario.network.latency_ms,
         loss: scenario.network.loss,
-        epoch_ns: EPOCH_NS + Stream::new(seed, "epoch").below(SECOND_NS),
+        // A run begins at a random point within a second of the wall clock.
+        epoch_ns: EPOCH_NS + Stream::new(seed, "epoch").below(NS_PER_S),
         order: TaskOrder::Shuffled,
         keep_messages: keep.messages,
         keep_trace: keep.trace,
@@ -100,7 +99,7 @@ pub fn simulate(
         start_client(scenario, client, nodes, &lab, &faults, &mut world);
     }
     faults.start(&mut world);
-    let ending = world.run(scenario.horizon_ms * 1_000_000);
+    let ending = world.run(ns_from_ms(scenario.horizon_ms));
     let at_ns = world.now_ns();
     match ending {
         _ if lab.is_full() => return Err(RunError::TooManyRecords { at_ns }),
@@ -133,7 +132,7 @@ pub fn simulate(
 fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
     let clock_of = |name: &Name| match scenario.clocks.host.get(name.as_ref()) {
         Some(clock) => HostConfig {
-            offset_ns: (clock.offset_ms * 1e6) as i64,
+            offset_ns: ns_from_fractional_ms(clock.offset_ms) as i64,
             drift_ppm: clock.drift_ppm,
         },
         None => HostConfig::default(),

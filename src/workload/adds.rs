@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use locklab_units::ns_from_ms;
 use locklab_world::random::Stream;
 
 use super::spec::Workload;
@@ -78,7 +79,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
 
     /// Waits for the time to read the set, and retries the read until it succeeds.
     async fn read(&self) {
-        let read_ns = self.workload.read_ms.unwrap_or(0) * 1_000_000;
+        let read_ns = ns_from_ms(self.workload.read_ms.unwrap_or(0));
         let now_ns = self.env.now_ns(ClockKind::Monotonic);
         let left_ns = read_ns.saturating_sub(now_ns);
         self.env.sleep(Duration::from_nanos(left_ns)).await;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use locklab_units::ns_from_ms;
 use locklab_world::random::Stream;
 
 use super::resource::{self, Refusal};
@@ -142,7 +143,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             self.pass(time).await;
             return Ok(());
         };
-        let every_ns = every_ms * 1_000_000;
+        let every_ns = ns_from_ms(every_ms);
         let mut left_ns = time.sample_ns(&mut self.random);
         while left_ns > every_ns {
             self.env.sleep(Duration::from_nanos(every_ns)).await;

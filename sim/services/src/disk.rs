@@ -6,10 +6,11 @@
 
 use locklab_plant::plant;
 use locklab_redis::{DiskWrite, Files};
+use locklab_units::NS_PER_S;
 use locklab_world::Host;
 
 /// The age at which Linux writes data back on its own: `vm.dirty_expire_centisecs`.
-const WRITE_BACK_NS: u64 = 30 * 1_000_000_000;
+const WRITE_BACK_NS: u64 = 30 * NS_PER_S;
 
 /// The disk of one host.
 #[derive(Default)]
@@ -84,7 +85,7 @@ impl Disk {
 mod tests {
     use super::*;
 
-    const SECOND: u64 = 1_000_000_000;
+    const SECOND: u64 = NS_PER_S;
 
     fn append(disk: &mut Disk, text: &'static str, now_ns: u64) {
         disk.write(DiskWrite::Append(text.into()), now_ns);

@@ -16,6 +16,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_units::NS_PER_US;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::TcpStream;
@@ -65,7 +66,7 @@ impl Clock {
             Clock::Monotonic if plant("node-goes-by-the-wall-clock") => host.wall_ns(),
             Clock::Monotonic => host.epoch_ns().saturating_add(host.mono_ns()),
         };
-        ns / 1_000
+        ns / NS_PER_US
     }
 }
 

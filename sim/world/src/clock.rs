@@ -5,10 +5,11 @@
 //! oscillator drives both, but is never stepped; it stops while its machine is suspended.
 
 use locklab_plant::plant;
+use locklab_units::NS_PER_S;
 
 /// The default reading of a right wall clock when a run begins: 2016-02-08 00:00 UTC, the day
 /// of Kleppmann's article. Any date would do; a real one makes `TIME` plausible.
-pub const EPOCH_NS: u64 = 1_454_889_600 * 1_000_000_000;
+pub const EPOCH_NS: u64 = 1_454_889_600 * NS_PER_S;
 
 /// The clocks of one host.
 #[derive(Debug, Clone)]
@@ -113,7 +114,7 @@ const SLOWEST_PPM: i64 = 1 - MILLION;
 mod tests {
     use super::*;
 
-    const SECOND: u64 = 1_000_000_000;
+    const SECOND: u64 = NS_PER_S;
 
     #[test]
     fn a_step_moves_the_wall_clock_alone() {

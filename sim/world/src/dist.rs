@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use locklab_units::ns_from_fractional_ms;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -52,7 +53,7 @@ impl Dist {
             Dist::LogNormal { median, sigma } => median * libm::exp(sigma * normal(rng)),
         };
         // The cast saturates: negative values and NaN become 0.
-        (ms * 1e6).round() as u64
+        ns_from_fractional_ms(ms) as u64
     }
 
     /// Why this is not a valid distribution of durations, if it is not.
@@ -152,6 +153,8 @@ enum Table {
 
 #[cfg(test)]
 mod tests {
+    use locklab_units::fractional_ms_from_ns;
+
     use super::super::random::Stream;
     use super::*;
 
@@ -201,7 +204,7 @@ mod tests {
             sigma: 0.5,
         });
         log_normal.sort_unstable();
-        assert!((log_normal[5000] as f64 / 1e6 - 3.0).abs() < 0.1);
+        assert!((fractional_ms_from_ns(log_normal[5000]) - 3.0).abs() < 0.1);
     }
 
     #[test]
@@ -225,6 +228,10 @@ mod tests {
     }
 
     fn mean_ms(values: &[u64]) -> f64 {
-        values.iter().map(|&ns| ns as f64 / 1e6).sum::<f64>() / values.len() as f64
+        values
+            .iter()
+            .map(|&ns| fractional_ms_from_ns(ns))
+            .sum::<f64>()
+            / values.len() as f64
     }
 }

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_units::NS_PER_S;
 use turmoil_net::{NetstatState, Packet};
 
 use super::HostId;
@@ -33,7 +34,7 @@ use locklab_plant::plant;
 const DATA_TIMEOUT_NS: u64 = 200_000_000;
 
 /// The initial timeout, for a connection without a measured round trip (RFC 6298).
-const SYN_TIMEOUT_NS: u64 = 1_000_000_000;
+const SYN_TIMEOUT_NS: u64 = NS_PER_S;
 
 /// Linux's maximum retransmission timeout (`TCP_RTO_MAX`).
 const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;

@@ -1,6 +1,8 @@
 //! What hinders clients that request the lock: which faults, on which hosts, and for how long.
 //! The rule is that of [`deadlock`](super).
 
+use locklab_units::NS_PER_S;
+
 use super::Watch;
 use crate::ResourceRole;
 use locklab_history::{Bare, FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
@@ -254,7 +256,7 @@ pub fn retransmission_ns(probability: f64) -> u64 {
 }
 
 /// TCP's first retransmission timeout (RFC 6298).
-const FIRST_TIMEOUT_NS: u64 = 1_000_000_000;
+const FIRST_TIMEOUT_NS: u64 = NS_PER_S;
 
 /// TCP's longest retransmission timeout (Linux, `TCP_RTO_MAX`).
 const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;

@@ -1,5 +1,7 @@
 //! The parameters that all locks of the family have.
 
+use locklab_units::ns_from_ms;
+
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
@@ -150,7 +152,7 @@ impl Lease {
         match self {
             Lease::Given { ms } => Some(Deadline {
                 clock: CLOCK,
-                at_ns: started_ns + ms * 1_000_000,
+                at_ns: started_ns + ns_from_ms(ms),
             }),
             Lease::Renewed { .. } => None,
         }

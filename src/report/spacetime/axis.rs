@@ -1,5 +1,7 @@
 //! The time axis, and the columns in which time is compressed.
 
+use locklab_units::fractional_ms_from_ns;
+
 use super::{
     super::{
         font, palette,
@@ -169,7 +171,7 @@ fn decimals(step_ns: u64) -> usize {
 
 /// Milliseconds with a thousands separator.
 pub(super) fn milliseconds(at_ns: u64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", at_ns as f64 / 1e6);
+    let text = format!("{:.decimals$}", fractional_ms_from_ns(at_ns));
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut grouped = String::new();
     for (index, digit) in whole.char_indices() {

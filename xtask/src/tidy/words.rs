@@ -76,6 +76,22 @@ const BANS: &[Ban] = &[
         remedy: "mend what is silenced, or delete it",
     },
     Ban {
+        rule: "units",
+        within: &["sim/services/src/", "sim/world/src/", "src/"],
+        except: &[],
+        part: Part::Code,
+        words: &[
+            "* 1_000_000",
+            "/ 1_000_000",
+            "* 1_000_000_000",
+            "/ 1_000_000_000",
+            "saturating_mul(1_000_000)",
+            "/ 1e6",
+            "/ 1e9",
+        ],
+        remedy: "`locklab-units` converts times",
+    },
+    Ban {
         rule: "outside",
         within: &[""],
         except: &[],
@@ -145,6 +161,25 @@ mod tests {
                 ("src/platform/world.rs", "use std::time::Instant;"),
             ],
             &["src/locks/b.rs:1: lock-env", "src/locks/b.rs:3: lock-env"],
+        );
+    }
+
+    #[test]
+    fn units_are_converted_in_one_place() {
+        check(
+            banned,
+            &[
+                (
+                    "src/a.rs",
+                    "let ns = ms * 1_000_000;\nlet most = 1_000_000;",
+                ),
+                (
+                    "src/b.rs",
+                    "let s = ns / 1_000_000_000;\nlet ppm = x * 1_000_000_007;",
+                ),
+                ("sim/units/src/lib.rs", "ms * 1_000_000"),
+            ],
+            &["src/a.rs:1: units", "src/b.rs:1: units"],
         );
     }
 

@@ -10,6 +10,8 @@
 
 use std::collections::BTreeMap;
 
+use locklab_units::ns_from_ms;
+
 use super::command::SessionId;
 
 /// The deadlines of the sessions that a leader watches.
@@ -30,7 +32,7 @@ impl Expiry {
 
     /// A session was opened.
     pub(super) fn opened(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
-        let deadline_ns = now_ns.saturating_add(timeout_ms.saturating_mul(1_000_000));
+        let deadline_ns = now_ns.saturating_add(ns_from_ms(timeout_ms));
         self.0.insert(session, deadline_ns);
     }
 

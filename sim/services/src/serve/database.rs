@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use locklab_units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
@@ -49,7 +50,7 @@ impl Server {
         let mut bytes = [0; 4096];
         while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
-            let now_ms = self.host.wall_ns() / 1_000_000;
+            let now_ms = ms_from_ns(self.host.wall_ns());
             self.database
                 .borrow_mut()
                 .receive(conn, &bytes[..count], now_ms, &mut effects);

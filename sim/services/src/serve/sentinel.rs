@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
@@ -55,7 +56,7 @@ pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroun
 }
 
 fn now_ms(host: &Host) -> i64 {
-    (host.wall_ns() / 1_000_000) as i64
+    ms_from_ns(host.wall_ns()) as i64
 }
 
 struct Server {

@@ -1,0 +1,55 @@
+//! Conversions between units of time: the only place that knows how many nanoseconds a
+//! millisecond has.
+//!
+//! The laboratory counts whole nanoseconds (`_ns`); scenarios and Redis count milliseconds
+//! (`_ms`). A name of a time ends in its unit.
+
+/// Nanoseconds in a microsecond.
+pub const NS_PER_US: u64 = 1_000;
+
+/// Nanoseconds in a millisecond.
+pub const NS_PER_MS: u64 = 1_000 * NS_PER_US;
+
+/// Nanoseconds in a second.
+pub const NS_PER_S: u64 = 1_000 * NS_PER_MS;
+
+/// Whole milliseconds in nanoseconds. More than a `u64` holds (585 years) becomes the most that
+/// it holds.
+pub const fn ns_from_ms(ms: u64) -> u64 {
+    ms.saturating_mul(NS_PER_MS)
+}
+
+/// Nanoseconds in whole milliseconds, rounded down.
+pub const fn ms_from_ns(ns: u64) -> u64 {
+    ns / NS_PER_MS
+}
+
+/// Milliseconds and parts of them in nanoseconds, rounded to a whole number. A cast of the
+/// result to an integer saturates.
+pub fn ns_from_fractional_ms(ms: f64) -> f64 {
+    (ms * NS_PER_MS as f64).round()
+}
+
+/// Nanoseconds in milliseconds, with their fraction.
+pub fn fractional_ms_from_ns(ns: u64) -> f64 {
+    ns as f64 / NS_PER_MS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_and_nanoseconds_convert_both_ways() {
+        assert_eq!(ns_from_ms(3), 3_000_000);
+        assert_eq!(ms_from_ns(3_999_999), 3);
+        assert_eq!(ns_from_fractional_ms(-0.000_000_6), -1.0);
+        assert_eq!(fractional_ms_from_ns(1_500_000), 1.5);
+    }
+
+    #[test]
+    fn what_a_u64_cannot_hold_saturates() {
+        assert_eq!(ns_from_ms(u64::MAX / 1_000), u64::MAX);
+        assert_eq!(ns_from_fractional_ms(f64::INFINITY) as u64, u64::MAX);
+    }
+}
