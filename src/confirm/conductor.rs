@@ -12,6 +12,7 @@ use super::child::{ChildEvent, Who};
 use super::wire::Command;
 use crate::fault::executor::{Completion, Executor, Injector, Step, Strike};
 use crate::history::{Event, FaultKind, History, Name, Schedule};
+use crate::plant;
 use crate::scenario::Scenario;
 
 /// Runs to the end of the last client's last round, or to the scenario's horizon.
@@ -122,7 +123,7 @@ impl Injector for Processes<'_> {
     }
 
     fn is_running(&self, host: &Name) -> bool {
-        self.bench.is_alive(host)
+        self.bench.is_alive(host) || plant("dead-processes-are-struck-on-redis")
     }
 
     fn record(&mut self, host: &Name, event: Event) {

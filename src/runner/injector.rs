@@ -88,7 +88,8 @@ impl Injector for WorldInjector<'_> {
 
     fn is_running(&self, host: &Name) -> bool {
         let lab = &self.faults.lab;
-        lab.is_running(host) && self.world.is_up(lab.id(host))
+        let is_up = self.world.is_up(lab.id(host)) || plant("dead-hosts-are-struck-in-the-world");
+        lab.is_running(host) && is_up
     }
 
     fn record(&mut self, host: &Name, event: Event) {

@@ -112,7 +112,8 @@ fn differs(scenario: &Scenario) -> bool {
 /// Builds the test binaries with mistakes; returns their paths.
 fn binaries() -> BTreeMap<Binary, PathBuf> {
     let line = "test --package locklab --package locklab-check --package locklab-locks \
-                --package locklab-world --features locklab/plants --lib --test locks --test paper --test world \
+                --package locklab-world --features locklab/plants --lib --test injectors \
+                --test locks --test paper --test world \
                 --no-run --color never";
     let built = Command::new(env!("CARGO"))
         .args(line.split_whitespace())

@@ -7,7 +7,7 @@ mod redisson;
 mod redlock;
 mod world;
 
-use Binary::{Check, Lib, LockUnits, Locks, Paper, World};
+use Binary::{Check, Injectors, Lib, LockUnits, Locks, Paper, World};
 
 /// A mistake that the feature `plants` compiles in.
 pub struct Plant {
@@ -33,6 +33,8 @@ pub enum Catcher {
 pub enum Binary {
     /// The unit tests of `locklab-check`.
     Check,
+    /// `tests/injectors.rs`.
+    Injectors,
     /// The unit tests of `locklab`.
     Lib,
     /// The unit tests of `locklab-locks`.
@@ -47,12 +49,13 @@ pub enum Binary {
 
 impl Binary {
     /// All binaries.
-    pub const ALL: [Binary; 6] = [Check, Lib, LockUnits, Locks, Paper, World];
+    pub const ALL: [Binary; 7] = [Check, Injectors, Lib, LockUnits, Locks, Paper, World];
 
     /// The name of its file.
     pub fn name(self) -> &'static str {
         match self {
             Check => "locklab_check",
+            Injectors => "injectors",
             Lib => "locklab",
             LockUnits => "locklab_locks",
             Locks => "locks",

@@ -1,6 +1,6 @@
 //! Mistakes in the resource, the faults and the world.
 
-use super::Binary::{Lib, Locks, Paper, World};
+use super::Binary::{Injectors, Lib, Locks, Paper, World};
 use super::Catcher::{Scenario, Test};
 use super::{Plant, plant};
 
@@ -36,6 +36,27 @@ pub const PLANTS: &[Plant] = &[
         "resource-issues-one-token",
         "The resource hands out one token again and again.",
         Test(Locks, "redlock_fenced::"),
+    ),
+    // The executor of schedules, and its two injectors.
+    plant(
+        "one-finished-host-spares-all",
+        "A fault strikes none of its hosts if one of them has finished.",
+        Test(Injectors, "finished"),
+    ),
+    plant(
+        "missed-faults-go-unrecorded",
+        "The history does not say that a fault never took effect.",
+        Test(Injectors, "failpoints"),
+    ),
+    plant(
+        "dead-hosts-are-struck-in-the-world",
+        "The world takes a process that was killed for one that runs.",
+        Test(Injectors, "down"),
+    ),
+    plant(
+        "dead-processes-are-struck-on-redis",
+        "A process that was killed is taken for one that runs.",
+        Test(Injectors, "down"),
     ),
     // Faults and the world.
     plant(
