@@ -10,6 +10,7 @@ mod deny;
 mod determinism;
 mod format;
 mod fuzz;
+mod mutants;
 mod redis;
 mod test;
 mod tidy;
@@ -21,11 +22,14 @@ Usage: cargo xtask <chore>
   test             Everything that CI checks
   test --long      That with a new seed for the random tests, 200,000 commands against
                    a real redis-server, a minute of libFuzzer, the dependencies'
-                   licences, and the build of the other simulators' workloads
+                   licences, a part of the mutants, and the build of the other
+                   simulators' workloads
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare
   deny             Licences, sources and duplicates of the dependencies
+  mutants [--shard K/N]
+                   Change the code that judges, and see whether a test notices
   redis            Install redis-server if it is missing, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
@@ -48,6 +52,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(),
         ["deny"] => deny::run(),
+        ["mutants"] => mutants::run(mutants::Shard::WHOLE),
+        ["mutants", "--shard", shard] => mutants::Shard::parse(shard).and_then(mutants::run),
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, deny, determinism, format, fuzz, redis, tidy};
+use crate::{bench, deny, determinism, format, fuzz, mutants, redis, tidy};
 
 /// The seed from which random tests draw their cases; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -76,7 +76,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Steps that take too long for each commit: about ten minutes more.
+/// Steps that take too long for each commit: about half an hour more.
 const LONG_STEPS: &[Step] = &[
     Step {
         name: "parity",
@@ -93,6 +93,10 @@ const LONG_STEPS: &[Step] = &[
         // The installation takes minutes of processor time: too long for each commit.
         name: "dependencies",
         action: Action::Chore("deny", deny::run),
+    },
+    Step {
+        name: "mutants",
+        action: Action::Chore("mutants", mutants::sample),
     },
     Step {
         name: "other simulators",

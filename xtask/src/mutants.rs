@@ -1,0 +1,216 @@
+//! Changes the code that judges, one place at a time, and sees whether a test notices: mutation
+//! testing with cargo-mutants.
+//!
+//! A mutant that no test notices is listed in `xtask/survivors.txt` with the reason, or is a gap
+//! in the tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::tool::{cargo, install};
+
+/// The code that is changed, and the tests that should notice.
+struct Subject {
+    package: &'static str,
+    /// Further words for cargo-mutants.
+    line: &'static str,
+    /// Words for `cargo test`.
+    tests: &'static str,
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject {
+        package: "locklab-evidence",
+        line: "",
+        tests: "",
+    },
+    Subject {
+        package: "locklab-history",
+        line: "--test-package locklab-history,locklab-check",
+        tests: "--lib",
+    },
+    Subject {
+        package: "locklab-check",
+        line: "",
+        tests: "--lib",
+    },
+    Subject {
+        // The expansion of faults, and the executor of schedules.
+        package: "locklab",
+        line: "--file src/fault/**",
+        tests: "--lib",
+    },
+];
+
+/// The shards of which a long test runs one.
+const SHARDS: u64 = 24;
+
+/// The folder of the results.
+const OUTPUT: &str = "target/mutants";
+
+/// The survivors that are known, with reasons.
+const SURVIVORS: &str = "xtask/survivors.txt";
+
+/// Part of the mutants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: u64,
+    count: u64,
+}
+
+impl Shard {
+    /// All mutants.
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
+
+    /// Reads `K/N`, where K counts from 0.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn parse(text: &str) -> Result<Shard> {
+        let parts = text
+            .split_once('/')
+            .context("a shard is K/N, such as 0/24")?;
+        let shard = Shard {
+            index: parts.0.parse().context("the K of a shard K/N")?,
+            count: parts.1.parse().context("the N of a shard K/N")?,
+        };
+        ensure!(shard.index < shard.count, "a shard K/N has 0 ≤ K < N");
+        Ok(shard)
+    }
+
+    /// One of [`SHARDS`], by chance.
+    fn any() -> Shard {
+        Shard {
+            // The standard library seeds its hashers with random numbers from the system.
+            index: RandomState::new().hash_one(0) % SHARDS,
+            count: SHARDS,
+        }
+    }
+}
+
+/// Tries a small part of the mutants, drawn by chance.
+///
+/// # Errors
+///
+/// See [`run`].
+pub fn sample() -> Result<()> {
+    let shard = Shard::any();
+    println!(
+        "    cargo xtask mutants --shard {}/{}",
+        shard.index, shard.count
+    );
+    run(shard)
+}
+
+/// Tries these mutants of every subject, and compares those that survive with the list.
+///
+/// # Errors
+///
+/// If cargo-mutants cannot be installed or run, or the survivors are not those of the list.
+pub fn run(shard: Shard) -> Result<()> {
+    install("mutants")?;
+    let known = fs::read_to_string(SURVIVORS).with_context(|| format!("read {SURVIVORS}"))?;
+    let known: BTreeSet<&str> = names(&known).collect();
+    let mut tried = String::new();
+    let mut survived = String::new();
+    for subject in SUBJECTS {
+        try_mutants(subject, shard)?;
+        let folder = Path::new(OUTPUT).join(subject.package).join("mutants.out");
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        };
+        let missed = read("missed.txt")?;
+        tried += &(read("caught.txt")? + &read("timeout.txt")? + &missed);
+        survived += &missed;
+    }
+    judge(
+        &known,
+        &names(&tried).collect(),
+        &names(&survived).collect(),
+    )
+}
+
+fn try_mutants(subject: &Subject, shard: Shard) -> Result<()> {
+    let Subject { package, line, .. } = subject;
+    let mut command = cargo(&format!("mutants --package {package}"));
+    command.args(line.split_whitespace());
+    command.args(["--line-col=false", "--no-shuffle", "--timeout", "120"]);
+    command.args(["--baseline", "skip", "--sharding", "round-robin"]);
+    command.args(["--shard", &format!("{}/{}", shard.index, shard.count)]);
+    // A plant is a mutant of its own, which `tests/plants` tries.
+    command.args(["--skip-calls", "plant"]);
+    command.args(["--output", &format!("{OUTPUT}/{package}")]);
+    command.arg("--").args(subject.tests.split_whitespace());
+    let output = Path::new(OUTPUT).join(package);
+    fs::create_dir_all(&output).with_context(|| format!("create {}", output.display()))?;
+    let status = command.status().context("start cargo mutants")?;
+    match status.code() {
+        // All caught; some missed; some timed out.
+        Some(0 | 2 | 3) => Ok(()),
+        _ => bail!("{command:?}: {status}"),
+    }
+}
+
+/// The mutants of a list; lines that begin with `#` are comments.
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    let lines = list.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// A name may stand for several mutants: the same change in several lines of one function.
+fn judge(known: &BTreeSet<&str>, tried: &BTreeSet<&str>, survived: &BTreeSet<&str>) -> Result<()> {
+    let new: Vec<&str> = survived.difference(known).copied().collect();
+    let caught: Vec<&str> = known
+        .intersection(tried)
+        .filter(|name| !survived.contains(*name))
+        .copied()
+        .collect();
+    if !new.is_empty() {
+        bail!(
+            "no test notices these changes:\n{}\nAdd a test, or list them in {SURVIVORS} with a reason.",
+            new.join("\n")
+        );
+    }
+    if !caught.is_empty() {
+        bail!(
+            "tests notice these changes: delete them from {SURVIVORS}:\n{}",
+            caught.join("\n")
+        );
+    }
+    println!("{} mutants: as expected", tried.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(known: &str, tried: &str, survived: &str) -> String {
+        let set = |list| names(list).collect::<BTreeSet<&str>>();
+        match judge(&set(known), &set(tried), &set(survived)) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_survivor_is_listed_or_an_error() {
+        assert_eq!(judged("# why\na\nz\n", "a\nb\n", "a\n"), "");
+        assert!(judged("a\n", "a\nb\n", "a\nb\n").contains("notices these changes:\nb\n"));
+        assert!(judged("a\n", "a\nb\n", "").ends_with("survivors.txt:\na"));
+    }
+
+    #[test]
+    fn a_shard_is_a_part_of_the_whole() {
+        assert_eq!(Shard::parse("0/1").ok(), Some(Shard::WHOLE));
+        for wrong in ["", "1", "2/2", "-1/2", "a/b", "1/0"] {
+            assert!(Shard::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
