@@ -200,6 +200,20 @@ mod tests {
         }
     }
 
+    /// Each draw measures as its number: of 0 to 199, five lie below the lower bound, and five
+    /// above the upper one.
+    #[test]
+    fn the_bootstrap_leaves_a_fortieth_out_at_either_end() {
+        let mut number = -1.0;
+        let numbered = |_: &[usize]| {
+            number += 1.0;
+            Some(number)
+        };
+        let interval = bootstrap(2, |_| 0, numbered);
+        let (low, high) = (5.0, 194.0);
+        assert_eq!(interval, Some(Interval { low, high }));
+    }
+
     /// For the mean of n values between 0 and 1 the standard error is known, and the bootstrap
     /// approximates it.
     #[test]
@@ -218,6 +232,7 @@ mod tests {
         let ratio = interval.width() / expected;
         assert!((0.8..1.25).contains(&ratio), "{interval:?}, {expected}");
         assert_eq!(bootstrap(1, &mut below, mean), None);
+        assert!(bootstrap(2, &mut below, mean).is_some());
         assert_eq!(bootstrap(9, &mut below, |_| None), None);
     }
 }

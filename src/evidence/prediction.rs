@@ -432,9 +432,39 @@ mod tests {
             (Prediction::HOLDS, [100, 0, 0], None),
             (Prediction::VIOLATED, [20, 0, 0], Some(1_052)),
             (at_rate(0.95, 1.0), [0, 20, 0], Some(53)),
+            // Inconclusive runs count in a rate.
+            (at_rate(0.32, 0.36), [10, 34, 56], Some(2_052)),
         ] {
             let more = prediction.more_runs(&tally(counts));
             assert_eq!(more, expected, "{prediction} of {counts:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_shares_between_0_and_1() {
+        for at_most in [0.0, 1.0, -0.1, 1.1, f64::NAN] {
+            assert!(
+                Prediction::Holds { at_most }.problem().is_some(),
+                "{at_most}"
+            );
+        }
+        assert_eq!(Prediction::Holds { at_most: 0.01 }.problem(), None);
+        for (a, b) in [(0.5, 0.5), (-0.1, 0.5), (0.5, 1.1), (0.6, 0.5)] {
+            assert!(at_rate(a, b).problem().is_some(), "{a} to {b}");
+        }
+        assert_eq!(at_rate(0.0, 1.0).problem(), None);
+    }
+
+    /// The same words as in files.
+    #[test]
+    fn names_are_those_of_files() {
+        for finding in [Finding::Holds, Finding::Violated, Finding::Inconclusive] {
+            let written = serde_json::to_value(finding).expect("it is a word");
+            assert_eq!(written, finding.name());
+        }
+        for judgement in [Judgement::Unpredicted, AsPredicted, Inconclusive, Differs] {
+            let written = serde_json::to_value(judgement).expect("it is a word");
+            assert_eq!(written, judgement.name());
         }
     }
 
