@@ -9,11 +9,14 @@
 //! to the [`Limits`], and returned by [`Endpoint::unwritten`] as the socket accepts more. The
 //! endpoint does not interpret commands: replies come from the node.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 
+mod held;
+
+use self::held::{Held, Piece};
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node};
 
 /// The message to a client beyond the limit, before its connection is closed.
@@ -28,11 +31,11 @@ pub fn sleep(wake_us: u64, wall_us: u64) -> Duration {
     Duration::from_micros(wake_us.saturating_sub(wall_us)).min(LONGEST_SLEEP)
 }
 
-/// Limits on the data buffered for clients, in bytes. A connection that exceeds one is
-/// closed.
+/// Limits on the memory that clients take, in bytes. A connection that exceeds one of its own
+/// is closed; if all together exceed theirs, the one that takes most is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The data of one client that does not yet form an executable request:
+    /// The input of one client that is not executed yet, the queue of a transaction included:
     /// `client-query-buffer-limit`.
     pub query_bytes: usize,
     /// The unread output of one client: the hard limit of `client-output-buffer-limit`.
@@ -42,10 +45,11 @@ pub struct Limits {
     pub soft_bytes: usize,
     /// See [`Limits::soft_bytes`].
     pub soft_for: Duration,
-    /// Input and output of all clients together: `maxmemory-clients`.
+    /// Input and output of all connections together: `maxmemory-clients`. Output that several
+    /// share counts once.
     pub total_bytes: usize,
     /// Input and output of a connection to a master or a replica, which transfers a whole data
-    /// set; up to this limit the others do not apply to it.
+    /// set; up to this limit the other limits of one client do not apply to it.
     pub replication_bytes: usize,
 }
 
@@ -88,7 +92,7 @@ pub enum Expiry {
 }
 
 /// The time on both clocks of the node's machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Now {
     /// The wall clock, in microseconds since the Unix epoch.
     pub wall_us: u64,
@@ -139,10 +143,12 @@ pub struct Endpoint {
     limits: Limits,
     expiry: Expiry,
     connections: BTreeMap<ConnId, Connection>,
-    /// The bytes buffered for all connections.
-    held_bytes: usize,
-    /// The time of the last call, by the monotonic clock.
-    monotonic: Duration,
+    /// The memory of all connections.
+    held: Held,
+    /// The connections that exceed the soft limit.
+    heavy: BTreeSet<ConnId>,
+    /// The time of the last call.
+    now: Now,
     steps: VecDeque<Step>,
     /// Empty between two calls.
     effects: Vec<Effect>,
@@ -153,6 +159,8 @@ enum Step {
     Effect(Effect),
     /// Disconnect a connection that exceeds a limit.
     Refuse(ConnId),
+    /// Disconnect connections until all together are within their limit.
+    LimitTotal,
     /// Close a connection that was dropped.
     Close(ConnId),
 }
@@ -160,10 +168,10 @@ enum Step {
 #[derive(Default)]
 struct Connection {
     /// The unwritten data.
-    backlog: VecDeque<Bytes>,
+    backlog: VecDeque<Piece>,
     backlog_bytes: usize,
-    /// The size of the node's buffer of its requests.
-    query_bytes: usize,
+    /// The memory of its input in the node.
+    input_bytes: usize,
     /// Since when the backlog exceeds the soft limit.
     heavy_since: Option<Duration>,
     output: Output,
@@ -190,8 +198,9 @@ impl Endpoint {
             limits,
             expiry,
             connections: BTreeMap::new(),
-            held_bytes: 0,
-            monotonic: Duration::ZERO,
+            held: Held::default(),
+            heavy: BTreeSet::new(),
+            now: Now::default(),
             steps: VecDeque::new(),
             effects: Vec::new(),
         }
@@ -219,11 +228,11 @@ impl Endpoint {
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now: Now) {
         self.node
             .receive(conn, bytes, now.wall_us, &mut self.effects);
-        let may_stay = self.keep_query(conn);
         self.take_effects(now);
-        if !may_stay {
+        if self.measure_input(conn) > self.limits.query_bytes {
             self.steps.push_back(Step::Refuse(conn));
         }
+        self.steps.push_back(Step::LimitTotal);
     }
 
     /// Reports that a connection ended, broke, or could not be established. Does nothing for
@@ -237,6 +246,12 @@ impl Endpoint {
     pub fn wake(&mut self, now: Now) {
         self.node.wake(now.wall_us, &mut self.effects);
         self.take_effects(now);
+        let heavy: Vec<ConnId> = self.heavy.iter().copied().collect();
+        for conn in heavy {
+            if self.is_over(conn) {
+                self.steps.push_back(Step::Refuse(conn));
+            }
+        }
     }
 
     /// The wall-clock time, in microseconds, at which to call [`Endpoint::wake`] if nothing
@@ -246,7 +261,7 @@ impl Endpoint {
             Expiry::Always => self.node.next_expiry_us(),
             Expiry::WhenNoticed => None,
         };
-        let times = [self.node.next_wake_us(), expiry_us];
+        let times = [self.node.next_wake_us(), expiry_us, self.next_limit_us()];
         times.into_iter().flatten().min()
     }
 
@@ -262,10 +277,15 @@ impl Endpoint {
                 Step::Effect(Effect::Disk(write)) => Some(Action::Disk(write)),
                 Step::Effect(Effect::Exit) => {
                     self.connections.clear();
-                    self.held_bytes = 0;
+                    self.heavy.clear();
+                    self.held = Held::default();
                     Some(Action::Exit)
                 }
                 Step::Refuse(conn) => self.refuse(conn).then_some(Action::Close { conn }),
+                Step::LimitTotal => {
+                    self.limit_total();
+                    None
+                }
                 Step::Close(conn) => Some(Action::Close { conn }),
             };
             if action.is_some() {
@@ -277,7 +297,8 @@ impl Endpoint {
 
     /// The next data to write on a connection, if there is any.
     pub fn unwritten(&self, conn: ConnId) -> Option<&Bytes> {
-        self.connections.get(&conn)?.backlog.front()
+        let first = self.connections.get(&conn)?.backlog.front()?;
+        Some(&first.bytes)
     }
 
     /// Reports how many bytes of [`Endpoint::unwritten`] the connection has accepted. Call
@@ -286,14 +307,17 @@ impl Endpoint {
         let Some(connection) = self.connections.get_mut(&conn) else {
             return;
         };
-        self.held_bytes -= bytes;
         let before = connection.output;
-        connection.take(bytes, self.limits.soft_bytes);
+        connection.take(bytes, &mut self.held);
+        if connection.backlog_bytes <= self.limits.soft_bytes {
+            connection.heavy_since = None;
+            self.heavy.remove(&conn);
+        }
         if connection.closing && connection.output == Output::Idle {
             self.forget(conn);
             self.steps.push_front(Step::Close(conn));
-        } else if before == Output::Offered && self.is_over(conn) && self.refuse(conn) {
-            self.steps.push_front(Step::Close(conn));
+        } else if before == Output::Offered {
+            self.limit(conn);
         }
     }
 
@@ -309,21 +333,26 @@ impl Endpoint {
     }
 
     fn take_effects(&mut self, now: Now) {
-        self.monotonic = now.monotonic;
-        let effects = self.effects.drain(..);
-        self.steps.extend(effects.map(Step::Effect));
+        self.now = now;
+        for effect in std::mem::take(&mut self.effects) {
+            // The replies may be to requests that had to wait.
+            if let Effect::Send { conn, .. } = &effect {
+                self.measure_input(*conn);
+            }
+            self.steps.push_back(Step::Effect(effect));
+        }
     }
 
     fn send(&mut self, conn: ConnId, bytes: Bytes) -> Option<Action> {
         let connection = self.connections.get_mut(&conn)?;
-        self.held_bytes += bytes.len();
         connection.backlog_bytes += bytes.len();
-        connection.backlog.push_back(bytes);
+        connection.backlog.push_back(self.held.add_piece(bytes));
         if connection.output == Output::Idle {
             connection.output = Output::Offered;
             return Some(Action::Write { conn });
         }
-        (self.is_over(conn) && self.refuse(conn)).then_some(Action::Close { conn })
+        self.limit(conn);
+        None
     }
 
     fn close(&mut self, conn: ConnId) -> Option<Action> {
@@ -338,36 +367,66 @@ impl Endpoint {
         })
     }
 
-    /// Updates the size of the node's buffer of a client's requests; returns whether it is
-    /// within the limits.
-    fn keep_query(&mut self, conn: ConnId) -> bool {
+    /// Updates the memory of a client's input in the node, and returns it.
+    fn measure_input(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.connections.get_mut(&conn) else {
-            return true;
+            return 0;
         };
-        let bytes = self.node.pending_bytes(conn);
-        self.held_bytes = self.held_bytes - connection.query_bytes + bytes;
-        connection.query_bytes = bytes;
-        let is_over = self.held_bytes > self.limits.total_bytes;
-        bytes == 0 || (bytes <= self.limits.query_bytes && !is_over)
+        let bytes = self.node.input_bytes(conn);
+        self.held.replace(connection.input_bytes, bytes);
+        connection.input_bytes = bytes;
+        bytes
+    }
+
+    /// Disconnects a connection whose output exceeds a limit, and others until all together do
+    /// not.
+    fn limit(&mut self, conn: ConnId) {
+        if self.is_over(conn) && self.refuse(conn) {
+            self.steps.push_front(Step::Close(conn));
+        }
+        self.limit_total();
     }
 
     /// Whether the unread output of a connection now exceeds a limit.
     fn is_over(&mut self, conn: ConnId) -> bool {
-        let Limits {
-            output_bytes,
-            soft_bytes,
-            soft_for,
-            total_bytes,
-            ..
-        } = self.limits;
+        let limits = &self.limits;
         let Some(connection) = self.connections.get_mut(&conn) else {
             return false;
         };
-        let for_too_long = connection.backlog_bytes > soft_bytes && {
-            let since = *connection.heavy_since.get_or_insert(self.monotonic);
-            self.monotonic.saturating_sub(since) > soft_for
+        let for_too_long = connection.backlog_bytes > limits.soft_bytes && {
+            self.heavy.insert(conn);
+            let since = *connection.heavy_since.get_or_insert(self.now.monotonic);
+            self.now.monotonic.saturating_sub(since) > limits.soft_for
         };
-        for_too_long || connection.backlog_bytes > output_bytes || self.held_bytes > total_bytes
+        for_too_long || connection.backlog_bytes > limits.output_bytes
+    }
+
+    /// The wall-clock time at which a connection will have exceeded the soft limit for too long.
+    fn next_limit_us(&self) -> Option<u64> {
+        let heavy = self
+            .heavy
+            .iter()
+            .filter_map(|conn| self.connections.get(conn));
+        let since = heavy
+            .filter_map(|connection| connection.heavy_since)
+            .min()?;
+        let due = since + self.limits.soft_for + Duration::from_micros(1);
+        let left = due.saturating_sub(self.now.monotonic);
+        Some(self.now.wall_us.saturating_add(left.as_micros() as u64))
+    }
+
+    /// Disconnects the connections that take most, as long as all together exceed their limit;
+    /// of several that take as much, the latest.
+    fn limit_total(&mut self) {
+        while self.held.bytes() > self.limits.total_bytes {
+            let sizes = self.connections.iter();
+            let Some((conn, _)) = sizes.max_by_key(|(_, connection)| connection.bytes()) else {
+                return;
+            };
+            let conn = *conn;
+            self.closed(conn);
+            self.steps.push_front(Step::Close(conn));
+        }
     }
 
     /// Disconnects a connection that exceeds a limit, unless it is a replication connection,
@@ -376,8 +435,8 @@ impl Endpoint {
         let Some(connection) = self.connections.get(&conn) else {
             return false;
         };
-        let held_bytes = connection.held_bytes();
-        if held_bytes <= self.limits.replication_bytes && self.node.is_replication(conn) {
+        let bytes = connection.bytes();
+        if bytes <= self.limits.replication_bytes && self.node.is_replication(conn) {
             return false;
         }
         self.closed(conn);
@@ -385,15 +444,20 @@ impl Endpoint {
     }
 
     fn forget(&mut self, conn: ConnId) {
+        self.heavy.remove(&conn);
         if let Some(connection) = self.connections.remove(&conn) {
-            self.held_bytes -= connection.held_bytes();
+            self.held.replace(connection.input_bytes, 0);
+            for piece in connection.backlog {
+                self.held.remove_piece(&piece);
+            }
         }
     }
 }
 
 impl Connection {
-    fn held_bytes(&self) -> usize {
-        self.backlog_bytes + self.query_bytes
+    /// What it takes, whoever shares it.
+    fn bytes(&self) -> usize {
+        self.backlog_bytes + self.input_bytes
     }
 
     /// Removes written bytes from the backlog.
@@ -401,17 +465,15 @@ impl Connection {
     /// # Panics
     ///
     /// If there are more of them than in the first element of the backlog.
-    fn take(&mut self, bytes: usize, soft_bytes: usize) {
+    fn take(&mut self, bytes: usize, held: &mut Held) {
         if let Some(first) = self.backlog.front_mut() {
-            first.advance(bytes);
-            if first.is_empty() {
+            first.bytes.advance(bytes);
+            if first.bytes.is_empty() {
+                held.remove_piece(first);
                 self.backlog.pop_front();
             }
         }
         self.backlog_bytes -= bytes;
-        if self.backlog_bytes <= soft_bytes {
-            self.heavy_since = None;
-        }
         self.output = match self.backlog.is_empty() {
             true => Output::Idle,
             false => Output::Full,

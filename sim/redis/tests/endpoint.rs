@@ -92,6 +92,14 @@ fn accept(endpoint: &mut Endpoint) -> Option<ConnId> {
     endpoint.accept(Addresses::default(), at(0))
 }
 
+/// A client that reads everything.
+fn accept_reading(endpoint: &mut Endpoint) -> Client {
+    Client {
+        conn: accept(endpoint).expect("there is room"),
+        takes: usize::MAX,
+    }
+}
+
 #[test]
 fn what_a_socket_does_not_take_is_kept_in_order() {
     let mut endpoint = endpoint(&[]);
@@ -173,10 +181,148 @@ fn all_clients_together_have_a_limit_and_what_is_read_counts_no_more() {
         assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), []);
     }
     assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
-    let close = Action::Close { conn: one.conn };
+    // Now "two" takes most.
+    let close = Action::Close { conn: two.conn };
     assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), [close]);
     // That freed memory.
-    assert_eq!(two.send(&mut endpoint, "GET k\r\n", at(0)), []);
+    assert_eq!(one.send(&mut endpoint, "GET k\r\n", at(0)), []);
+}
+
+#[test]
+fn a_publisher_that_reads_stays_and_subscribers_that_do_not_are_cut_off() {
+    let mut endpoint = endpoint(&[]);
+    let stuck = [(); 4].map(|()| Client::stalled(&mut endpoint));
+    for client in &stuck {
+        assert_eq!(client.send(&mut endpoint, "SUBSCRIBE c\r\n", at(0)), []);
+    }
+    let publisher = accept_reading(&mut endpoint);
+    let message = format!("PUBLISH c {}\r\n", "m".repeat(300));
+    let mut cut = 0;
+    for _ in 0..4 {
+        let actions = publisher.send(&mut endpoint, &message, at(0));
+        for action in actions {
+            let Action::Close { conn } = action else {
+                panic!("{action:?}");
+            };
+            assert_ne!(conn, publisher.conn);
+            cut += 1;
+        }
+    }
+    assert_eq!(cut, 2);
+    assert!(endpoint.is_open(publisher.conn));
+}
+
+#[test]
+fn a_large_message_is_counted_once_for_all_its_receivers() {
+    let limits = Limits {
+        output_bytes: 1 << 20,
+        soft_bytes: 1 << 20,
+        total_bytes: 200_000,
+        ..Limits::default()
+    };
+    let mut endpoint = Endpoint::new(Node::new(NodeConfig::default()), limits, Expiry::Always);
+    let stuck = [(); 100].map(|()| Client::stalled(&mut endpoint));
+    for client in &stuck {
+        client.send(&mut endpoint, "SUBSCRIBE c\r\n", at(0));
+    }
+    let publisher = accept_reading(&mut endpoint);
+    let message = format!("PUBLISH c {}\r\n", "m".repeat(60_000));
+    let mut send = || publisher.send(&mut endpoint, &message, at(0));
+    assert_eq!([send(), send(), send()].concat(), []);
+    // Without the 100 of them there is nothing to keep.
+    assert_eq!(send().len(), 100);
+}
+
+#[test]
+fn the_soft_limit_needs_no_further_output() {
+    let mut endpoint = endpoint(&[]);
+    let client = Client::stalled(&mut endpoint);
+    assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(3)), []);
+    let due_us = at(63).wall_us + 1;
+    assert_eq!(endpoint.next_wake_us(), Some(due_us));
+    endpoint.wake(at(63));
+    assert_eq!(client.carry_out(&mut endpoint), []);
+    let monotonic = Duration::from_secs(63) + Duration::from_micros(1);
+    let wall_us = due_us;
+    endpoint.wake(Now { wall_us, monotonic });
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.carry_out(&mut endpoint), [close]);
+    assert_eq!(endpoint.next_wake_us(), None);
+}
+
+#[test]
+fn the_queue_of_a_transaction_counts_as_input() {
+    let mut endpoint = endpoint(&[]);
+    let client = accept_reading(&mut endpoint);
+    assert_eq!(client.send(&mut endpoint, "MULTI\r\n", at(0)), []);
+    let set = format!("SET k {}\r\n", "v".repeat(300));
+    assert_eq!(client.send(&mut endpoint, &set, at(0)), []);
+    assert_eq!(
+        client.send(&mut endpoint, "DISCARD\r\nMULTI\r\n", at(0)),
+        []
+    );
+    assert_eq!(client.send(&mut endpoint, &set, at(0)), []);
+    let close = Action::Close { conn: client.conn };
+    assert_eq!(client.send(&mut endpoint, &set, at(0)), [close]);
+}
+
+#[test]
+fn names_that_a_client_keeps_count_until_it_gives_them_up() {
+    for (keep, give_up) in [
+        ("SUBSCRIBE", "UNSUBSCRIBE\r\n"),
+        ("PSUBSCRIBE", "PUNSUBSCRIBE\r\n"),
+        ("WATCH", "UNWATCH\r\n"),
+    ] {
+        let mut endpoint = endpoint(&[]);
+        let client = accept_reading(&mut endpoint);
+        let name = |number: usize| format!("{keep} {number}{}\r\n", "n".repeat(250));
+        for number in 0..2 {
+            assert_eq!(client.send(&mut endpoint, &name(number), at(0)), []);
+        }
+        assert_eq!(client.send(&mut endpoint, give_up, at(0)), []);
+        for number in 0..2 {
+            assert_eq!(client.send(&mut endpoint, &name(number), at(0)), []);
+        }
+        let close = Action::Close { conn: client.conn };
+        assert_eq!(
+            client.send(&mut endpoint, &name(3), at(0)),
+            [close],
+            "{keep}"
+        );
+    }
+}
+
+#[test]
+fn a_node_hands_over_much_output_before_it_makes_more() {
+    let mut endpoint = Endpoint::new(
+        Node::new(NodeConfig::default()),
+        Limits::default(),
+        Expiry::Always,
+    );
+    let client = accept_reading(&mut endpoint);
+    let value = "v".repeat(6 << 20);
+    client.send(&mut endpoint, &format!("SET k {value}\r\n"), at(0));
+    // Ten replies of 6 MB, of which no more than three exist at a time.
+    endpoint.receive(client.conn, "GET k\r\n".repeat(10).as_bytes(), at(0));
+    let mut rounds = 0;
+    let mut read = 0;
+    loop {
+        while let Some(action) = endpoint.poll() {
+            assert_eq!(action, Action::Write { conn: client.conn });
+            let len = endpoint.unwritten(client.conn).expect("something").len();
+            assert!(len < 20 << 20);
+            endpoint.wrote(client.conn, len);
+            read += len;
+        }
+        rounds += 1;
+        let Some(wake_us) = endpoint.next_wake_us() else {
+            break;
+        };
+        assert_eq!(wake_us, at(0).wall_us);
+        endpoint.wake(at(0));
+    }
+    assert_eq!(rounds, 4);
+    assert!(read > 10 * (6 << 20));
 }
 
 #[test]
@@ -199,6 +345,26 @@ fn a_data_set_may_pass_to_a_replica_whatever_clients_may_keep() {
         assert_eq!(writer.send(&mut endpoint, &set, at(seconds)), []);
     }
     assert!(replica.read_all(&mut endpoint) > LIMITS.output_bytes);
+}
+
+/// A web page that makes a browser post to the port gets nothing executed.
+#[test]
+fn http_ends_the_connection() {
+    for text in [
+        "POST / HTTP/1.1\r\nSET pwned 1\r\n",
+        "PING\r\nHost: x\r\nSET pwned 1\r\n",
+    ] {
+        let mut endpoint = endpoint(&[]);
+        let client = accept_reading(&mut endpoint);
+        let close = Action::Close { conn: client.conn };
+        assert_eq!(client.send(&mut endpoint, text, at(0)), [close]);
+        let other = Client::stalled(&mut endpoint);
+        other.send(&mut endpoint, "DBSIZE\r\n", at(0));
+        assert_eq!(
+            endpoint.unwritten(other.conn).map(|reply| &reply[..]),
+            Some(&b":1\r\n"[..])
+        );
+    }
 }
 
 #[test]

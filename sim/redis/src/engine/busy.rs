@@ -134,10 +134,7 @@ pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
     if let Some(session) = state.clients.get_mut(&client)
         && len > 0
     {
-        let rest = session.out.split_off(at + len);
-        session.out.truncate(at);
-        killed.encode(&mut session.out);
-        session.out.unsplit(rest);
+        session.out.replace(at, len, |out| killed.encode(out));
     }
     Ok(())
 }

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-
 use super::notify::{deliver, deliver_before_reply};
 use super::propagate::{self, Unit};
 use super::repl::master;
 use super::script::{self, Access, Flags, ScriptFlag};
-use super::session::Session;
+use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
 use super::{busy, tracking};
@@ -29,6 +27,10 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     state.db.overdue = state.overdue_for(client);
     let session = state.client(client);
     session.active_us = wall_us;
+    if is_http(args[0]) {
+        state.close(client, Closing::Now);
+        return Processed::Done;
+    }
     match check(state, client, args, wall_us) {
         Ok(command) if state.is_paused(client, command) => {
             state.current = None;
@@ -74,6 +76,12 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     Processed::Done
 }
 
+/// The first words of lines of HTTP (`securityWarningCommand`): a web page that makes a browser
+/// post to this port must not have its text executed.
+fn is_http(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+}
+
 /// Sends the reply of an executed command, and then its notifications.
 pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     state.client(client).answer(reply);
@@ -84,8 +92,7 @@ pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
 
 fn queue(session: &mut Session, args: &[&[u8]]) {
     if let Some(transaction) = &mut session.transaction {
-        let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
-        transaction.queue.push(copy.collect());
+        transaction.push(args);
     }
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
 }

@@ -8,6 +8,7 @@ mod busy;
 mod cmd;
 mod config;
 mod dispatch;
+mod fan_out;
 mod functions;
 mod node;
 mod notify;

@@ -171,10 +171,10 @@ impl Node {
     /// the Unix epoch).
     ///
     /// Handles every complete request in the connection's query buffer, and keeps the rest.
-    /// Appends the resulting output to `effects`, with at most one [`Effect::Send`] per
-    /// connection. A request that blocks or that CLIENT PAUSE defers, and those after it, are
-    /// handled by a later call of this method or of [`Node::wake`]. Bytes on an unknown
-    /// connection are ignored.
+    /// Appends the resulting output to `effects`. A request that blocks or that CLIENT PAUSE
+    /// defers, and those after it, are handled by a later call of this method or of
+    /// [`Node::wake`]; so is the rest of many requests with much output, which the driver has to
+    /// take first. Bytes on an unknown connection are ignored.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
         let Some(input) = self.inputs.get_mut(&conn) else {
             return;
@@ -198,18 +198,21 @@ impl Node {
             input.pending.extend_from_slice(bytes);
             input.resume(&mut self.state, conn.0, wall_us);
         }
-        if self.state.is_asleep(wall_us) {
+        if self.state.is_asleep(wall_us) || self.state.untaken.is_enough() {
             self.state.waiting.resumed.push_back(conn.0);
         }
         self.state.dirty_clients.push(conn.0);
         self.finish(wall_us, effects);
     }
 
-    /// The number of bytes buffered from a client because they cannot be handled yet. The driver
-    /// decides on the limit.
-    pub fn pending_bytes(&self, conn: ConnId) -> usize {
+    /// The memory that a client's input takes: bytes that cannot be handled yet, the commands of
+    /// its transaction, and what it watches, subscribes to and waits for. The driver decides on
+    /// the limit.
+    pub fn input_bytes(&self, conn: ConnId) -> usize {
         let input = self.inputs.get(&conn);
-        input.map_or(0, |input| input.pending.len())
+        let pending = input.map_or(0, |input| input.pending.len());
+        let session = self.state.clients.get(&conn.0);
+        pending + session.map_or(0, Session::kept_bytes)
     }
 
     /// Whether a connection leads to this node's master, or comes from a replica. Such a
@@ -240,6 +243,9 @@ impl Node {
         }
         if self.state.busy.is_some() {
             return busy::next_wake_us(&self.state);
+        }
+        if !self.state.waiting.resumed.is_empty() {
+            return self.state.seen_us;
         }
         let at_tick = |ms: i64| {
             let us = u64::try_from(ms).unwrap_or(0).saturating_mul(1000);
@@ -321,6 +327,7 @@ impl Node {
         for id in std::mem::take(&mut self.state.dirty_clients) {
             self.send(ConnId(id), effects);
         }
+        self.state.untaken.clear();
         for id in std::mem::take(&mut self.state.killed) {
             let conn = ConnId(id);
             self.inputs.remove(&conn);
@@ -345,6 +352,7 @@ impl Node {
     /// Continues with the requests of clients that had to wait.
     fn resume_all(&mut self, wall_us: u64) {
         while !self.state.is_asleep(wall_us)
+            && !self.state.untaken.is_enough()
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
             // The client may have been killed meanwhile.
@@ -353,6 +361,9 @@ impl Node {
             {
                 input.resume(&mut self.state, id, wall_us);
                 self.state.dirty_clients.push(id);
+                if self.state.untaken.is_enough() {
+                    self.state.waiting.resumed.push_back(id);
+                }
             }
         }
     }
@@ -375,10 +386,10 @@ impl Node {
             return;
         };
         let closing = session.closing;
-        let out = std::mem::take(&mut session.out);
-        if !out.is_empty() && closing != Some(Closing::Now) {
-            let bytes = out.freeze();
-            effects.push(Effect::Send { conn, bytes });
+        let out = session.out.take();
+        if closing != Some(Closing::Now) {
+            let sends = out.into_iter().map(|bytes| Effect::Send { conn, bytes });
+            effects.extend(sends);
         }
         if closing.is_some() {
             effects.push(Effect::Close { conn });
@@ -403,7 +414,7 @@ impl Parser {
     /// returns the length handled.
     fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
-        while may_go_on(state, client) && !state.is_asleep(wall_us) {
+        while may_go_on(state, client) && !state.is_asleep(wall_us) && !state.untaken.is_enough() {
             let (processed, len) = match self.next(&input[used..]) {
                 Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
                 Parsed::Inline { args, len } => {
@@ -447,7 +458,11 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     if args.is_empty() {
         return Processed::Done;
     }
+    let before = state.client(client).out.len();
     let processed = dispatch::process(state, client, args, wall_us);
+    if let Some(session) = state.clients.get(&client) {
+        state.untaken.add(session.out.len().saturating_sub(before));
+    }
     if state.busy.is_none() {
         blocking::serve(state, wall_us);
         propagate::flush(state, Unit::Whole);

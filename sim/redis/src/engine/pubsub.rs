@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::session::Session;
+use super::fan_out;
+use super::session::{Session, kept_bytes};
 use super::state::State;
 use crate::glob;
-use crate::wire::reply::Reply;
+use crate::wire::reply::{Encoded, Reply};
 
 /// The three sets of names that a client may subscribe to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -52,8 +53,8 @@ pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[
             "message"
         };
         let items = [&Bytes::from(word), &channel, &message].map(|item| Reply::Bulk(item.clone()));
-        let push = Reply::Push(items.to_vec());
-        deliver(state, &direct, &push);
+        let push = Encoded::new(Reply::Push(items.to_vec()));
+        fan_out::push(state, &direct, &push);
     }
     if kind == Kind::Channel {
         let matching: Vec<(Bytes, Vec<u64>)> = state
@@ -67,19 +68,11 @@ pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[
             receivers += clients.len();
             let items = [&Bytes::from("pmessage"), &pattern, &channel, &message]
                 .map(|item| Reply::Bulk(item.clone()));
-            let push = Reply::Push(items.to_vec());
-            deliver(state, &clients, &push);
+            let push = Encoded::new(Reply::Push(items.to_vec()));
+            fan_out::push(state, &clients, &push);
         }
     }
     receivers
-}
-
-fn deliver(state: &mut State, clients: &[u64], push: &Reply) {
-    for id in clients {
-        if let Some(session) = state.mark_dirty(*id) {
-            session.push(push);
-        }
-    }
 }
 
 impl PubSub {
@@ -101,6 +94,7 @@ impl PubSub {
     pub(super) fn subscribe(&mut self, session: &mut Session, kind: Kind, name: &[u8]) {
         let name = Bytes::copy_from_slice(name);
         if session.subscriptions.of(kind).insert(name.clone()) {
+            session.names_bytes += kept_bytes(&name);
             self.of_mut(kind).entry(name).or_default().push(session.id);
         }
     }
@@ -110,6 +104,7 @@ impl PubSub {
         if session.subscriptions.of(kind).remove(name)
             && let Some(subscribers) = self.of_mut(kind).get_mut(name)
         {
+            session.names_bytes -= kept_bytes(name);
             subscribers.retain(|id| *id != session.id);
             if subscribers.is_empty() {
                 self.of_mut(kind).remove(name);

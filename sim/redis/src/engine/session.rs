@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::blocking::Blocked;
 use super::pubsub::Kind;
 use super::tracking::Tracking;
-use crate::wire::reply::{MAX_OUT_BYTES, Reply, Resp, array_header};
+use crate::wire::outbox::Outbox;
+use crate::wire::reply::{Encoded, MAX_OUT_BYTES, Reply, Resp, array_header};
 
 /// A client's state between two of its commands.
 pub(super) struct Session {
@@ -24,11 +25,15 @@ pub(super) struct Session {
     pub(super) transaction: Option<Transaction>,
     /// The keys watched with WATCH.
     pub(super) watched: Vec<Bytes>,
+    /// The memory of the names that it watches and subscribes to.
+    pub(super) names_bytes: usize,
     pub(super) subscriptions: Subscriptions,
     /// The settings of CLIENT TRACKING, while it is on.
     pub(super) tracking: Option<Tracking>,
     /// The condition that the client waits for; its next requests wait as well.
     pub(super) blocked: Option<Blocked>,
+    /// The memory of the names that it waits for, while it is blocked.
+    pub(super) blocked_bytes: usize,
     /// CLIENT PAUSE defers its next request.
     pub(super) postponed: bool,
     pub(super) replies: Replies,
@@ -48,7 +53,7 @@ pub(super) struct Session {
     /// The time of its last command.
     pub(super) active_us: u64,
     /// The pending output.
-    pub(super) out: BytesMut,
+    pub(super) out: Outbox,
     /// The output is complete: it holds the last reply before the connection closes.
     ended: bool,
 }
@@ -77,8 +82,26 @@ impl Default for Addresses {
 #[derive(Default)]
 pub(super) struct Transaction {
     pub(super) queue: Vec<Vec<Bytes>>,
+    /// The memory of the queue.
+    bytes: usize,
     /// A command was rejected instead of queued, so EXEC will reject the transaction.
     pub(super) refused: bool,
+}
+
+impl Transaction {
+    /// Appends a command to the queue.
+    pub(super) fn push(&mut self, args: &[&[u8]]) {
+        self.bytes += args.iter().map(|arg| kept_bytes(arg)).sum::<usize>();
+        let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
+        self.queue.push(copy.collect());
+    }
+}
+
+/// About the memory that a copy of these bytes takes.
+pub(super) fn kept_bytes(bytes: &[u8]) -> usize {
+    // A `Bytes`, its allocation, and its place in a collection.
+    const OVERHEAD: usize = 96;
+    bytes.len() + OVERHEAD
 }
 
 /// The subscriptions of a client.
@@ -171,9 +194,11 @@ impl Session {
             authenticated,
             transaction: None,
             watched: Vec::new(),
+            names_bytes: 0,
             subscriptions: Subscriptions::default(),
             tracking: None,
             blocked: None,
+            blocked_bytes: 0,
             postponed: false,
             replies: Replies::On,
             eviction: Eviction::Allowed,
@@ -185,7 +210,7 @@ impl Session {
             last_command: "NULL",
             since_us: now_us,
             active_us: now_us,
-            out: BytesMut::new(),
+            out: Outbox::default(),
             ended: false,
         }
     }
@@ -210,18 +235,27 @@ impl Session {
     /// Appends to the pending output, and ends the connection if there is too much of it
     /// (`closeClientOnOutputBufferLimitReached`).
     fn append(&mut self, reply: &Reply) {
-        reply.encode(self.resp, &mut self.out);
+        reply.encode(self.resp, self.out.tail());
+        self.limit_output();
+    }
+
+    fn limit_output(&mut self) {
         if self.out.len() > MAX_OUT_BYTES {
-            self.out = BytesMut::new();
-            self.closing = Some(Closing::Now);
-            self.ended = true;
+            self.cut_off();
         }
+    }
+
+    /// Ends the connection without sending its output.
+    pub(super) fn cut_off(&mut self) {
+        self.out = Outbox::default();
+        self.closing = Some(Closing::Now);
+        self.ended = true;
     }
 
     /// Sends the head of an array whose items follow one by one.
     pub(super) fn answer_array_of(&mut self, len: usize) {
         if self.may_answer() {
-            array_header(&mut self.out, len);
+            array_header(self.out.tail(), len);
         }
     }
 
@@ -229,6 +263,25 @@ impl Session {
     pub(super) fn push(&mut self, message: &Reply) {
         if !self.ended {
             self.append(message);
+        }
+    }
+
+    /// Sends a message that other clients get too, in this client's protocol. Returns the memory
+    /// that this took.
+    pub(super) fn share(&mut self, message: &Encoded) -> usize {
+        if self.ended {
+            return 0;
+        }
+        let bytes = self.out.share(message.in_protocol(self.resp));
+        self.limit_output();
+        bytes
+    }
+
+    /// Sends bytes that other replicas get too. Their limit is the driver's.
+    pub(super) fn share_raw(&mut self, bytes: &Bytes) -> usize {
+        match self.ended {
+            true => 0,
+            false => self.out.share(bytes),
         }
     }
 
@@ -258,6 +311,16 @@ impl Session {
             false => String::from_utf8_lossy(&self.announced_ip).into_owned(),
         };
         (ip, self.announced_port)
+    }
+
+    /// The memory that it takes apart from its output and its unhandled input.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let queued = self.transaction.as_ref().map_or(0, |queued| queued.bytes);
+        let blocked = match self.blocked {
+            Some(_) => self.blocked_bytes,
+            None => 0,
+        };
+        queued + self.names_bytes + blocked
     }
 
     /// Whether the client's next request may be handled.

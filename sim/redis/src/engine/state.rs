@@ -10,6 +10,7 @@ use super::active_expiry::ActiveExpiry;
 use super::blocking::Waiting;
 use super::busy::Busy;
 use super::config::Config;
+use super::fan_out::Untaken;
 use super::functions::Functions;
 use super::pause::Pause;
 use super::persist::{Persistence, Saving};
@@ -17,7 +18,7 @@ use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
 use super::script::{Rand48, Sha};
-use super::session::{Closing, Replies, Session, Written};
+use super::session::{Closing, Replies, Session, Written, kept_bytes};
 use super::shutdown::Leaving;
 use super::tracking::Caches;
 use crate::store::db::Db;
@@ -57,6 +58,7 @@ pub(super) struct State {
     pub(super) current: Option<u64>,
     /// Clients that may have pending output, or may have to be closed.
     pub(super) dirty_clients: Vec<u64>,
+    pub(super) untaken: Untaken,
     /// Connections that were closed immediately.
     pub(super) killed: Vec<u64>,
     /// DEBUG SLEEP or a script: the server does nothing before this wall-clock time, in
@@ -94,6 +96,7 @@ impl State {
             seen_us: None,
             current: None,
             dirty_clients: Vec::new(),
+            untaken: Untaken::default(),
             killed: Vec::new(),
             asleep_until_us: None,
             leaving: None,
@@ -142,6 +145,7 @@ impl State {
     /// `unwatchAllKeys`.
     pub(super) fn unwatch(&mut self, id: u64) {
         for key in std::mem::take(&mut self.client(id).watched) {
+            self.client(id).names_bytes -= kept_bytes(&key);
             self.db.unwatch(&key, id);
         }
     }

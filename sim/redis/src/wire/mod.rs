@@ -4,5 +4,6 @@
 
 pub(crate) mod float;
 pub(crate) mod number;
+pub(crate) mod outbox;
 pub(crate) mod reply;
 pub(crate) mod request;

@@ -1,6 +1,7 @@
 //! Replies and their encoding in RESP2 and RESP3.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -172,6 +173,34 @@ impl Reply {
                 }
             }
         }
+    }
+}
+
+/// A reply for several clients, encoded once for each protocol that they use.
+pub(crate) struct Encoded {
+    reply: Reply,
+    v2: OnceCell<Bytes>,
+    v3: OnceCell<Bytes>,
+}
+
+impl Encoded {
+    /// Not encoded yet.
+    pub(crate) fn new(reply: Reply) -> Self {
+        let (v2, v3) = Default::default();
+        Encoded { reply, v2, v3 }
+    }
+
+    /// Its bytes in a protocol.
+    pub(crate) fn in_protocol(&self, resp: Resp) -> &Bytes {
+        let encoded = match resp {
+            Resp::V2 => &self.v2,
+            Resp::V3 => &self.v3,
+        };
+        encoded.get_or_init(|| {
+            let mut bytes = BytesMut::new();
+            self.reply.encode(resp, &mut bytes);
+            bytes.freeze()
+        })
     }
 }
 

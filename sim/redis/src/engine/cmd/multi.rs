@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::engine::dispatch;
-use crate::engine::session::Transaction;
+use crate::engine::session::{Transaction, kept_bytes};
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -74,7 +74,9 @@ pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     for key in &call.args[1..] {
         if call.state.db.watch(key, call.client, now_ms) {
-            call.session().watched.push(Bytes::copy_from_slice(key));
+            let session = call.session();
+            session.watched.push(Bytes::copy_from_slice(key));
+            session.names_bytes += kept_bytes(key);
         }
     }
     Ok(Reply::OK)

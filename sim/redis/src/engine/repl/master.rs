@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::backlog::Backlog;
 use super::{Handover, feed, new_id};
 use crate::engine::blocking;
+use crate::engine::fan_out;
 use crate::engine::session::Peer;
 use crate::engine::state::State;
 use crate::store::effects::{Op, Targets};
@@ -72,8 +73,8 @@ pub(in crate::engine) fn psync(
     if let Some(missing) = missing {
         let answer = format!("+CONTINUE {}\r\n", state.repl.id);
         let session = state.client(client);
-        session.out.extend_from_slice(answer.as_bytes());
-        session.out.extend_from_slice(&missing);
+        session.out.tail().extend_from_slice(answer.as_bytes());
+        session.out.tail().extend_from_slice(&missing);
         state.repl.replicas.insert(client, replica);
         return;
     }
@@ -126,18 +127,16 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
     );
     // The stream that follows must not depend on an earlier SELECT.
     state.repl.selected = false;
+    let mut waiting = Vec::new();
     for (id, replica) in &mut state.repl.replicas {
-        if replica.is_online() {
-            continue;
-        }
-        replica.state = ReplicaState::Online;
-        replica.acked_us = wall_us;
-        if let Some(session) = state.clients.get_mut(id) {
-            session.out.extend_from_slice(head.as_bytes());
-            session.out.extend_from_slice(&snapshot);
-            state.dirty_clients.push(*id);
+        if !replica.is_online() {
+            replica.state = ReplicaState::Online;
+            replica.acked_us = wall_us;
+            waiting.push(*id);
         }
     }
+    fan_out::stream(state, &waiting, &Bytes::from(head));
+    fan_out::stream(state, &waiting, &Bytes::from(snapshot));
 }
 
 /// `REPLCONF ACK offset FACK durable`.

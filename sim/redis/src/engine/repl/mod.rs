@@ -13,9 +13,10 @@ pub(super) mod replica;
 
 use std::collections::BTreeMap;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 
 use super::blocking;
+use super::fan_out;
 use super::session::Closing;
 use super::state::{State, run_id};
 use crate::resp;
@@ -147,24 +148,22 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
         }
         resp::put_command(&op.words, &mut bytes);
     }
-    pass_on(state, &bytes);
+    pass_on(state, &bytes.freeze());
 }
 
 /// Appends bytes to the stream.
-fn pass_on(state: &mut State, bytes: &[u8]) {
+fn pass_on(state: &mut State, bytes: &Bytes) {
     let repl = &mut state.repl;
     repl.offset += bytes.len() as u64;
     if let Some(backlog) = &mut repl.backlog {
         backlog.push(bytes);
     }
-    for (id, replica) in &repl.replicas {
-        if replica.is_online()
-            && let Some(session) = state.clients.get_mut(id)
-        {
-            session.out.extend_from_slice(bytes);
-            state.dirty_clients.push(*id);
-        }
-    }
+    let online = repl
+        .replicas
+        .iter()
+        .filter(|(_, replica)| replica.is_online());
+    let online: Vec<u64> = online.map(|(id, _)| *id).collect();
+    fan_out::stream(state, &online, bytes);
 }
 
 /// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they may be

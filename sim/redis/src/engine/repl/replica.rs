@@ -253,7 +253,7 @@ fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
 
 fn say(state: &mut State, conn: u64, words: &[&str]) {
     if let Some(session) = state.mark_dirty(conn) {
-        resp::put_command(words, &mut session.out);
+        resp::put_command(words, session.out.tail());
     }
 }
 
@@ -300,7 +300,7 @@ fn begin_stream(state: &mut State, conn: u64) {
 
 /// A command of the stream was executed: forwards its bytes to this server's replicas.
 pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
-    pass_on(state, bytes);
+    pass_on(state, &bytes::Bytes::copy_from_slice(bytes));
 }
 
 /// Reports this replica's offset to the master, and as of 7.2 the durable offset of its

@@ -10,6 +10,11 @@ fn bytes_that_are_no_requests() {
     let long_bulk = [b"*1\r\n$".as_slice(), &vec![b'1'; 70_000]].concat();
     let cases: &[&[u8]] = &[
         b"",
+        b"POST / HTTP/1.1\r\nHost: x\r\n\r\nSET pwned 1\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\nSET pwned 1\r\n",
+        b"PING\r\nhost: a\r\nPING\r\n",
+        b"*1\r\n$4\r\nPoSt\r\nPING\r\n",
+        b"MULTI\r\nPOST\r\nEXEC\r\n",
         b"\r\n",
         b"\n",
         b"PING\r\n",

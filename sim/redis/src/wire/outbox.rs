@@ -1,0 +1,95 @@
+//! The pending output of one connection.
+
+use bytes::{Bytes, BytesMut};
+
+/// From this size on, output for several connections is shared between them instead of copied
+/// for each.
+const SHARED_FROM: usize = 4096;
+
+/// Pending output, in order: pieces that may be shared with other connections, then the tail,
+/// to which the next output is appended.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    pieces: Vec<Bytes>,
+    pieces_bytes: usize,
+    /// The part of `pieces_bytes` that is shared.
+    shared_bytes: usize,
+    tail: BytesMut,
+}
+
+impl Outbox {
+    /// The number of bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.pieces_bytes + self.tail.len()
+    }
+
+    /// The memory that it takes alone, apart from what is shared.
+    pub(crate) fn own_bytes(&self) -> usize {
+        self.len() - self.shared_bytes + size_of_val(&*self.pieces)
+    }
+
+    /// The buffer to append to.
+    pub(crate) fn tail(&mut self) -> &mut BytesMut {
+        &mut self.tail
+    }
+
+    /// Appends output that other connections get too. Returns how much memory that
+    /// took for this connection alone.
+    pub(crate) fn share(&mut self, bytes: &Bytes) -> usize {
+        if bytes.len() < SHARED_FROM {
+            self.tail.extend_from_slice(bytes);
+            return bytes.len();
+        }
+        self.seal();
+        self.pieces_bytes += bytes.len();
+        self.shared_bytes += bytes.len();
+        self.pieces.push(bytes.clone());
+        size_of::<Bytes>()
+    }
+
+    /// Replaces `len` bytes at `at` by what `encode` appends.
+    pub(crate) fn replace(&mut self, at: usize, len: usize, encode: impl Fn(&mut BytesMut)) {
+        let whole = self.take().concat();
+        self.tail.extend_from_slice(&whole[..at]);
+        encode(&mut self.tail);
+        self.tail.extend_from_slice(&whole[at + len..]);
+    }
+
+    /// Removes the output, to be sent in this order.
+    pub(crate) fn take(&mut self) -> Vec<Bytes> {
+        self.seal();
+        self.pieces_bytes = 0;
+        self.shared_bytes = 0;
+        std::mem::take(&mut self.pieces)
+    }
+
+    fn seal(&mut self) {
+        if !self.tail.is_empty() {
+            let tail = self.tail.split().freeze();
+            self.pieces_bytes += tail.len();
+            self.pieces.push(tail);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_output_is_shared_and_stays_in_order() {
+        let large = Bytes::from(vec![b'x'; SHARED_FROM]);
+        let mut out = Outbox::default();
+        out.tail().extend_from_slice(b"before");
+        assert_eq!(out.share(&large), size_of::<Bytes>());
+        assert_eq!(out.share(&Bytes::from_static(b"small")), 5);
+        out.tail().extend_from_slice(b"after");
+        assert_eq!(out.len(), 6 + SHARED_FROM + 10);
+        out.replace(6 + SHARED_FROM, 5, |tail| tail.extend_from_slice(b"!"));
+        let sent = out.take().concat();
+        assert_eq!(sent, [b"before", &*large, b"!after"].concat());
+        assert_eq!((out.len(), out.take()), (0, vec![]));
+        out.share(&large);
+        assert_eq!(out.take()[0].as_ptr(), large.as_ptr());
+    }
+}
