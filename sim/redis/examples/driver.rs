@@ -1,7 +1,7 @@
-//! A whole driver for one node, over `std::net`. `cargo run --example driver` serves on
-//! 127.0.0.1:6379 until somebody calls SHUTDOWN.
+//! A complete driver for one node, over `std::net`. `cargo run --example driver` serves on
+//! 127.0.0.1:6379 until a client calls SHUTDOWN.
 //!
-//! It looks at every socket once a millisecond; `locklab_redis::server` waits for them.
+//! It polls every socket once a millisecond; `locklab_redis::server` waits for events instead.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -61,7 +61,7 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
                 // The loop above asks `is_closing`.
                 Action::StopReading { .. } => {}
                 Action::Close { conn } => drop(sockets.remove(&conn)),
-                // It follows nobody, and has no disk.
+                // This node follows no master, and has no disk.
                 Action::Connect { conn, .. } => endpoint.closed(conn),
                 Action::Disk(_) => {}
                 Action::Exit => return Ok(()),
@@ -72,7 +72,7 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
     }
 }
 
-/// Writes what the socket takes.
+/// Writes as much as the socket accepts.
 fn write(endpoint: &mut Endpoint, conn: ConnId, socket: &mut TcpStream) {
     while let Some(bytes) = endpoint.unwritten(conn) {
         match socket.write(bytes) {
@@ -88,11 +88,15 @@ fn it_serves_until_it_is_shut_down() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let server = thread::spawn(move || serve(&listener));
-    let mut client = TcpStream::connect(address).expect("it listens");
-    client.write_all(b"SET k v\r\nGET k\r\n").expect("it reads");
+    let mut client = TcpStream::connect(address).expect("the server listens");
+    client
+        .write_all(b"SET k v\r\nGET k\r\n")
+        .expect("the server reads");
     let mut replies = [0; b"+OK\r\n$1\r\nv\r\n".len()];
-    client.read_exact(&mut replies).expect("it answers");
+    client.read_exact(&mut replies).expect("the server answers");
     assert_eq!(&replies, b"+OK\r\n$1\r\nv\r\n");
-    client.write_all(b"SHUTDOWN NOW\r\n").expect("it reads");
+    client
+        .write_all(b"SHUTDOWN NOW\r\n")
+        .expect("the server reads");
     server.join().expect("no panic").expect("no error");
 }

@@ -15,119 +15,119 @@ use crate::VERSION;
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "Only database 0 exists.",
-        "It is a server with `databases 1`; locks use no other.",
+        "A node is a server with `databases 1`; locks use no other database.",
     ),
     (
-        "`KEYS`, hashes beyond 128 fields or 64 bytes, and sets with anything but integers show their elements in an order of their own: by name, or as they came.",
-        "In Redis it is chance, and changes from server to server. A run has to be repeatable.",
+        "`KEYS`, hashes beyond 128 fields or 64 bytes, and sets with anything but integers list their elements in another order than Redis: by name, or by insertion.",
+        "In Redis the order is random, and differs from server to server. A run must be repeatable.",
     ),
     (
-        "A key that nobody looked at from its end until the node's clock stepped back may be there again. An active expiry cycle deletes every key whose time is over, in the order of their times, and takes no time.",
-        "While nobody listens, a node does its cycles only when it is asked to count keys, for they cost a run a timer each. (A served node does them all.) Redis looks at samples of a hash table, and leaves up to a tenth of what is over its time for later.",
+        "An expired key that was not accessed before the node's clock stepped back may exist again. An active expiry cycle deletes every expired key, in order of expiry, and takes no time.",
+        "While no client listens, a node runs these cycles only when it is asked to count keys, because each costs a run a timer. (A served node runs them all.) Redis samples a hash table, and leaves up to a tenth of the expired keys for later.",
     ),
     (
-        "A client that hears of events of its own in RESP3 gets `zpopmin` and `zpopmax`, and `expired` of what `MGET` looks up, before the reply.",
-        "Redis sends them in the midst of the reply, which no decoder can read then.",
+        "A RESP3 client that is notified of events that it caused itself receives `zpopmin` and `zpopmax`, and `expired` for keys that `MGET` looks up, before the reply.",
+        "Redis sends them in the middle of the reply, which no decoder can then read.",
     ),
     (
-        "A client that hears of events and of invalidations gets the invalidation first, where `RENAME`, `SMOVE`, `LTRIM`, `ZREM` or what takes from a list's end changed the key.",
-        "In Redis these tell of an event first.",
+        "A client that receives notifications and invalidations gets the invalidation first if `RENAME`, `SMOVE`, `LTRIM`, `ZREM` or a command that pops from a list changed the key.",
+        "In Redis these commands send the notification first.",
     ),
     (
-        "Messages for several patterns of one client, and what `UNSUBSCRIBE` without names confirms, come by name.",
-        "In Redis the order is a hash table's.",
+        "Messages for several patterns of one client, and the confirmations of `UNSUBSCRIBE` without names, are sorted by name.",
+        "In Redis the order is that of a hash table.",
     ),
     (
-        "`FLUSHALL` tells a client in RESP3 that gets the invalidations of one in RESP2 a nil of RESP3.",
-        "Redis sends a nil of RESP2, which is none in RESP3.",
+        "`FLUSHALL` sends a RESP3 nil to a RESP3 client that receives the invalidations of a RESP2 client.",
+        "Redis sends a RESP2 nil, which is not valid in RESP3.",
     ),
     (
-        "`QUIT` ends the connection after `CLIENT REPLY OFF` too. A connection without password may send long requests.",
-        "In 7.0.15 the first waits for a reply that never goes, and the second only protects memory.",
+        "`QUIT` closes the connection after `CLIENT REPLY OFF` too. An unauthenticated connection may send long requests.",
+        "In 7.0.15 the first waits for a reply that is never sent, and refusing the second only protects memory.",
     ),
     (
-        "A key's absence (`m`) is never published.",
-        "No lock listens for it.",
+        "Events of missing keys (`m`) are never published.",
+        "No lock listens for them.",
     ),
     (
         "`DEBUG` is allowed.",
-        "Tests need it. Redis wants `enable-debug-command yes` first.",
+        "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
-        "`CONFIG SET` takes `timeout`, `maxmemory`, `client-output-buffer-limit`, `proto-max-bulk-len` and `repl-backlog-ttl`, and does nothing about them.",
-        "They protect a machine's memory, or its connections. A served node has limits of its own.",
+        "`CONFIG SET` accepts `timeout`, `maxmemory`, `client-output-buffer-limit`, `proto-max-bulk-len` and `repl-backlog-ttl`, but they have no effect.",
+        "They protect a machine's memory or connections. A served node has its own limits.",
     ),
     (
         "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory and no file descriptors. There is one user, and there are no `HELP` texts.",
-        "The rest is of no use to a fake node.",
+        "A fake node has no use for the rest.",
     ),
     (
-        "`SCAN` and its relatives have other cursors, and return exactly `COUNT` elements where Redis returns about as many.",
-        "A cursor is a place in a hash table. What it promises is kept: what is there from the first call to the last is returned.",
+        "`SCAN` and its relatives use other cursors, and return exactly `COUNT` elements, where Redis returns about as many.",
+        "A cursor is a position in a hash table. Its guarantee is kept: an element that is present from the first call to the last is returned.",
     ),
     (
         "`RANDOMKEY`, `SPOP` and `SRANDMEMBER` draw from a generator that the node's seed determines. A negative count beyond 2^20 is an error.",
-        "A run has to be repeatable, and end.",
+        "A run must be repeatable, and must end.",
     ),
     (
-        "Ranges by name (`BYLEX`) of a set whose scores differ are always what Redis answers for a small set.",
-        "Redis leaves them undefined; for a large set they depend on its skip list's random levels.",
+        "`BYLEX` ranges of a sorted set whose scores differ are always those that Redis returns for a small set.",
+        "Redis leaves them undefined; for a large set they depend on the random levels of its skip list.",
     ),
     (
-        "`OBJECT ENCODING` and `OBJECT REFCOUNT` of a string follow from its text alone; Redis calls it `raw` after `APPEND` or `SETRANGE`.",
+        "`OBJECT ENCODING` and `OBJECT REFCOUNT` of a string depend on its text alone; in Redis it is `raw` after `APPEND` or `SETRANGE`.",
         "Nothing else depends on it.",
     ),
     (
         "`OBJECT IDLETIME` is 0, `MEMORY USAGE` is 48, `SLOWLOG` and `LATENCY` are empty.",
-        "The node notes no access times, counts no memory, and takes no time over a command.",
+        "The node records no access times, counts no memory, and needs no time for a command.",
     ),
     (
-        "`INFO` has the fields that are true of a node. `COMMAND` leaves ACL categories, tips and key specifications empty, and `COMMAND DOCS` everything.",
-        "Clients ask for little of it.",
+        "`INFO` has only the fields that apply to a node. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
+        "Clients use little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type. The compact forms of 7.0 are read, those of former versions and of streams are not: a node that follows a server with any of these asks it again and again. `BGSAVE` is unknown.",
+        "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
         "The compact forms save memory, which a node does not count.",
     ),
     (
-        "`WAITAOF` is there, and a replica with an append-only file acknowledges what is durable there (`REPLCONF ACK … FACK …`).",
-        "Redis knows both from 7.2 on; they are here so that locks which use them can be tested, and are not compared.",
+        "`WAITAOF` exists, and a replica with an append-only file acknowledges what is durable there (`REPLCONF ACK … FACK …`).",
+        "Redis has both since 7.2; they exist here so that locks that use them can be tested, and are not compared.",
     ),
     (
-        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes names and values of the parameters that were set, no text.",
-        "Runs are short. A scenario says what a node is told when it starts.",
+        "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes the names and values of the parameters that were set, and nothing else.",
+        "Runs are short. A scenario gives the parameters with which a node starts.",
     ),
     (
-        "Arithmetic of `INCRBYFLOAT` and `HINCRBYFLOAT` is that of x86's `long double` on every machine.",
-        "In Redis its last digits depend on the processor. A run has to be the same everywhere.",
+        "`INCRBYFLOAT` and `HINCRBYFLOAT` calculate with x86's `long double` on every machine.",
+        "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
-        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million has no end. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, also if it would do so only later; what it publishes is out when the node first answers again.",
-        "A machine runs perhaps ten times as many, no two alike. Between two calls no time passes in a node: it runs the script to its end, and keeps what it did to itself until that is due.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again.",
+        "A machine executes perhaps ten times as many, and no two machines are alike. No time passes within a call of a node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
     (
-        "`CLIENT UNBLOCK` without `ERROR`, of a client whose `SHUTDOWN` waits for replicas, tells it that it was unblocked.",
-        "It ends a 7.0.15 as a crash does.",
+        "`CLIENT UNBLOCK` without `ERROR` tells a client whose `SHUTDOWN` waits for replicas that it was unblocked.",
+        "In 7.0.15 the server ends as in a crash.",
     ),
     (
         "A script that loops in a coroutine can be killed.",
         "In 7.0.15 it cannot: the server stays busy.",
     ),
     (
-        "`FUNCTION LIST` goes by name, and `FUNCTION DUMP` compresses nothing. A library that runs for more than five million instructions is not loaded.",
-        "In Redis the order is a hash table's, and the limit half a second.",
+        "`FUNCTION LIST` is sorted by name, and `FUNCTION DUMP` compresses nothing. A library that runs for more than five million instructions is not loaded.",
+        "In Redis the order is that of a hash table, and the limit is half a second.",
     ),
     (
-        "A value that a script returns may nest 500 tables deep, and what `cmsgpack.unpack` reads 200.",
-        "In Redis the size of Lua's stack sets limits of some thousand.",
+        "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep.",
+        "In Redis the size of Lua's stack limits both to some thousands.",
     ),
     (
-        "A client for which more than 64 MB of replies would be kept is cut off. A script's values may take 256 MB, and what it returns 64 MB.",
-        "In Redis only the machine's memory limits them. A wrong client must not take the machine down.",
+        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, and its result 64 MB.",
+        "In Redis only the machine's memory limits them. A faulty client must not take the machine down.",
     ),
     (
         "`cjson` has no settings, and there is no `redis.acl_check_cmd`.",
-        "In Redis a setting outlives the script that made it, and so one script's result depends on which others ran.",
+        "In Redis a setting outlives the script that made it, so a script's result depends on which others ran before.",
     ),
     (
         "`print`, addresses and memory sizes are hidden from scripts.",
@@ -140,28 +140,28 @@ const DIFFERENCES: &[(&str, &str)] = &[
 const ABSENT: &[(&str, &str)] = &[
     ("streams", "X*"),
     ("HyperLogLog", "PF*"),
-    ("geography", "GEO*"),
+    ("geospatial", "GEO*"),
     ("bitmaps", "BIT* GETBIT SETBIT"),
     ("modules", "MODULE*"),
     ("cluster", "CLUSTER* ASKING READONLY READWRITE *-ASKING"),
     ("sorting", "SORT SORT_RO"),
     (
-        "the algebra of sets and sorted sets",
+        "algebra of sets and sorted sets",
         "SINTER* SUNION* SDIFF* ZINTER* ZUNION* ZDIFF* ZRANGESTORE",
     ),
     ("random members", "HRANDFIELD ZRANDMEMBER"),
     (
-        "what moves keys from server to server, or from database to database",
+        "moving keys between servers or databases",
         "DUMP RESTORE MIGRATE MOVE SWAPDB",
     ),
-    ("saving by hand", "SAVE BGSAVE BGREWRITEAOF LASTSAVE"),
+    ("saving on request", "SAVE BGSAVE BGREWRITEAOF LASTSAVE"),
     ("replication before 2.8", "SYNC"),
     (
         "users",
         "ACL|CAT ACL|DELUSER ACL|DRYRUN ACL|GENPASS ACL|LOAD ACL|LOG ACL|SAVE ACL|SETUSER",
     ),
     (
-        "what people look at",
+        "inspection by people",
         "MONITOR LCS LOLWUT *|HELP COMMAND|GETKEYS* LATENCY|HISTOGRAM MEMORY|STATS \
          MEMORY|MALLOC-STATS SCRIPT|DEBUG",
     ),
@@ -194,11 +194,11 @@ fn page() -> String {
     let mut page = format!(
         "# Commands of the fake node\n\n\
          <!-- Made by a test of locklab-redis; LOCKLAB_BLESS=1 rewrites it. -->\n\n\
-         The fake node is a Redis {VERSION} in whatever a client can see, but for what is \
-         listed at the end.\n\n\
-         *Arity* counts the words of a call, its name included; negative: at least so many. \
-         A command marked in *compared* is in the tests that send the same requests to a \
-         real `redis-server` {VERSION} and to the node, and want the same bytes back \
+         The fake node is a Redis {VERSION} in everything that a client can see, except for the \
+         differences listed at the end.\n\n\
+         *Arity* counts the words of a call, including its name; a negative number is a minimum. \
+         A command marked under *compared* is in tests that send the same requests to a \
+         real `redis-server` {VERSION} and to the node, and require the same bytes in reply \
          (`sim/redis/tests/parity/`).\n\n\
          | Call | Arity | Compared |\n| --- | ---: | :---: |\n"
     );
