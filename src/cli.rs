@@ -40,7 +40,7 @@ use crate::scenario::SHIPPED;
 /// A laboratory for distributed locks on Redis.
 ///
 /// Without a command it plays the demonstration: five claims of the public debate on
-/// Redis locks, each with its prediction and what a thousand simulated runs say.
+/// Redis locks, each with its prediction and the result of a thousand simulated runs.
 #[derive(Parser)]
 #[command(
     name = "locklab",
@@ -69,26 +69,26 @@ Examples:
   locklab serve --nodes 5                       five fake Redis nodes for other programs
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
-violation that nobody predicted; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.
+violation that was not predicted; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.
 A sweep has no predictions: it ends with 0 when it is complete.";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Play the demonstration (also what no command does)
+    /// Play the demonstration (the default)
     Demo(demo::Options),
     /// Run scenarios and judge what happened
     Run(run::Options),
     /// Run a scenario over a grid of parameters and chart its violation rates
     Sweep(sweep::Options),
-    /// Set every lock against every problem
+    /// Run every lock against every problem
     Matrix(matrix::Options),
-    /// Measure what every lock costs, and how waiters fare
+    /// Measure what every lock costs, and how clients wait for it
     Cost(cost::Options),
-    /// Do a recorded run again and compare it byte for byte
+    /// Repeat a recorded run and compare it byte for byte
     Replay(replay::Options),
     /// Serve fake Redis nodes to other programs
     Serve(serve::Options),
-    /// List what there is: locks, faults, properties, scenarios
+    /// List the locks, faults, properties or scenarios
     List(list::Options),
     /// Print the completion script of a shell: source <(locklab completions bash)
     Completions(completions::Options),
@@ -100,7 +100,7 @@ enum Command {
 /// Where results go.
 #[derive(Args, Clone)]
 struct Out {
-    /// Folder for everything that is written
+    /// Folder for all output files
     #[arg(long, value_name = "DIR", default_value = "target/locklab")]
     out: PathBuf,
 }
@@ -129,7 +129,7 @@ enum Exit {
     AsPredicted = 0,
     /// Asked for something that cannot be done.
     Usage = 1,
-    /// A verdict differs from its prediction, or there is a violation that nobody predicted.
+    /// A verdict differs from its prediction, or there is a violation that was not predicted.
     Differs = 2,
     /// No run could be judged where a verdict was predicted.
     Inconclusive = 3,
@@ -146,7 +146,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
-            // If it cannot be printed there is nobody to tell.
+            // An error in printing cannot be reported.
             let _ = error.print();
             return code(if wanted {
                 Exit::AsPredicted

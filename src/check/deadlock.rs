@@ -73,7 +73,7 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
     let unended = |wait: &Wait| !wait.is_ended_by_grant;
     match all.first(timeline, unended) {
         Some(wait) => Verdict::Inconclusive {
-            why: format!("{}; a fault may have kept it from it", wait.what()),
+            why: format!("{}; a fault may be the cause", wait.what()),
         },
         None => Verdict::Holds,
     }
@@ -121,7 +121,7 @@ struct Wait<'h> {
 impl Wait<'_> {
     fn what(&self) -> String {
         format!(
-            "{} tried in vain to take the lock from {} to {} though nobody held it",
+            "{} tried in vain to acquire the lock from {} to {} although no client held it",
             self.client,
             Ms(self.stretch.from_ns),
             Ms(self.stretch.to_ns),

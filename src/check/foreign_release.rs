@@ -33,7 +33,7 @@ use locklab_plant::plant;
 pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     if nodes != 1 && !plant("foreign-release-on-many-nodes") {
         return Verdict::Inconclusive {
-            why: "whose key a release deleted can be told on one node only".into(),
+            why: "the owner of a deleted key is known on one node only".into(),
         };
     }
 
@@ -374,7 +374,7 @@ mod tests {
             .released(610, "c1", 5)
             .expect_inconclusive(
                 ForeignRelease,
-                "whose key a release deleted can be told on one node only",
+                "the owner of a deleted key is known on one node only",
             );
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 clients: vec![client.clone()],
                 what: format!(
                     "the resource refused {client}'s {access} at {} though {client}, granted the \
-                     lock at {}, could rely on it until {} and nobody had followed",
+                     lock at {}, could rely on it until {} and no other client had followed",
                     Ms(record.at_ns),
                     Ms(held.begins_ns),
                     Ms(held.lapses_ns),
@@ -81,7 +81,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             ),
         }),
         (false, ..) => Verdict::Inconclusive {
-            why: "nobody came to the resource".into(),
+            why: "no client accessed the resource".into(),
         },
     }
 }
@@ -131,7 +131,7 @@ mod tests {
                 Progress,
                 (60, 60),
                 "the resource refused c2's write at 60.0 ms though c2, granted the lock at 50.0 \
-                 ms, could rely on it until 60.0 ms and nobody had followed",
+                 ms, could rely on it until 60.0 ms and no other client had followed",
             );
         }
     }
@@ -207,6 +207,6 @@ mod tests {
         Story::default()
             .tries(0, "c1")
             .tries(0, "c2")
-            .expect_inconclusive(Progress, "nobody came to the resource");
+            .expect_inconclusive(Progress, "no client accessed the resource");
     }
 }

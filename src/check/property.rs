@@ -82,8 +82,7 @@ properties! {
                  remembers the highest token and rejects a lower one",
     }
     Progress = "progress" {
-        promises: "The resource refused nobody who held the lock rightly, and accepted \
-                   something.",
+        promises: "The resource refused no rightful holder, and accepted at least one access.",
         source: "antirez, \"Is Redlock safe?\" (2016): the order of tokens need not be the \
                  order in which the clients work",
     }
@@ -93,8 +92,8 @@ properties! {
                  that another client created",
     }
     Deadlock = "deadlock" {
-        promises: "A free lock is taken again within its bound while somebody wants it and \
-                   nothing but other clients stands in the way.",
+        promises: "A free lock is acquired again within its bound while a client wants it and \
+                   only other clients stand in the way.",
         source: "redis.io, \"Distributed locks with Redis\": liveness property A, \
                  deadlock-free",
     }
@@ -110,7 +109,7 @@ properties! {
         source: "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
     }
     Fifo = "fifo" {
-        promises: "Nobody is granted the lock past a client that asked earlier and still \
+        promises: "No client is granted the lock ahead of one that asked earlier and still \
                    waits.",
         source: "Redisson, RFairLock: threads get the lock in the order in which they asked \
                  for it",

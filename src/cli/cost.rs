@@ -33,9 +33,9 @@ Examples:
   locklab cost --lock set-nx-px --lock redlock --seeds 1000
 
 Two tables: what a lock costs (messages, latency in virtual time, work done twice), and
-liveness (the next grant after a crash, who overtakes whom, the herd at a release). The
-network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way. Intervals
-are at 95 %, by the bootstrap over runs; the longest of so many waits has none.";
+liveness (time to the next grant after a crash, overtaking, messages caused by a release).
+The network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way. There
+are 95 % intervals, from the bootstrap over runs; the longest wait has none.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -65,7 +65,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let mut data = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
-        (About::Liveness, "liveness", "How waiters fare"),
+        (About::Liveness, "liveness", "Waiting for a lock"),
     ] {
         let metrics: Vec<&Metric> = metrics.iter().filter(|g| g.about == about).collect();
         let values = values(&rows, &metrics, &samples);
@@ -242,8 +242,8 @@ fn as_table(
         columns: metrics.iter().map(|metric| metric.title.clone()).collect(),
         rows: rows.iter().zip(values).map(row).collect(),
         notes: vec![
-            "In brackets the 95 % interval, by the bootstrap over runs; the longest of all waits \
-             has none. Every row has the same seeds (common random numbers)."
+            "In brackets the 95 % interval, from the bootstrap over runs; the longest wait has none. \
+             Every row uses the same seeds (common random numbers)."
                 .into(),
         ],
     }

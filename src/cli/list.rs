@@ -27,7 +27,7 @@ pub(super) struct Options {
 enum What {
     /// The locks and their parameters
     Locks,
-    /// The faults, and the points of a client's program where they can be placed
+    /// The faults, and the failpoints of a client at which they can strike
     Faults,
     /// The properties that a run is judged by
     Properties,
@@ -69,7 +69,7 @@ fn faults() -> (String, Value) {
     for (name, keys, meaning) in &kinds {
         text += &format!("    {name:<12} {keys:<34} {meaning}\n");
     }
-    text += "\nPoints of a client's program, for after = \"c1 acquired\":\n";
+    text += "\nFailpoints of a client, for after = \"c1 acquired\":\n";
     let described = |point: &Failpoint| (point.name(), point.meaning());
     let points: Vec<_> = Failpoint::ALL.iter().map(described).collect();
     for (name, meaning) in &points {

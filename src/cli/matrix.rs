@@ -28,10 +28,10 @@ Examples:
   locklab matrix --lock set-nx-px --lock redlock --seeds 1000
   locklab matrix --lock redisson --problem outlives  cells, each with a run that shows it
 
-A lock's name stands for all its forms; a form is called as the table calls it:
+A lock's name selects all its forms; a form is named as in the table:
   locklab matrix --lock 'set-nx-px (release del)'
 
-Exit codes: 0 every cell as predicted; 2 some cell differs; 3 some cell is inconclusive;
+Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is inconclusive;
 1 usage; 70 a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
@@ -296,11 +296,11 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
     let notes = vec![
         format!(
             "A rate is the share of all {runs} runs of its cell that violate the property; a run \
-             that could not have shown a violation is one without."
+             that could not have shown a violation counts as one without."
         ),
         format!(
-            "Every cell has the seeds 0..{seeds} (common random numbers): good for comparing \
-             locks, but cells err together. Of {} intervals at 95 % one in twenty misses.",
+            "Every cell uses the seeds 0..{seeds} (common random numbers): locks compare well, \
+             but errors are correlated. Of {} 95 % intervals about one in twenty misses.",
             ran.count()
         ),
     ];

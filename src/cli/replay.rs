@@ -20,7 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab replay target/locklab/kleppmann-k1/seed-0.jsonl
 
-A recording from real Redis cannot be done again; its history is judged again.
+A run recorded on real Redis cannot be repeated; its history is judged again.
 
 Exit codes: 0 the same, byte for byte; 1 cannot be read or run; 2 not the same.";
 
@@ -115,9 +115,11 @@ fn conclusion(
 ) -> String {
     match (recorded.header.environment, difference) {
         (Environment::World, None) => "the same run, byte for byte".into(),
-        (Environment::Redis, None) => "recorded on real Redis: judged again, the same".into(),
+        (Environment::Redis, None) => {
+            "recorded on real Redis: judged again, with the same verdicts".into()
+        }
         (_, Some(line)) => format!(
-            "NOT the same: line {line} of {} differs; the run as it is now: {}",
+            "NOT the same: line {line} of {} differs; the new run: {}",
             path.display(),
             again.display(),
         ),

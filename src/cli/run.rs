@@ -44,11 +44,11 @@ pub(super) struct Options {
     /// Run every shipped scenario
     #[arg(long, conflicts_with = "scenarios")]
     all: bool,
-    /// The one seed to run with
+    /// Run with this seed only
     #[arg(long, value_name = "N", conflicts_with = "seeds",
           value_parser = clap::value_parser!(u64).range(..u64::MAX))]
     seed: Option<u64>,
-    /// The seeds to run with, the end excluded; by default as many as the scenario's
+    /// Run with these seeds, the end excluded; by default as many as the scenario's
     /// predictions need, at least 0..100, in the world, and 0..1 on real Redis
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
@@ -58,7 +58,7 @@ pub(super) struct Options {
     /// Where to run
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
     on: On,
-    /// Run everything two times and compare every event
+    /// Run everything twice and compare every event
     #[arg(long)]
     twice: bool,
     /// Print the results as JSON on standard output

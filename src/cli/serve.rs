@@ -23,14 +23,14 @@ Examples:
   redis-cli -p 6382 SENTINEL GET-MASTER-ADDR-BY-NAME mymaster
                                      the master as a sentinel knows it; those of further
                                      nodes are mymaster2, mymaster3 and so on
-  redis-cli -p 6379 SHUTDOWN         ends that node alone, and with the last one the
-                                     program
+  redis-cli -p 6379 SHUTDOWN         ends that node only; the program ends with the
+                                     last one
 
-Standard output has a line for each server: its address, and what it is at first.
+Standard output has a line for each server: its address and its initial role.
 
-What is stored is in memory and ends with the node. A client may keep 64 MB of an
-incomplete request, or of replies that it does not read; one that exceeds this is
-disconnected. A data set of more than 256 MB does not reach a replica.";
+Data is kept in memory and is lost when the node ends. A client may have 64 MB of an
+incomplete request, or of unread replies; one that exceeds this is disconnected. A data
+set of more than 256 MB does not reach a replica.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,18 +47,18 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u16).range(0..=16))]
     sentinels: u16,
-    /// For how long a node has to be silent before a sentinel takes it to be down
+    /// How long a node must be silent before a sentinel considers it down
     #[arg(long, value_name = "MS", default_value_t = 5_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     down_after_ms: u32,
-    /// The first node's port; the other nodes', the replicas' and the sentinels' follow.
-    /// 0: any free ports
+    /// Port of the first node; the other nodes, replicas and sentinels use the ports after
+    /// it. 0: any free ports
     #[arg(long, value_name = "P", default_value_t = 6379)]
     port: u16,
     /// Loopback address to listen on
     #[arg(long, value_name = "IP", default_value = "127.0.0.1", value_parser = loopback)]
     bind: IpAddr,
-    /// Connections that a node accepts at a time
+    /// Most connections that a node accepts at a time
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     maxclients: u32,
@@ -72,8 +72,8 @@ fn loopback(text: &str) -> Result<IpAddr, String> {
     match ip.is_loopback() {
         true => Ok(ip),
         false => Err(
-            "only loopback addresses: the nodes are for tests, and let whoever reaches \
-             them run scripts and fill this machine's memory"
+            "this is not a loopback address: the nodes are for tests, and any client that \
+             reaches them can run scripts and fill this machine's memory"
                 .to_owned(),
         ),
     }

@@ -32,8 +32,8 @@ Examples:
       --vary fault.gc.duration_ms.exponential=250..5000/19
   locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del,watch-del
 
-A sweep writes each cell as it is finished. Ctrl-C ends it with the cells that are; the
-same command later does the rest.
+A sweep writes each cell as soon as it is finished. After Ctrl-C the same command does the
+rest.
 
 Exit codes: 0 the sweep is complete, whatever it found; 1 usage; 70 a bug in Locklab;
 130 interrupted.";
@@ -44,14 +44,14 @@ pub(super) struct Options {
     /// The scenario: the name of a shipped one, or a file
     #[arg(value_name = "SCENARIO", add = scenario_completer())]
     scenario: String,
-    /// Vary a value: path=v1,v2,… or path=from..to/steps; several multiply
+    /// Vary a value: path=v1,v2,… or path=from..to/steps; several form a grid
     #[arg(long, value_name = "PATH=VALUES")]
     vary: Vec<String>,
     /// Runs in each cell; by default what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     seeds: Option<u64>,
-    /// Give every cell seeds of its own, so that their rates err independently; by default
-    /// all have the same (common random numbers), which is best for comparing them
+    /// Give every cell its own seeds, so that errors are independent; by default all use the
+    /// same seeds (common random numbers), which is best for comparing them
     #[arg(long)]
     independent_seeds: bool,
     /// Override a value of the scenario; may be given several times
@@ -65,7 +65,7 @@ pub(super) struct Options {
     /// Let the rate axis end just above the data instead of at 100 %
     #[arg(long)]
     fit: bool,
-    /// Forget what an earlier sweep of the same grid has done
+    /// Discard the results of an earlier sweep of the same grid
     #[arg(long)]
     fresh: bool,
     /// Print the results as JSON on standard output
@@ -104,11 +104,7 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         .with_context(|| format!("cannot keep the sweep's results in {}", path.display()))?;
     tell!("{}", report::heading(&base));
     if !done.is_empty() {
-        tell!(
-            "  {} of {} cells are there from before",
-            done.len(),
-            jobs.len()
-        );
+        tell!("  {} of {} cells were already done", done.len(), jobs.len());
     }
     let interrupted = interrupt_flag()?;
     let cells = run(options, &jobs, done, ledger, interrupted)?;
@@ -140,7 +136,7 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
     };
     ensure!(
         !axes.is_empty(),
-        "{} has no sweep of its own; say what to vary, such as --vary lock.ttl_ms=500,1000,2000",
+        "{} has no [sweep]; say what to vary, such as --vary lock.ttl_ms=500,1000,2000",
         base.name
     );
     let seeds = options.seeds.or(own.map(|own| own.seeds)).unwrap_or(1000);
@@ -212,7 +208,7 @@ fn run(
     let new = batch::run(&rest, &batch_options);
     progress.clear();
     if let Some(error) = lock(&failed).take() {
-        return Err(error).context("cannot write down a finished cell");
+        return Err(error).context("cannot save a finished cell");
     }
     let mut cells: Vec<Option<Cell>> = (0..jobs.len())
         .map(|place| done.get(&place).cloned())
@@ -248,7 +244,7 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
     let runs = thousands(sweep.seeds);
     let seeds = match sweep.seeding {
         Seeding::Common => "the same seeds in each",
-        Seeding::Independent => "other seeds in each",
+        Seeding::Independent => "different seeds in each",
     };
     match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
         true => tell!("  loss rates, {runs} runs in each cell, {seeds}"),

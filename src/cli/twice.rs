@@ -46,11 +46,11 @@ pub(super) fn compare(
         tell!("{} with seed {seed}: {difference}", scenarios[*place].name);
     }
     let (exit, came_out) = match differences.len() {
-        0 => (Exit::AsPredicted, "every event alike".to_owned()),
+        0 => (Exit::AsPredicted, "every event identical".to_owned()),
         n => (Exit::Bug, format!("{n} differ")),
     };
     tell!(
-        "{}, {}, each two times: {came_out}",
+        "{}, {}, each twice: {came_out}",
         counted(scenarios.len() as u64, "scenario"),
         counted(all, "run"),
     );
@@ -79,13 +79,13 @@ fn describe(one: &JudgedRun, other: &JudgedRun) -> Option<String> {
         };
         let (one, other) = (event(one), event(other));
         return Some(format!(
-            "the runs part at event {place}: {one}, and {other}"
+            "the runs diverge at event {place}: {one}, and {other}"
         ));
     }
     if one.history != other.history {
-        return Some("the same events, but other histories".into());
+        return Some("the same events, but different histories".into());
     }
-    (one != other).then(|| "the same histories, but other verdicts or schedules".into())
+    (one != other).then(|| "the same histories, but different verdicts or schedules".into())
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(describe(&run(1), &run(1)), None);
         let difference = describe(&run(1), &run(2)).expect("other latencies");
         assert!(
-            difference.starts_with("the runs part at event "),
+            difference.starts_with("the runs diverge at event "),
             "{difference}"
         );
     }

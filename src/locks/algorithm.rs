@@ -152,7 +152,7 @@ pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
     require(
         ttl_ms > 0,
         ["lock", "ttl_ms"],
-        "a lease of 0 ms is over before it begins",
+        "a lease of 0 ms is over before it begins; write 1 or more",
     )
 }
 

@@ -238,7 +238,7 @@ impl Algorithm for Params {
         require(
             self.session_ms > 0,
             ["lock", "session_ms"],
-            "a session of 0 ms is over before it begins",
+            "a session of 0 ms is over before it begins; write 1 or more",
         )
     }
 
@@ -265,7 +265,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         (
             "session_ms",
             "required",
-            "a session ends when its client was silent for so long",
+            "a session ends when its client has been silent for this long",
         ),
         (
             "fencing_token",

@@ -157,7 +157,7 @@ impl Algorithm for Params {
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "database-unique",
     summary: "a row under a unique index, deleted to release; no lease (baseline)",
-    source: "texts on distributed locks that set databases aside for Redis",
+    source: "texts on distributed locks that discard databases in favour of Redis",
     parameters: &[parameter::RETRY_DELAY, parameter::RETRY_JITTER],
     forms: &[("", "")],
 };

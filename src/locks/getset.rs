@@ -247,7 +247,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         (
             "takeover",
             "getset",
-            "getset | del-setnx: how a lock whose time is past is taken over",
+            "getset | del-setnx: how an expired lock is taken over",
         ),
         ("release", "check-time", "check-time | del | compare-del"),
         parameter::WAIT_REPLICAS,

@@ -182,7 +182,7 @@ pub enum Unit {
 /// `getset-as-listed` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "getset-as-listed",
-    summary: "one node, SETNX with the current time as value; whoever fails does GETSET at once",
+    summary: "one node, SETNX with the current time as value; a client that fails sends GETSET at once",
     source: "blog text \"redis实现分布式锁\" (2018), its numbered steps",
     parameters: &[
         (

@@ -328,7 +328,7 @@ pub(super) mod parameter {
     pub(crate) const RESEND: Parameter = (
         "resend",
         "0",
-        "send a command so many times more when no reply came in time",
+        "how often to send a command again if no reply arrives in time",
     );
     pub(crate) const RETRY_DELAY: Parameter =
         ("retry_delay_ms", "200", "wait before the next attempt");
@@ -340,12 +340,12 @@ pub(super) mod parameter {
     pub(crate) const WAIT_REPLICAS: Parameter = (
         "wait_replicas",
         "0",
-        "the lock counts once so many replicas have it (WAIT)",
+        "the lock counts once this many replicas have it (WAIT)",
     );
     pub(crate) const WAIT_TIMEOUT: Parameter = (
         "wait_timeout_ms",
         "1000",
-        "how long to wait for them; 0: for ever",
+        "how long to wait for them; 0: without a limit",
     );
     pub(crate) const TIMEOUT: Parameter = (
         "timeout_ms",

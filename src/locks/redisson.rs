@@ -104,7 +104,7 @@ impl Algorithm for Params {
         require(
             self.spin_ms > 0,
             ["lock", "spin_ms"],
-            "a waiter that sleeps for 0 ms never lets anything happen",
+            "a waiter that sleeps for 0 ms lets no time pass; write 1 or more",
         )
     }
 }
@@ -118,7 +118,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         (
             "latch",
             "false",
-            "keep the answer to a release for when it is sent again",
+            "keep the answer to a release, for a repeated request",
         ),
         (
             "wait",

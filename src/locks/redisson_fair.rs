@@ -270,18 +270,18 @@ fn default_fair_wait_ms() -> u64 {
 /// `redisson-fair` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-fair",
-    summary: "one node, a queue of those who wait, each on a channel of its own",
+    summary: "one node, a queue of waiters, each with its own channel",
     source: "Redisson 3.23.5, RFairLock; told = \"lease\" in newer releases",
     parameters: params::parameters![
         (
             "fair_wait_ms",
             "300000",
-            "for how much longer a place in the queue is kept than the one before it",
+            "how much longer a place in the queue is kept than the one before it",
         ),
         (
             "told",
             "place",
-            "place | lease: how long one who is in the queue waits until it asks again",
+            "place | lease: how long a waiter in the queue waits before it asks again",
         ),
     ],
     forms: &[

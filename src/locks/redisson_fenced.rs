@@ -55,7 +55,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     parameters: params::parameters![(
         "latch",
         "false",
-        "keep the answer to a release for when it is sent again",
+        "keep the answer to a release, for a repeated request",
     )],
     forms: &[
         ("", "watchdog_ms = LEASE"),

@@ -42,7 +42,7 @@ impl Algorithm for Params {
 /// `redisson-no-publish` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-no-publish",
-    summary: "as redisson, but nobody is told of a release: waiters wait out the lease",
+    summary: "as redisson, but a release tells no waiter: waiters wait for the end of the lease",
     source: "tongjilab.cn, \"Redis分布式锁探究与实现\", the form without SETNX",
     parameters: params::parameters![],
     forms: &[

@@ -377,7 +377,7 @@ impl Algorithm for Params {
             require(
                 (1..=nodes).contains(&quorum),
                 ["lock", "quorum"],
-                format!("of {nodes} nodes 1 to {nodes} can be the quorum, not {quorum}"),
+                format!("the quorum of {nodes} nodes is 1 to {nodes}, not {quorum}"),
             )?;
         }
         require(
@@ -515,7 +515,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         (
             "release_on_failure",
             "all",
-            "all | acquired | none: what a failed attempt gives back",
+            "all | acquired | none: where a failed attempt releases",
         ),
         (
             "fencing_token",

@@ -142,7 +142,7 @@ impl Algorithm for Params {
 /// `setnx-expire-repair` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "setnx-expire-repair",
-    summary: "one node, SETNX, then EXPIRE; whoever fails gives a lease to a lock without one",
+    summary: "one node, SETNX, then EXPIRE; a client that fails gives a lease to a lock without one",
     source: "blog text \"分析redis锁的实现原理\", after Carlson, \"Redis in Action\", 6.2",
     parameters: &[
         parameter::TTL,

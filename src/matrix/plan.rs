@@ -75,9 +75,9 @@ impl Need {
             ),
             Need::OneNode => (
                 lock.nodes() == 1,
-                "whose lock was deleted can be told on one node only",
+                "the owner of a deleted lock is known on one node only",
             ),
-            Need::OtherNodes => (lock.nodes() > 1, "it has no other node to go to"),
+            Need::OtherNodes => (lock.nodes() > 1, "it has no other node"),
         };
         (!is_met).then_some(why)
     }

@@ -89,7 +89,7 @@ fn a_recording_from_real_redis_is_judged_again() {
     assert!(
         replayed
             .err
-            .contains("recorded on real Redis: judged again, the same")
+            .contains("recorded on real Redis: judged again, with the same verdicts")
     );
     let otherwise = edited(
         &redis,

@@ -117,7 +117,7 @@ fn twice_compares_every_event() {
     let done = bench.locklab(&[&["run", "--all"], &twice[..]].concat());
     assert_eq!(done.code, Some(0), "{}", done.told());
     assert!(
-        done.err.ends_with("each two times: every event alike\n"),
+        done.err.ends_with("each twice: every event identical\n"),
         "{}",
         done.err
     );

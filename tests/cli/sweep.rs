@@ -82,7 +82,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     let results = bench.read(&only(&bench, ".json"));
     let again = bench.locklab(&SMALL);
     assert!(
-        again.err.contains("4 of 4 cells are there from before"),
+        again.err.contains("4 of 4 cells were already done"),
         "{}",
         again.err
     );
@@ -131,7 +131,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
         let resumed = bench.locklab(&arguments);
         assert_eq!(resumed.code, Some(0), "{}", resumed.told());
         assert!(
-            resumed.err.contains(" of 21 cells are there from before"),
+            resumed.err.contains(" of 21 cells were already done"),
             "{}",
             resumed.err
         );
@@ -149,7 +149,7 @@ fn a_killed_sweep_goes_on_too() {
     assert_eq!(killed.code, None);
     let resumed = bench.locklab(&LONG);
     assert!(
-        resumed.err.contains(" of 21 cells are there from before"),
+        resumed.err.contains(" of 21 cells were already done"),
         "{}",
         resumed.err
     );

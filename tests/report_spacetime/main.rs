@@ -109,7 +109,7 @@ fn a_wait_in_vain_is_shown_from_its_first_attempt() {
         at_ns: 550_000_000,
         until_ns: 860_000_000,
         clients: vec!["c2".into()],
-        what: "c2 tried in vain to take the lock".into(),
+        what: "c2 tried in vain to acquire the lock".into(),
     };
     let picture = svg(&story.end(2000.0), "", Some(&violation));
     check_says(&picture, &["From 50.0 ms to 900 ms of a run of 2.00 s"]);

@@ -43,22 +43,22 @@ macro_rules! failpoints {
 failpoints! {
     Acquiring = "acquiring" => "is about to call acquire, for each attempt anew",
     Waiting = "waiting" =>
-        "listens for its turn after an attempt that failed; only locks that are told of it",
+        "listens for its turn after a failed attempt; only locks that notify waiters",
     Prolonging = "prolonging" =>
         "has been granted the lock by enough nodes and is about to set the lease on all; only \
          redisson-multi and redisson-redlock",
     Expiring = "expiring" =>
-        "has set its lock, and is about to give it a lease in a second step; only locks that \
-         take two",
+        "has set its lock, and is about to give it a lease in a second step; only locks with two \
+         steps",
     Overwriting = "overwriting" =>
-        "found the lock expired, and is about to overwrite it; only locks with the time of \
+        "has found the lock expired, and is about to overwrite it; only locks with the time of \
          expiry as their value",
     Acquired = "acquired" => "acquire returned a grant",
     GivingUp = "giving-up" =>
-        "its patience is over, and it is about to take back what waiting has left behind",
+        "its patience is over, and it is about to remove what waiting has left behind",
     Read = "read" => "has read the resource",
     Checked = "checked" =>
-        "has looked at its deadline just before the write; only with check = \"deadline\"",
+        "has checked its deadline just before the write; only with check = \"deadline\"",
     Wrote = "wrote" => "its write was answered",
     Renewing = "renewing" =>
         "its watchdog is about to renew the lease, whatever the client does meanwhile",
@@ -86,7 +86,7 @@ impl FromStr for Failpoint {
         known.copied().ok_or_else(|| {
             let names = Failpoint::ALL.iter().map(|point| format!("`{point}`"));
             let names = names.collect::<Vec<_>>().join(", ");
-            format!("unknown point `{text}`, expected one of {names}")
+            format!("unknown failpoint `{text}`, expected one of {names}")
         })
     }
 }

@@ -234,7 +234,7 @@ fault_kinds! {
     },
     /// No packet gets through.
     Partition = "partition" => Traits {
-        meaning: "nothing gets through",
+        meaning: "no packet gets through",
         aim: Aim::Links,
         family: Family::Network,
         span: Span::Lasting,
@@ -246,7 +246,7 @@ fault_kinds! {
         /// The extra one-way delay.
         extra: Delay by delay
     } = "slow-link" => Traits {
-        meaning: "everything takes longer",
+        meaning: "every packet takes longer",
         aim: Aim::Links,
         family: Family::Network,
         span: Span::Lasting,
@@ -259,7 +259,7 @@ fault_kinds! {
         /// The share that is lost.
         probability: Share by share
     } = "loss" => Traits {
-        meaning: "transmissions are lost and repeated",
+        meaning: "packets are lost, and retransmitted",
         aim: Aim::Links,
         family: Family::Network,
         span: Span::Lasting,
@@ -283,7 +283,7 @@ fault_kinds! {
         /// By how much.
         drift_ppm: Rate by rate
     } = "clock-rate" => Traits {
-        meaning: "both clocks run wrong by this rate",
+        meaning: "both clocks run fast or slow by this rate",
         aim: Aim::Machines,
         family: Family::Clock,
         span: Span::Lasting,
@@ -293,7 +293,7 @@ fault_kinds! {
     /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
     /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover = "failover" => Traits {
-        meaning: "an operator asks a sentinel, a master or a replica for a failover; over at once",
+        meaning: "an operator asks a sentinel, a master or a replica for a failover; ends at once",
         aim: Aim::Servers,
         family: Family::Process,
         span: Span::Momentary,

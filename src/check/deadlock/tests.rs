@@ -33,7 +33,7 @@ fn a_failover_by_hand_is_no_excuse() {
     tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
         Deadlock,
         (1_200, 2_030),
-        "c2 tried in vain to take the lock from 200.0 ms to 2030.0 ms though nobody held it",
+        "c2 tried in vain to acquire the lock from 200.0 ms to 2030.0 ms although no client held it",
     );
 }
 
@@ -50,7 +50,7 @@ fn trying_for_longer_than_the_bound_with_no_holder_is_violated() {
     tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
         Deadlock,
         (1_100, 2_030),
-        "c2 tried in vain to take the lock from 100.0 ms to 2030.0 ms though nobody held it",
+        "c2 tried in vain to acquire the lock from 100.0 ms to 2030.0 ms although no client held it",
     );
 }
 
@@ -84,7 +84,7 @@ fn a_call_that_does_not_return_is_still_trying() {
         .expect_violated(
             Deadlock,
             (1_050, 1_051),
-            "c2 tried in vain to take the lock from 50.0 ms to 1051.0 ms though nobody held it",
+            "c2 tried in vain to acquire the lock from 50.0 ms to 1051.0 ms although no client held it",
         );
 }
 
@@ -145,7 +145,7 @@ fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
     tries_on(cut_off, 220, 1_620).expect_violated(
         Deadlock,
         (1_510, 1_630),
-        "c2 tried in vain to take the lock from 510.0 ms to 1630.0 ms though nobody held it",
+        "c2 tried in vain to acquire the lock from 510.0 ms to 1630.0 ms although no client held it",
     );
 }
 
@@ -157,8 +157,8 @@ fn unanswered() -> Story {
 /// The doubt about c2 if it waits in vain from 50 ms until the run ends.
 fn cannot_be_told(end_ms: u64) -> String {
     format!(
-        "c2 tried in vain to take the lock from 50.0 ms to {end_ms}.0 ms though nobody held \
-         it; a fault may have kept it from it"
+        "c2 tried in vain to acquire the lock from 50.0 ms to {end_ms}.0 ms although no client held \
+         it; a fault may be the cause"
     )
 }
 
@@ -353,7 +353,7 @@ fn two_that_take_turns_at_failing_are_each_in_vain() {
     story.expect_violated(
         Deadlock,
         (1_000, 1_250),
-        "c1 tried in vain to take the lock from 0.0 ms to 1250.0 ms though nobody held it",
+        "c1 tried in vain to acquire the lock from 0.0 ms to 1250.0 ms although no client held it",
     );
 }
 

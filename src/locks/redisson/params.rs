@@ -21,7 +21,7 @@ macro_rules! parameters {
             (
                 "watchdog_ms",
                 "30000",
-                "the lease that the watchdog renews every third of it",
+                "the lease, which the watchdog renews every third of it",
             ),
             (
                 "on_error",
@@ -31,13 +31,13 @@ macro_rules! parameters {
             (
                 "resend",
                 "3",
-                "how often a command is sent again whose reply does not come",
+                "how often to send a command again if no reply arrives",
             ),
             ("reply_timeout_ms", "3000", "how long to wait for a reply"),
             (
                 "resend_interval_ms",
                 "1500",
-                "how long to wait then before sending again",
+                "how long to wait after that before sending again",
             ),
             (
                 "check_replicas",
@@ -90,7 +90,7 @@ impl Shared {
     /// # Errors
     /// The first invalid parameter.
     pub(crate) fn check(&self) -> Result<(), InvalidParams> {
-        let over = "a lease of 0 ms is over before it begins";
+        let over = "a lease of 0 ms is over before it begins; write 1 or more";
         match self.lease {
             Lease::Given { ms } => require(ms > 0, ["lock", "lease_ms"], over)?,
             Lease::Renewed { ms } => require(

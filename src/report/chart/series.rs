@@ -67,9 +67,9 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
             false => subtitle(sweep, &series),
         },
         y_label: match properties[..] {
-            _ if of_loss => "acknowledged adds that were lost (%)".to_owned(),
+            _ if of_loss => "share of acknowledged adds lost (%)".to_owned(),
             [only] => format!("share of all runs that violate {} (%)", name(only)),
-            _ => "share of all runs that violate it (%)".to_owned(),
+            _ => "share of all runs that violate the property (%)".to_owned(),
         },
         top: top(&series, options.rate_axis),
         x,
@@ -239,7 +239,7 @@ fn seeds(sweep: &Sweep) -> String {
     let seeding = match (sweep.seeding, sweep.cells.len()) {
         (_, 0..=1) => "",
         (Seeding::Common, _) => ", the same seeds for each (common random numbers)",
-        (Seeding::Independent, _) => ", other seeds for each",
+        (Seeding::Independent, _) => ", different seeds for each",
     };
     match sweep.seeds {
         1 => format!("1 run for each point{seeding}"),
@@ -283,7 +283,7 @@ fn name(property: Property) -> &'static str {
         Property::ForeignRelease => "no foreign release",
         Property::Deadlock => "no deadlock",
         Property::Availability => "available",
-        Property::AcknowledgedLost => "nothing acknowledged lost",
+        Property::AcknowledgedLost => "no acknowledged add lost",
         Property::Fifo => "first in, first out",
     }
 }
@@ -339,7 +339,7 @@ mod tests {
             (plot.y_label, rates.collect::<Vec<f64>>())
         };
         let (label, measured) = rates(&ChartOptions::default());
-        assert_eq!(label, "acknowledged adds that were lost (%)");
+        assert_eq!(label, "share of acknowledged adds lost (%)");
         assert_eq!(measured, [20.0, 50.0]);
         let asked = ChartOptions {
             properties: vec![Property::AcknowledgedLost],

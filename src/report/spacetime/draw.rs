@@ -127,7 +127,7 @@ fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
     }
     if scene.left_out > 0 {
         notes.push(format!(
-            "Not drawn: {} heartbeats and the like among servers",
+            "Not drawn: {} heartbeats and similar messages among servers",
             thousands(scene.left_out as u64)
         ));
     }
