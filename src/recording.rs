@@ -164,7 +164,7 @@ pub fn read(file: &[u8], path: &Path) -> Result<Recording, FileError> {
                 history.records.push(record);
             }
             Some(Kind::Record) => {
-                return Err(reader.bad("a record stands after a message".into()));
+                return Err(reader.bad("a record follows a message".into()));
             }
             Some(Kind::Message) => history.messages.push(reader.parse::<Message>(line)?),
             Some(Kind::End) => {
@@ -276,7 +276,7 @@ impl<'f> Reader<'f> {
     fn parse<T: Deserialize<'f>>(&self, line: &'f [u8]) -> Result<T, FileError> {
         serde_json::from_slice(line).map_err(|error| {
             if self.is_cut {
-                self.truncated("its last line stops in the middle".into())
+                self.truncated("its last line is incomplete".into())
             } else {
                 // The parser sees a single line, so its line number, always 1, would be
                 // misleading.
@@ -303,7 +303,7 @@ impl<'f> Reader<'f> {
             }
         }
         if self.next().is_some() {
-            return Err(self.bad("something stands after the recording's last line".into()));
+            return Err(self.bad("there is text after the recording's last line".into()));
         }
         Ok(Recording {
             header,

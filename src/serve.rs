@@ -127,7 +127,10 @@ fn watch(
         thread.spawn(body).context("cannot start a thread")?;
     }
     for _ in 0..nodes {
-        match events.recv().context("nobody is left to tell of an end")? {
+        match events
+            .recv()
+            .context("no thread is left to report an end")?
+        {
             Event::Interrupted => return Ok(End::Interrupted),
             Event::Ended(Ok(served)) => served.context("cannot serve")?,
             Event::Ended(Err(panicked)) => panic::resume_unwind(panicked),

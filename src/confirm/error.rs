@@ -19,8 +19,8 @@ pub enum ConfirmError {
     NotLinux,
     /// A fault that signals cannot bring about.
     #[error(
-        "fault `{fault}` is of kind `{kind}`, which real Redis cannot be given here: on real \
-         Redis the kinds `pause` and `kill` work; `--on world` has every kind"
+        "fault `{fault}` is of kind `{kind}`, which cannot be injected on real Redis: use \
+         `pause` or `kill`, or `--on world`"
     )]
     FaultKind {
         /// The fault's name.
@@ -38,20 +38,19 @@ pub enum ConfirmError {
     },
     /// Nodes with replicas or with parameters.
     #[error(
-        "`topology.replicas` and `[node]` say how the nodes are to be run, but on real Redis \
-         every node is one server without replicas, persistence and delay; `--on world` has all \
-         of them"
+        "`topology.replicas` and `[node]` configure the nodes, but on real Redis every node is \
+         one server without replicas, persistence and delay; leave them out, or use `--on world`"
     )]
     Node,
     /// A workload without a lock.
     #[error(
-        "with `workload.kind = \"adds\"` clients add to a set, which needs a master and replicas \
-         that real Redis is not given here; `--on world` has them"
+        "with `workload.kind = \"adds\"` clients add to a set, which needs a master with \
+         replicas; on real Redis nodes have none: use `--on world`"
     )]
     Workload,
     /// Clocks with an initial error.
     #[error(
-        "`clocks.host.{host}` sets a clock of its own, but on real Redis all processes share \
+        "`clocks.host.{host}` sets the clock of one host, but on real Redis all processes share \
          the machine's clocks: leave `clocks` out, or use `--on world`"
     )]
     Clocks {
@@ -88,9 +87,7 @@ pub enum ConfirmError {
         host: Name,
     },
     /// The servers of the lock are not Redis.
-    #[error(
-        "`{lock}` is not a lock on Redis; it exists for comparison, in the simulated world only"
-    )]
+    #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on world`")]
     Lock {
         /// The lock.
         lock: &'static str,
@@ -112,7 +109,7 @@ pub enum ConfirmError {
         seconds: u64,
     },
     /// A process ended without being struck by a fault.
-    #[error("the process of `{host}` ended by itself ({status}); its last words: {said}")]
+    #[error("the process of `{host}` ended by itself ({status}); the end of its output: {said}")]
     Died {
         /// The host of the process.
         host: Name,

@@ -333,10 +333,10 @@ impl<'de> Visitor<'de> for Reader {
             }),
             (Expected::Violated, rate, None) => Ok(Prediction::Violated { rate }),
             (Expected::Holds, Some(_), _) => Err(de::Error::custom(
-                "a \"rate\" goes with \"violated\"; what \"holds\" may have \"at_most\"",
+                "\"rate\" needs the verdict \"violated\"; with \"holds\" write \"at_most\"",
             )),
             (Expected::Violated, _, Some(_)) => Err(de::Error::custom(
-                "\"at_most\" goes with \"holds\"; what is \"violated\" may have a \"rate\"",
+                "\"at_most\" needs the verdict \"holds\"; with \"violated\" write \"rate\"",
             )),
         }
     }

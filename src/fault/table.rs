@@ -172,8 +172,8 @@ impl FaultTable {
 
     fn superfluous(&self, key: &str) -> String {
         match key {
-            "delay_ms" => "`delay_ms` goes with `after` alone".into(),
-            "until_ms" => "`until_ms` goes with `every_ms` alone".into(),
+            "delay_ms" => "`delay_ms` needs `after`".into(),
+            "until_ms" => "`until_ms` needs `every_ms`".into(),
             "after" | "between" => {
                 format!("`{key}` and `every_ms` exclude each other: give only one of them")
             }
@@ -206,7 +206,7 @@ impl Hosts {
     fn list(self, key: &str) -> Result<Vec<Name>, String> {
         match self {
             Hosts::One(host) => Ok(vec![host]),
-            Hosts::Many(hosts) if hosts.is_empty() => Err(format!("`{key}` names no host at all")),
+            Hosts::Many(hosts) if hosts.is_empty() => Err(format!("`{key}` names no host")),
             Hosts::Many(hosts) => Ok(hosts),
         }
     }

@@ -175,12 +175,12 @@ fn a_bad_line_is_named() {
     check_error(&early, "3: this record is earlier than the one before it");
     check_error(
         &format!("{SAMPLE}{SAMPLE}"),
-        "6: something stands after the recording's last line",
+        "6: there is text after the recording's last line",
     );
     let lines: Vec<&str> = SAMPLE.lines().collect();
     check_error(
         &[lines[0], lines[3], lines[1]].join("\n"),
-        "3: a record stands after a message",
+        "3: a record follows a message",
     );
 }
 

@@ -22,8 +22,8 @@ pub enum RunError {
     },
     /// The run has more records than a history can hold.
     #[error(
-        "by {} ms of virtual time the run has more than {} records; let less happen in it, with \
-         fewer \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
+        "by {} ms of virtual time the run has more than {} records; reduce its work with fewer \
+         \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
         ms(*at_ns), thousands(MOST_RECORDS as u64)
     )]
     TooManyRecords {
@@ -32,8 +32,8 @@ pub enum RunError {
     },
     /// The run has more messages than are kept for a picture.
     #[error(
-        "by {} ms of virtual time the run has more than {} messages; let less happen in it, with \
-         fewer \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
+        "by {} ms of virtual time the run has more than {} messages; reduce its work with fewer \
+         \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
         ms(*at_ns), thousands(MOST_MESSAGES as u64)
     )]
     TooManyMessages {

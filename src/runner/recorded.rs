@@ -79,7 +79,7 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
         }
         FaultKind::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
             Some(format!(
-                "no clock is {drift_ppm} ppm off; from -999999 to 10000000 is possible"
+                "a clock cannot drift by {drift_ppm} ppm, only by -999999 to 10000000"
             ))
         }
         FaultKind::Loss { probability } if !(0.0..=1.0).contains(&probability) => Some(format!(
@@ -151,8 +151,8 @@ mod tests {
             (
                 "/faults/0/kind",
                 json!({ "kind": "clock-rate", "hosts": ["n1"], "drift_ppm": -1_000_000 }),
-                "fault \"gc\" in its schedule: no clock is -1000000 ppm off; from -999999 to \
-                 10000000 is possible",
+                "fault \"gc\" in its schedule: a clock cannot drift by -1000000 ppm, only by \
+                 -999999 to 10000000",
             ),
             (
                 "/faults/0/kind",

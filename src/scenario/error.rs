@@ -16,8 +16,8 @@ pub enum ScenarioError {
         /// The error, and if possible a correction.
         what: String,
     },
-    /// There is no such file, and no scenario of that name ships.
-    #[error("there is no file \"{name}\", and no scenario of that name ships{}", did_you_mean_one_of_many(.name, .shipped))]
+    /// There is no such file, and no shipped scenario of that name.
+    #[error("\"{name}\" is neither a file nor a shipped scenario{}", did_you_mean_one_of_many(.name, .shipped))]
     NotFound {
         /// The requested path or name.
         name: String,
@@ -82,7 +82,7 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
 fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
     match nearest(name, shipped) {
         Some(nearest) => format!("; did you mean \"{nearest}\"?"),
-        None => "; those that do: locklab list scenarios".into(),
+        None => "; `locklab list scenarios` lists those that ship".into(),
     }
 }
 

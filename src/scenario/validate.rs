@@ -82,7 +82,7 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
     require(
         scenario.node.other_writes_every_ms != Some(0),
         &["node", "other_writes_every_ms"],
-        "a write every 0 ms would leave no time for any other",
+        "a write every 0 ms would leave no time for anything else; write 1 or more",
     )?;
     require(
         scenario.horizon_ms > 0,
@@ -96,7 +96,7 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
     require(
         workload.rounds > 0,
         &["workload", "rounds"],
-        "with 0 rounds nobody ever takes the lock",
+        "with 0 rounds no client ever takes the lock; write 1 or more",
     )?;
     require(
         workload.extend_every_ms != Some(0),
@@ -106,8 +106,7 @@ fn workload(scenario: &Scenario) -> Result<(), Problem> {
     require(
         workload.check == CheckBeforeWrite::Deadline || workload.after_check_ms == Dist::default(),
         &["workload", "after_check_ms"],
-        "there is no look at the clock to come after: \"after_check_ms\" goes with check = \
-         \"deadline\"",
+        "there is no check of the clock: \"after_check_ms\" needs check = \"deadline\"",
     )?;
     adds(scenario)?;
     workload.client.keys().try_for_each(|client| {
@@ -122,7 +121,7 @@ fn adds(scenario: &Scenario) -> Result<(), Problem> {
         return require(
             workload.read_ms.is_none(),
             &["workload", "read_ms"],
-            "\"read_ms\" goes with kind = \"adds\" alone",
+            "\"read_ms\" needs kind = \"adds\"",
         );
     }
     require(
@@ -131,8 +130,8 @@ fn adds(scenario: &Scenario) -> Result<(), Problem> {
             .is_some_and(|ms| (1..scenario.horizon_ms).contains(&ms)),
         &["workload", "read_ms"],
         format!(
-            "to say what was lost the set must be read before the run is over at {} ms: give a \
-             \"read_ms\" below",
+            "to find what was lost, the set must be read before the run ends at {} ms: give a \
+             smaller \"read_ms\"",
             scenario.horizon_ms
         ),
     )?;
@@ -207,7 +206,7 @@ fn sweep(scenario: &Scenario) -> Result<(), Problem> {
     require(
         sweep.seeds > 0,
         &["sweep", "seeds"],
-        "a sweep with 0 seeds runs nothing",
+        "a sweep with 0 seeds runs nothing; write 1 or more",
     )?;
     Grid::parse(&sweep.vary).map(drop).map_err(|error| {
         Problem::at(

@@ -151,8 +151,8 @@ fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), 
     require(
         scenario.workload.kind == WorkloadKind::Lock,
         path,
-        "a client that adds to a set comes to no point of a lock's; place the fault by \"at_ms\" \
-         or \"every_ms\"",
+        "a client that adds to a set reaches no failpoint; place the fault with \"at_ms\" or \
+         \"every_ms\"",
     )?;
     require(
         moment.point != Failpoint::Checked || scenario.workload.check == CheckBeforeWrite::Deadline,

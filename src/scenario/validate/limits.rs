@@ -33,7 +33,7 @@ fn look_at(value: &Value, path: &mut Vec<String>) -> Result<(), Problem> {
         Value::Number(number) => match (number.as_f64(), limit(path)) {
             (Some(value), Some((most, what))) if value.abs() > most => Err(Problem {
                 path: path.clone(),
-                what: format!("{number} is too much; {what}"),
+                what: format!("{number} is too large; {what}"),
             }),
             _ => Ok(()),
         },

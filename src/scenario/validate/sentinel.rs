@@ -21,7 +21,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
         topology.nodes == 1,
         &["topology", "sentinels"],
         format!(
-            "sentinels watch one master; with {} nodes nobody could say which",
+            "sentinels monitor one master, but there are {} nodes; write \"nodes = 1\"",
             topology.nodes
         ),
     )?;
@@ -31,7 +31,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
             (1..=topology.sentinels).contains(&quorum),
             &["sentinel", "quorum"],
             format!(
-                "of {} sentinels 1 to {0} can be the quorum, not {quorum}",
+                "the quorum of {} sentinels is 1 to {0}, not {quorum}",
                 topology.sentinels
             ),
         )?;
