@@ -1,4 +1,4 @@
-//! What a user has of a lock: `acquire`, `try_acquire`, and a guard.
+//! The user's interface to a lock: `acquire`, `try_acquire`, and a guard.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use locklab::observe::Observer;
 
 use crate::stage::{lock, on_both, on_nodes};
 
-/// Keeps what it is told.
+/// Keeps the events that it is told of.
 #[derive(Clone, Default)]
 struct Notes(Rc<RefCell<Vec<Event>>>);
 
@@ -52,8 +52,8 @@ async fn takes_turns(env: impl Env, nodes: Vec<Name>) {
         refused.await.map(drop),
         Err(LockError::NotAcquired { .. })
     ));
-    guard.extend().await.expect("it is still ours");
-    assert_eq!(guard.release().await.expect("it is still ours"), 1);
+    guard.extend().await.expect("the lock is still ours");
+    assert_eq!(guard.release().await.expect("the lock is still ours"), 1);
     let guard = other
         .try_acquire(Owner::ONLY, Duration::ZERO)
         .await
@@ -78,7 +78,7 @@ fn what_is_given_up_for_patience_was_tried_to_the_end_of_it() {
         // The lease of 500 ms ends within this patience.
         let guard = waiter.try_acquire(Owner::ONLY, Duration::from_millis(700));
         let guard = guard.await.expect("the lease is over");
-        guard.release().await.expect("it is ours");
+        guard.release().await.expect("the lock is ours");
         drop(holder);
     });
 }
@@ -106,10 +106,10 @@ fn a_guard_that_is_dropped_is_seen_and_leaves_the_lock_taken() {
             ]
         ));
         let at_once = locker.try_acquire(Owner::ONLY, Duration::ZERO).await;
-        assert!(at_once.is_err(), "its lease goes on");
+        assert!(at_once.is_err(), "the lease has not ended");
         let guard = locker.acquire(Owner::ONLY).await;
         notes.0.take();
-        guard.release().await.expect("it is ours");
+        guard.release().await.expect("the lock is ours");
         let events = notes.0.take();
         let dropped = |event: &Event| matches!(event, Event::Dropped { .. });
         assert!(!events.iter().any(dropped), "{events:?}");

@@ -44,8 +44,8 @@ fn grant() -> Grant {
     }
 }
 
-/// Where these commands are answered so and all others with nonsense, `ask` fails because of
-/// the command `blamed`.
+/// Checks that with these answers, and nonsense to all other commands, `ask` fails because of the
+/// command `blamed`.
 #[track_caller]
 fn check(parameters: &'static str, ask: Ask, answers: Answers, blamed: &'static str) {
     for nonsense in NONSENSE {
@@ -212,7 +212,7 @@ fn of_redissons_locks() {
     );
 }
 
-/// To a lock on many nodes one that does not do its part is one that has not granted.
+/// A lock on many nodes treats a node with invalid replies as one that did not grant.
 #[test]
 fn of_the_locks_on_many_nodes() {
     const REDLOCK: &str = "name = \"redlock\"\nttl_ms = 1000";
@@ -233,7 +233,7 @@ fn of_the_locks_on_many_nodes() {
             };
         });
     }
-    // Granted, but not counted.
+    // The node grants the lock, but does not count.
     on_answers(&[("SET", OK)], NONSENSE[0], async |env, nodes| {
         let parameters = "name = \"redlock-fenced\"\nttl_ms = 1000\ncounter = \"majority\"";
         let failed = attempt(&lock(&env, &nodes, parameters)).await;

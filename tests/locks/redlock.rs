@@ -61,7 +61,7 @@ fn redlocks_validity_is_counted_from_the_first_request() {
     }
 }
 
-/// R9: what a failed attempt leaves behind.
+/// R9: the keys that a failed attempt leaves behind.
 #[test]
 fn a_failed_attempt_releases_what_it_was_told_to() {
     for (mode, left) in [("all", 0), ("acquired", 0), ("none", 2)] {
@@ -102,8 +102,7 @@ fn redlock_extends_on_a_majority() {
     }
 }
 
-/// K6: the random values of consecutive grants are in no order, so they are no fencing
-/// tokens.
+/// K6: the random values of consecutive grants are unordered, so they are not fencing tokens.
 #[test]
 fn redlocks_random_values_are_no_order() {
     on_nodes(3, 0, async |env, names| {
@@ -111,7 +110,7 @@ fn redlocks_random_values_are_no_order() {
         let mut tokens = Vec::new();
         for _ in 0..200 {
             let grant = attempt(&lock).await.expect("the lock is free");
-            lock.release(&grant).await.expect("it is ours");
+            lock.release(&grant).await.expect("the lock is ours");
             tokens.push(grant.token);
         }
         let inverted = tokens.windows(2).filter(|pair| pair[0] > pair[1]).count();
@@ -121,7 +120,8 @@ fn redlocks_random_values_are_no_order() {
     });
 }
 
-/// Runs `kleppmann/k6`; in how many of them `is_so`, which has this probability.
+/// Checks that the share of runs of `kleppmann/k6` for which `is_so` holds agrees with this
+/// probability.
 #[track_caller]
 fn check_k6(sets: &[&str], probability: f64, is_so: impl Fn(&JudgedRun) -> bool) {
     const RUNS: u64 = 1000;
@@ -151,8 +151,8 @@ fn random_values_as_tokens_go_backwards_as_often_as_paper_says() {
     check_k6(&["topology.clients=3"], 1.0 - 1.0 / 6.0, goes_backwards);
 }
 
-/// K6: a resource that compares them refuses half of those who come second, though nobody
-/// else holds the lock.
+/// K6: a resource that compares random values refuses the second client in half of the runs,
+/// though no other client holds the lock.
 #[test]
 fn a_resource_that_compares_random_values_refuses_half_of_the_rightful_holders() {
     let is_refused = |run: &JudgedRun| {
@@ -178,14 +178,14 @@ fn an_extensions_validity_is_counted_from_its_first_request() {
         let grant = attempt(&lock).await.expect("the lock is free");
         env.sleep(Duration::from_millis(500)).await;
         let before_ns = env.now_ns(ClockKind::Wall);
-        let extended = lock.extend(&grant).await.expect("it is ours");
+        let extended = lock.extend(&grant).await.expect("the lock is ours");
         let valid_ns = extended.deadline.expect("a validity").at_ns - before_ns;
         assert_eq!(valid_ns, (1000 - 10 - 2) * 1_000_000);
     });
 }
 
-/// R9: a node may have granted the lock though its reply came too late. A reply takes 2 to
-/// 10 ms here, and the client waits for 8; so at times neither is its release heard.
+/// R9: a node may have granted the lock although its reply came too late. Here a reply takes 2 to
+/// 10 ms, and the client waits for 8 ms; so at times the release times out too.
 #[test]
 fn what_was_granted_unheard_is_given_back_by_a_release_on_all_nodes() {
     on_nodes(3, 0, async |env, names| {
@@ -209,7 +209,7 @@ fn what_was_granted_unheard_is_given_back_by_a_release_on_all_nodes() {
             }
         }
         let [all, acquired] = left;
-        // Of some 75 late replies, and as many releases as are late in their turn.
+        // Some 75 replies are late, and some of the releases that follow them.
         assert!(acquired > 30 && all * 2 < acquired, "{left:?}");
     });
 }

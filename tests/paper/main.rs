@@ -1,5 +1,5 @@
-//! Rates from runs against rates calculated on paper. The rate of a run is the one that the
-//! tool prints: violated runs divided by all runs.
+//! Compares rates from runs with calculated rates. The observed rate is the one that the tool
+//! prints: violated runs divided by all runs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -11,28 +11,27 @@ use locklab::scenario::load;
 mod everysec;
 mod loss;
 
-/// Runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
+/// The number of runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
 const RUNS: u64 = 4000;
 
 /// The rate of `kleppmann/k1-exponential`, derived in the scenario: times in
 /// milliseconds.
 ///
-/// The first client's key is set 5 latencies after the start (two connections, one after
-/// the other, and the request), anywhere in a millisecond of the node's clock, and lives to
-/// the end of the millisecond T later: for T + 1/2 on average, which is as good as the exact
-/// mean of the exponential where the pauses are of hundreds. The second client gets it with
-/// its first attempt after that, R later, and its read reaches the resource 2 latencies after its attempt reached the
-/// node. The first client's pause begins 3 latencies after its key was set (reply, read,
-/// reply), and its write arrives 1 latency after the pause. It comes too late if
-/// 3 L + X + L > T + 1/2 + R + 2 L.
+/// The first client's key is set 5 latencies after the start (two connections in turn, and the
+/// request), at a random point within a millisecond of the node's clock, and lives to the end of
+/// the millisecond T later: for T + 1/2 on average, which is as good as the exact mean of the
+/// exponential if the pauses last hundreds of milliseconds. The second client gets the lock with
+/// its first attempt after that, R later, and its read reaches the resource 2 latencies after its
+/// attempt reached the node. The first client's pause begins 3 latencies after its key was set
+/// (reply, read, reply), and its write arrives 1 latency after the pause. The write comes too late
+/// if 3 L + X + L > T + 1/2 + R + 2 L.
 fn paper(ttl: f64, latency: f64, retry_delay: f64, mean: f64) -> f64 {
     let period = 2.0 * latency + retry_delay;
     let shortest = ttl + 0.5 - 2.0 * latency;
     (-shortest / mean).exp() * (mean / period) * (1.0 - (-period / mean).exp())
 }
 
-/// The rate of a property that the tool prints for a shipped scenario, changed as `sets`
-/// say.
+/// The rate of a property that the tool prints for a shipped scenario with the overrides `sets`.
 fn printed(name: &str, sets: &[&str], property: Property, runs: u64) -> Rate {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let job = Job {
@@ -42,7 +41,7 @@ fn printed(name: &str, sets: &[&str], property: Property, runs: u64) -> Rate {
     };
     let stop = AtomicBool::new(false);
     let cells = run(&[job], &BatchOptions::quiet(2, &stop)).expect("no panic");
-    let cell = cells[0].as_ref().expect("nobody stopped it");
+    let cell = cells[0].as_ref().expect("the run was not stopped");
     cell.tallies[&property].rate()
 }
 
@@ -111,7 +110,7 @@ fn the_formula_holds_for_other_leases_latencies_and_retries_too() {
     );
 }
 
-/// K2 with a pause that begins anywhere in the work: derived in the scenario.
+/// K2 with a pause that begins at any time of the work: derived in the scenario.
 #[test]
 fn a_look_at_the_clock_makes_the_harm_as_rare_as_its_place_in_the_work() {
     for (before, after) in [(0.0, 100.0), (100.0, 100.0), (300.0, 100.0), (380.0, 20.0)] {
@@ -126,11 +125,10 @@ fn a_look_at_the_clock_makes_the_harm_as_rare_as_its_place_in_the_work() {
     }
 }
 
-/// F1, with the latency and the retries of K1's formula, so that the second client's read
-/// comes R after the earliest time at which it can, R uniform in 0 to P. The first client's
-/// pause is uniform over 600 ms. Of the orders of two reads and two writes the pause leaves
-/// three: its write comes before the second client's read, between its read and its write,
-/// or after both.
+/// F1, with the latency and the retries of K1's formula, so that the second client's read comes R
+/// after the earliest possible time, R uniform in 0 to P. The first client's pause is uniform over
+/// 600 ms. Of the orders of two reads and two writes the pause leaves three: the first client's
+/// write comes before the second's read, between the second's read and write, or after both.
 #[test]
 fn of_two_writes_as_many_are_lost_as_the_resources_rule_lets_through() {
     const LATENCY: f64 = 2.0;
@@ -140,7 +138,7 @@ fn of_two_writes_as_many_are_lost_as_the_resources_rule_lets_through() {
     let width = PAUSE[1] - PAUSE[0];
     // From its read to its write: the reply, the work, the request.
     let between = (150.0 + 2.0 * LATENCY) / width;
-    // As in K1 the pause, and the work after it, have to outlast lease, half a millisecond and R.
+    // As in K1 the pause and the work after it must outlast the lease, half a millisecond and R.
     let earliest = 1000.0 + 0.5 - 2.0 * LATENCY - WORK;
     let mean_r = (2.0 * LATENCY + RETRY_DELAY) / 2.0;
     let after_the_read = (PAUSE[1] - earliest - mean_r) / width;
@@ -162,12 +160,12 @@ fn of_two_writes_as_many_are_lost_as_the_resources_rule_lets_through() {
     }
 }
 
-/// A6: nodes whose clocks run 10 % fast let the keys go after T / 1.1 (and half a
-/// millisecond, for Redis's expiry is that exact). They were set a latency after the first
-/// client asked, from where it counts its lease, less the allowance d T and 2 ms. The second
-/// client asks once in P (retry delay, a round trip to ask, one to take back) and believes a
-/// latency after the nodes heard of it; so of P, a part of T (1 - d) - 2 ms - 2 L - T / 1.1
-/// lets it in too early.
+/// A6: nodes whose clocks run 10 % fast expire the keys after T / 1.1 (and half a millisecond,
+/// the precision of Redis's expiry). The keys are set a latency after the first client asked; it
+/// counts its lease from when it asked, less the allowance d T and 2 ms. The second client asks
+/// once in P (retry delay, a round trip to ask, one to release) and believes a latency after its
+/// request reached the nodes; so of P, a part of T (1 - d) - 2 ms - 2 L - T / 1.1 lets it in too
+/// early.
 #[test]
 fn fast_clocks_break_the_lease_as_far_as_the_allowance_is_short_of_their_error() {
     const LATENCY: f64 = 2.0;
@@ -193,9 +191,9 @@ fn fast_clocks_break_the_lease_as_far_as_the_allowance_is_short_of_their_error()
     }
 }
 
-/// R4: what TCP sends again 0.2, 0.6 or 1.4 s after the first time, as soon as the link is
-/// up, is the lag; the master crashes up to 2 s after the client heard of its grant, a
-/// latency (3 ms on average) after it set the key.
+/// R4: TCP retransmits 0.2, 0.6 or 1.4 s after the first transmission, and the lag is the first of
+/// these at which the link is up; the master crashes up to 2 s after the client learned of its
+/// grant, a latency (3 ms on average) after the key was set.
 #[test]
 fn a_lock_is_lost_if_the_master_dies_before_tcp_tries_again() {
     for (down_ms, lag_ms) in [(200, 200.0), (500, 600.0), (1000, 1400.0)] {
@@ -210,9 +208,9 @@ fn a_lock_is_lost_if_the_master_dies_before_tcp_tries_again() {
     }
 }
 
-/// K6: of two valid holders the second gets the lower random value half of the time; of n
-/// holders, one gets a lower value than before unless they come in ascending order, one of n!
-/// orders.
+/// K6: of two rightful holders the second gets the lower random value half of the time; of n
+/// holders, one gets a lower value than its predecessor unless the values come in ascending order,
+/// which is one of n! orders.
 #[test]
 fn random_values_order_grants_as_chance_does() {
     check("kleppmann/k6", &[], Property::TokenRegression, 0.5);

@@ -64,5 +64,5 @@ fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(output.stdout).context("its results are no text")
+    String::from_utf8(output.stdout).context("its results are not UTF-8")
 }

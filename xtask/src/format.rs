@@ -35,7 +35,7 @@ pub fn run(mode: Mode) -> Result<()> {
         .status()
         .context("start rustfmt; `rustup component add rustfmt` installs it")?;
     if !status.success() {
-        bail!("`cargo xtask format` lays these files out");
+        bail!("these files are not formatted; run `cargo xtask format`");
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub fn run(seconds: &str) -> Result<()> {
 pub fn libfuzzer(seconds: &str) -> Result<()> {
     let seconds = checked(seconds)?;
     if !works(rustup("--version")) {
-        println!("skipped: libFuzzer wants a nightly compiler, and there is no rustup to ask");
+        println!("skipped: libFuzzer needs a nightly compiler, and rustup is not installed");
         return Ok(());
     }
     if !works(cargo("+nightly --version")) {

@@ -100,7 +100,7 @@ fn install() -> Result<()> {
         }
     }
     if !is_on_path("redis-server") {
-        bail!("{BY_HAND} ({} brought none)", manager.program);
+        bail!("{BY_HAND} ({} did not install it)", manager.program);
     }
     Ok(())
 }

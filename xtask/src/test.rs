@@ -126,7 +126,7 @@ pub fn run(length: Length) -> Result<()> {
     let steps = STEPS.iter().chain(more);
     let seed = seed(env::var(SEED).ok(), length);
     if length == Length::Long {
-        println!("==> seed of the random tests: {seed}; once more with it:");
+        println!("==> seed of the random tests: {seed}; to use it again:");
         println!("    {SEED}={seed} cargo xtask test --long");
     }
     run_steps(steps.copied(), &seed, |line| println!("{line}"))

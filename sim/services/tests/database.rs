@@ -1,4 +1,4 @@
-//! The database on a simulated host: what it answers, and what a crash leaves of it.
+//! The database on a simulated host: what it answers, and what survives a crash.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,12 +14,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const PORT: u16 = 5432;
 const MS: u64 = 1_000_000;
 
-/// Asks on a connection of its own. The answer as it is on the wire; none if the
-/// database is away.
+/// Sends a request on a new connection and returns the bytes of the answer; nothing if the
+/// database is down.
 async fn ask(host: &Host, database: HostId, request: &str) -> Option<String> {
     let mut stream: TcpStream = host.connect(database, PORT).await.ok()?;
-    // The acknowledgement that ends the handshake goes alone: in turmoil-net what comes
-    // with it is lost.
+    // The acknowledgement that ends the handshake is sent alone: turmoil-net loses data that
+    // arrives with it.
     host.sleep(Duration::from_nanos(1)).await;
     let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
     stream.write_all(&command(&words)).await.ok()?;
@@ -28,7 +28,7 @@ async fn ask(host: &Host, database: HostId, request: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&answer[..count]).into_owned())
 }
 
-/// What is answered to these requests, one a second from the first second on.
+/// The answers to these requests, which are sent one a second from the first second on.
 fn answers(requests: &'static [&'static str], fault: impl FnOnce(&mut World, HostId)) -> String {
     let mut world = World::new(Config::default(), &[HostConfig::default(); 2]);
     let [server, client] = world.hosts()[..] else {
@@ -96,7 +96,7 @@ fn the_time_is_that_of_the_databases_wall_clock() {
     let step = |world: &mut World, server| world.step_wall(server, 5_000 * MS as i64);
     let now: u64 = answers(&["NOW"], step)[1..].parse().expect("a number");
     let begin = EPOCH_NS / MS;
-    // Asked at one second; a connection and a request take up to 15 ms.
+    // The request is sent after one second; a connection and a request take up to 15 ms.
     assert!((begin + 6_000..begin + 6_020).contains(&now), "{now}");
 }
 
@@ -110,7 +110,7 @@ fn neither_a_crash_nor_a_kill_loses_what_was_acknowledged() {
         "INSERT l c2",
     ];
     let outages = |world: &mut World, server| {
-        // Between the first request and the second, and during the third.
+        // It crashes between the first request and the second, and during the third.
         world.at(1_500 * MS, move |world| world.crash(server));
         world.at(1_600 * MS, move |world| world.restart(server));
         world.at(2_900 * MS, move |world| world.kill(server));

@@ -23,7 +23,7 @@ impl Machine {
         machine
     }
 
-    /// The process ends, whatever the reason, and another one starts.
+    /// The process ends, for any reason, and another starts.
     fn restart(&mut self, now_ms: u64) {
         self.node = Node::new(NodeConfig::default());
         let written = self.disk.files().config.as_ref();
@@ -64,10 +64,10 @@ const ALWAYS: &[(&str, &str)] = &[("appendonly", "yes"), ("appendfsync", "always
 const EVERY_SECOND: &[(&str, &str)] = &[("appendonly", "yes")];
 const KERNEL: &[(&str, &str)] = &[("appendonly", "yes"), ("appendfsync", "no")];
 
-/// Whether a key that was set at 10 000 ms is there after something at 10 300 ms.
+/// Whether a key that was set at 10 000 ms survives this event at 10 300 ms.
 fn survives(parameters: &[(&'static str, &'static str)], fate: impl FnOnce(&mut Machine)) -> bool {
     let mut machine = Machine::start(parameters, 9_500);
-    // The sync of this second is this one's; the next is for what follows.
+    // This write is synced in this second; the next sync covers the writes that follow.
     machine.say(10_000, "SET before v");
     machine.say(10_100, "SET k v PX 60000");
     fate(&mut machine);
@@ -188,7 +188,7 @@ fn a_torn_tail_is_left_out() {
     assert_eq!(machine.say(10_100, "EXISTS b"), ":0\r\n");
 }
 
-/// Sentinel has CONFIG REWRITE follow each SLAVEOF, so that a restart undoes no failover.
+/// Sentinel sends CONFIG REWRITE after each SLAVEOF, so that a restart undoes no failover.
 #[test]
 fn a_role_survives_if_the_configuration_file_was_written() {
     let mut machine = Machine::start(&[("replicaof", "n1 6379"), ("hz", "20")], 1_000);
@@ -318,7 +318,7 @@ fn waitaof_waits_until_what_was_written_survives() {
     machine.disk.lose_power(11_001 * 1_000_000);
     machine.restart(12_000);
     assert_eq!(machine.say(12_000, "GET k"), "$1\r\nv\r\n");
-    // Who wrote nothing waits for nothing.
+    // A client that wrote nothing does not wait.
     assert_eq!(machine.say(12_000, "WAITAOF 1 0 0"), DURABLE);
 }
 
@@ -327,7 +327,7 @@ fn waitaof_answers_at_once_if_every_write_is_synced() {
     let mut machine = Machine::start(ALWAYS, 9_500);
     assert_eq!(machine.say(10_000, "SET k v"), "+OK\r\n");
     assert_eq!(machine.say(10_000, "WAITAOF 1 0 0"), DURABLE);
-    // Also within one turn of the server, at whose end it syncs.
+    // Also within one turn of the event loop, at whose end the node syncs.
     let replies = machine.say(10_001, "SET k w\r\nWAITAOF 1 0 0\r\nGET k");
     assert_eq!(replies, format!("+OK\r\n{DURABLE}$1\r\nw\r\n"));
     let replies = machine.say(
@@ -346,7 +346,7 @@ fn waitaof_gives_up_when_its_time_is_over() {
         assert_eq!(machine.say(10_101, "WAITAOF 1 0 300"), "");
         assert_eq!(machine.wake(10_500), NOT_DURABLE);
     }
-    // The kernel writes some time, and tells nobody.
+    // The kernel writes at some time, without notice.
     let mut machine = Machine::start(KERNEL, 9_500);
     machine.say(10_000, "SET k v");
     assert_eq!(machine.say(10_000, "WAITAOF 1 0 60000"), "");

@@ -1,4 +1,4 @@
-//! A node on a simulated host: who hears what when, over a network and by a clock
+//! A node on a simulated host: which client receives what and when, over a network and by a clock
 //! that may be wrong.
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const PORT: u16 = 6379;
 const MS: u64 = 1_000_000;
 
-/// A world of a node, which is host 0, and so many clients.
+/// A world with a node, which is host 0, and this many clients.
 fn world(clients: usize) -> World {
     let config = Config {
         keep_trace: true,
@@ -53,8 +53,8 @@ impl Client {
         loop {
             match host.connect(node, PORT).await {
                 Ok(stream) => {
-                    // The acknowledgement that ends the handshake goes alone: in
-                    // turmoil-net what comes with it is lost.
+                    // The acknowledgement that ends the handshake is sent alone: turmoil-net
+                    // loses data that arrives with it.
                     host.sleep(Duration::from_millis(1)).await;
                     return Client(stream);
                 }
@@ -69,7 +69,7 @@ impl Client {
         sent.expect("the node is there");
     }
 
-    /// The bytes that come next; none if the node closed the connection.
+    /// The next bytes; none if the node closed the connection.
     async fn hear(&mut self) -> String {
         let mut bytes = [0; 1024];
         let count = self.0.read(&mut bytes).await.unwrap_or(0);
@@ -82,7 +82,7 @@ impl Client {
     }
 }
 
-/// What clients heard, and when.
+/// What clients received, and when.
 type Log = Rc<RefCell<Vec<(u64, String)>>>;
 
 fn note(log: &Log, host: &Host, text: String) {
@@ -117,8 +117,8 @@ fn a_message_reaches_a_client_that_is_only_listening() {
     assert!((1000..=1025).contains(at_ms), "{at_ms}");
 }
 
-/// When a wait of five seconds that begins at about 0 ends, in milliseconds of true
-/// time, if `fault` happens to the node.
+/// The end of a wait of five seconds that begins at about 0, in milliseconds of true time, if
+/// `fault` strikes the node.
 fn wait_ends_ms(fault: impl FnOnce(&mut World, HostId)) -> u64 {
     let mut world = world(1);
     let node = world.hosts()[0];
@@ -181,7 +181,7 @@ fn nobody_waits_for_a_subscriber_that_does_not_read() {
             host.sleep(Duration::from_secs(1)).await;
             let head = format!("*3\r\n$7\r\nPUBLISH\r\n$1\r\na\r\n${MESSAGE_BYTES}\r\n");
             let publish = head + &"x".repeat(MESSAGE_BYTES);
-            // Until the subscriber is cut off.
+            // Until the subscriber is disconnected.
             while client.ask(&publish).await == ":1\r\n" {
                 count.set(count.get() + 1);
             }
@@ -285,11 +285,11 @@ fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
         panic!("{log:?}");
     };
     assert_eq!(text, "$-1\r\n:1\r\n$1\r\nv\r\n");
-    // There and back over the slow link, and four questions of 2 to 10 ms.
+    // A round trip over the slow link, and four requests of 2 to 10 ms.
     assert!((100..160).contains(took_ms), "{took_ms}");
 }
 
-/// For how long a key with a lease of a second lives on a node that goes by `clock`, to the
+/// How long a key with a lease of a second lives on a node that expires keys by `clock`, to the
 /// nearest 10 ms. `fault` strikes the node half a second after the key was set.
 fn lease_lasts_ms(clock: serve::Clock, fault: impl FnOnce(&mut World, HostId) + 'static) -> u64 {
     let config = Config {

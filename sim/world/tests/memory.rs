@@ -1,5 +1,5 @@
-//! Worlds come and go by the million: nothing of one may remain, however it ended.
-//! These tests are alone in their process, whose memory they measure.
+//! A process creates millions of worlds: none may leak, however it ended. These tests are alone in
+//! their process, because they measure its memory.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -12,12 +12,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const PORT: u16 = 7;
 const MS: u64 = 1_000_000;
 
-/// Held by everything that a world is given; while one of these lives, so does what held
-/// it.
+/// Everything that a world is given holds one of these; while one exists, so does its holder.
 type Token = Rc<()>;
 
-/// A server and two clients in the midst of connecting, writing, reading, sleeping and
-/// giving up; acts on the agenda; a pause and a crash under way. Stops after `stop_ms`.
+/// A server and two clients in the middle of connecting, writing, reading, sleeping and
+/// giving up; acts on the agenda; a pause and a crash in effect. Stops after `stop_ms`.
 fn run_and_drop(stop_ms: u64) -> Weak<()> {
     let token: Token = Rc::new(());
     let weak = Rc::downgrade(&token);
@@ -93,8 +92,8 @@ fn nothing_that_a_world_was_given_outlives_it() {
     }
 }
 
-/// By the pages that this process has in memory: a leak of 1 kB a world would show as
-/// 2 MB over 2 000 worlds; what the allocator keeps back does not grow so.
+/// Measures the resident pages of this process: a leak of 1 kB a world would show as 2 MB over
+/// 2 000 worlds; the memory that the allocator retains grows less.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_number_of_worlds() {

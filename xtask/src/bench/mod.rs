@@ -174,7 +174,7 @@ impl Simulator {
 const MESSAGES: u64 = 900;
 
 fn parse(stdout: &[u8], peer: &str) -> Result<Timing> {
-    let timing: Timing = serde_json::from_slice(stdout).context("its output is no timing")?;
+    let timing: Timing = serde_json::from_slice(stdout).context("its output is not a timing")?;
     if timing.peer != peer {
         bail!("it calls itself {}, not {peer}", timing.peer);
     }

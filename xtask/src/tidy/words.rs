@@ -50,7 +50,7 @@ const BANS: &[Ban] = &[
             "tokio::spawn",
             "tokio::runtime",
         ],
-        remedy: "a lock reaches clocks, sockets, tasks and chance through `Env` alone",
+        remedy: "a lock uses clocks, sockets, tasks and random numbers only through `Env`",
     },
     Ban {
         rule: "unfinished",
@@ -73,7 +73,7 @@ const BANS: &[Ban] = &[
             "allow(unused",
             "expect(unused",
         ],
-        remedy: "mend what is silenced, or delete it",
+        remedy: "fix what is silenced, or delete it",
     },
     Ban {
         rule: "units",

@@ -1,5 +1,5 @@
-//! Random faults of hosts and links, and clients that take a lock meanwhile. What they
-//! saw is judged by [`super::history`].
+//! Random faults of hosts and links while clients take a lock. [`super::history`] judges what
+//! the clients saw.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,23 +13,23 @@ use super::history::Shared;
 use super::locker::{look_on, take_turns};
 use super::setup::{MS, SECOND, Town};
 
-/// Until when faults strike; all are over two seconds later.
+/// Faults strike until this time; all are over two seconds later.
 const ROUGH_NS: u64 = 15 * SECOND;
-/// Until when clients take turns.
+/// Clients take turns until this time.
 const TURNS_NS: u64 = 20 * SECOND;
-/// When everything is looked at.
+/// When the final state is examined.
 const END_NS: u64 = 30 * SECOND;
 
 /// What is left of a disk after a loss of power.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Disks {
-    /// What was synced.
+    /// The synced data.
     Honest,
     /// Nothing.
     Forgetful,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 struct Outcome {
     violations: Vec<String>,
     beliefs: usize,
@@ -63,7 +63,7 @@ fn run(seed: u64, disks: Disks) -> Outcome {
             }
             host.sleep(Duration::from_nanos(END_NS)).await;
             let left = client.ask("CHILDREN /lock").await;
-            // All hear of what is committed with the next heartbeat.
+            // All members learn of committed entries with the next heartbeat.
             host.sleep(Duration::from_secs(1)).await;
             for member in 0..members {
                 let status = client.ask_member(member, "STATUS").await;
@@ -84,7 +84,7 @@ fn run(seed: u64, disks: Disks) -> Outcome {
         Some(left) if left.is_empty() => {}
         left => violations.push(format!("sessions are over, not their nodes: {left:?}")),
     }
-    // What follows the member's own name is the same for all.
+    // After the member's own name the answers of all members are the same.
     let common = |status: &String| {
         status
             .split_once(" leader ")
@@ -100,8 +100,7 @@ fn run(seed: u64, disks: Disks) -> Outcome {
     }
 }
 
-/// Faults, one after the other or several at once; any number of members may be
-/// concerned.
+/// Faults, one after the other or several at once; any number of members may be affected.
 fn strike(town: &mut Town, seed: u64, disks: Disks) {
     let mut chance = Stream::new(seed, "faults");
     let mut at_ns = SECOND;
@@ -176,7 +175,7 @@ fn no_fault_breaks_what_a_linearizable_service_promises() {
         assert_eq!(outcome.violations, Vec::<String>::new(), "seed {seed}");
         beliefs += outcome.beliefs;
     }
-    // Twenty seconds of 60 runs: were it only once in a second, that would be 1 200.
+    // Twenty seconds in each of 60 runs: once a second would be 1 200.
     assert!(beliefs > 1_200, "{beliefs}");
 }
 

@@ -1,4 +1,4 @@
-//! A client that finds the leader, and asks again until it is answered.
+//! A client that finds the leader, and repeats its request until it is answered.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::setup::PORT;
 
-/// How long it waits for an answer before it asks another member.
+/// How long the client waits for an answer before it asks another member.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long it waits before it asks again.
+/// How long the client waits before it asks again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub struct Client {
     host: Host,
     members: Rc<[(String, HostId)]>,
-    /// Whom it asks.
+    /// The member that it asks.
     at: usize,
     stream: Option<TcpStream>,
 }
@@ -35,17 +35,17 @@ impl Client {
         }
     }
 
-    /// Another client of the same host: requests of one wait for each other.
+    /// Another client on the same host: the requests of one client wait for each other.
     pub fn another(&self) -> Self {
         Client::new(self.host.clone(), self.members.clone())
     }
 
-    /// Asks whoever leads, until there is an answer; as text.
+    /// Asks the current leader until there is an answer, and returns it as text.
     pub async fn ask(&mut self, request: &str) -> String {
         self.ask_within(request, PATIENCE).await
     }
 
-    /// The same for a request whose answer may take so long.
+    /// The same for a request whose answer may take this long.
     pub async fn ask_within(&mut self, request: &str, patience: Duration) -> String {
         loop {
             let answer = self.ask_once(request, patience).await;
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// Asks the member of that place, once.
+    /// Asks the member at this index, once.
     pub async fn ask_member(&mut self, at: usize, request: &str) -> Option<String> {
         if std::mem::replace(&mut self.at, at) != at {
             self.stream = None;
@@ -73,7 +73,7 @@ impl Client {
 
     async fn ask_once(&mut self, request: &str, patience: Duration) -> Option<String> {
         let limit = self.host.sleep(patience);
-        // A connection without its answer is given up.
+        // A connection that still owes an answer is dropped.
         let kept = self.stream.take();
         let asking = async {
             let mut stream = match kept {
@@ -81,8 +81,8 @@ impl Client {
                 None => {
                     let (_, member) = self.members[self.at];
                     let stream = self.host.connect(member, PORT).await.ok()?;
-                    // The acknowledgement that ends the handshake goes alone: in
-                    // turmoil-net what comes with it is lost.
+                    // The acknowledgement that ends the handshake is sent alone: turmoil-net
+                    // loses data that arrives with it.
                     self.host.sleep(Duration::from_nanos(1)).await;
                     stream
                 }
@@ -111,7 +111,7 @@ impl Client {
     }
 }
 
-/// An answer as words.
+/// The words of an answer.
 fn text(frame: &BytesFrame) -> String {
     match frame {
         BytesFrame::SimpleString(text) | BytesFrame::BulkString(text) => {

@@ -1,13 +1,13 @@
-//! What clients saw of the service, and what a linearizable one cannot have shown them.
+//! What clients saw of the service, and what a linearizable service cannot have shown them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What all clients of a run write into. Times are true times in nanoseconds.
+/// The history that all clients of a run write. Times are true times in nanoseconds.
 pub type Shared = Rc<RefCell<History>>;
 
-/// From the first time that a request was sent to its answer.
+/// The time from the first transmission of a request to its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub began_ns: u64,
@@ -19,28 +19,28 @@ pub struct History {
     pub nodes: Vec<Node>,
     pub listings: Vec<Listing>,
     pub beliefs: Vec<Belief>,
-    /// Until when each session's client knew that it would live.
+    /// For each session, until when its client knew that it would live.
     pub alive_until_ns: BTreeMap<u64, u64>,
 }
 
-/// A node that a client was told it created.
+/// A node whose creation was confirmed to a client.
 #[derive(Debug)]
 pub struct Node {
     pub number: u64,
     pub session: u64,
     pub created: Span,
-    /// From when the client asked for its end to when that was answered.
+    /// From the request to delete it to the answer.
     pub deleted: Option<Span>,
 }
 
-/// An answer to CHILDREN: the numbers of the nodes.
+/// An answer to CHILDREN: the nodes' numbers.
 #[derive(Debug)]
 pub struct Listing {
     pub asked: Span,
     pub numbers: Vec<u64>,
 }
 
-/// A client was sure that it held the lock.
+/// A time in which a client was certain that it held the lock.
 #[derive(Debug)]
 pub struct Belief {
     pub session: u64,
@@ -48,23 +48,23 @@ pub struct Belief {
 }
 
 impl History {
-    /// A client was told of its session, and had asked at `asked_ns`.
+    /// Records that a client, which asked at `asked_ns`, was told that its session lives.
     pub fn session_lives(&mut self, session: u64, asked_ns: u64, timeout_ns: u64) {
         let until_ns = self.alive_until_ns.entry(session).or_default();
         *until_ns = (*until_ns).max(asked_ns + timeout_ns);
     }
 
-    /// Until when a session's client knows that it lives.
+    /// Until when a session's client knows that the session lives.
     pub fn lives_until_ns(&self, session: u64) -> u64 {
         self.alive_until_ns.get(&session).copied().unwrap_or(0)
     }
 
-    /// Every rule that is broken.
+    /// Every violation of a rule.
     pub fn violations(&self) -> Vec<String> {
         [self.numbers(), self.contents(), self.exclusion()].concat()
     }
 
-    /// Who asked for a node after another was there has the higher number.
+    /// A node that was requested after another existed has the higher number.
     fn numbers(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for one in &self.nodes {
@@ -78,8 +78,8 @@ impl History {
         broken
     }
 
-    /// A node is listed from its creation's answer until its end is asked for, as long as
-    /// its session is known to live; and never after its end's answer.
+    /// A node is listed from the answer to its creation until its deletion is requested, as long
+    /// as its session is known to live; and never after the answer to its deletion.
     fn contents(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for listing in &self.listings {
@@ -104,7 +104,7 @@ impl History {
         broken
     }
 
-    /// No two clients are sure at the same time.
+    /// No two clients are certain at the same time.
     fn exclusion(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for (place, one) in self.beliefs.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! A client that takes a lock by ZooKeeper's recipe, again and again: an ephemeral
-//! sequential node, the lowest holds, everybody else watches the next lower one.
+//! A client that takes a lock again and again, by ZooKeeper's recipe: each client has an ephemeral
+//! sequential node, the lowest node holds the lock, and each other client watches the next lower
+//! node.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,17 +19,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The session has ended.
 struct Ended;
 
-/// What a client has while it has a session.
+/// The state of a client during a session.
 struct Session {
     host: Host,
     client: Client,
     history: Shared,
     id: u64,
-    /// The number of its last request.
+    /// The number of the client's last request.
     request: u64,
 }
 
-/// Takes the lock until `until_ns`, then queues once more and stops without a word.
+/// Takes the lock repeatedly until `until_ns`, then queues once more and stops without ending its
+/// session.
 pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_ns: u64) {
     while host.now_ns() < until_ns {
         let asked_ns = host.now_ns();
@@ -58,7 +60,7 @@ pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_n
             }
         }
         if host.now_ns() >= until_ns {
-            // What it leaves behind is its session's to take away.
+            // The end of its session removes what it leaves behind.
             let _ = session.create().await;
         }
         done.set(true);
@@ -66,8 +68,8 @@ pub async fn take_turns(host: Host, mut client: Client, history: Shared, until_n
     }
 }
 
-/// Asks one member, whoever leads, what nodes there are: a leader that was deposed and
-/// does not know it would show old ones.
+/// Asks one member, leader or not, which nodes exist: a deposed leader that does not know it
+/// would show old nodes.
 pub async fn look_on(
     host: Host,
     mut client: Client,
@@ -89,7 +91,7 @@ pub async fn look_on(
     }
 }
 
-/// The paths and numbers in an answer to CHILDREN.
+/// The paths and numbers of the nodes in an answer to CHILDREN.
 fn nodes(answer: &str) -> impl Iterator<Item = (String, u64)> {
     let words: Vec<&str> = answer.split_whitespace().collect();
     let pairs = words.chunks_exact(2);
@@ -118,7 +120,7 @@ async fn keep_alive(
 }
 
 impl Session {
-    /// Takes the lock once, holds it for a while and gives it back.
+    /// Acquires the lock once, holds it for a while and releases it.
     async fn take_turn(&mut self) -> Result<(), Ended> {
         let (path, number) = self.create().await?;
         while let Some(lower) = self.next_lower(number).await {
@@ -149,7 +151,7 @@ impl Session {
         self.history.borrow().lives_until_ns(self.id)
     }
 
-    /// Asks, and tells what was answered and when.
+    /// Sends a request and returns the answer with its times.
     async fn ask(&mut self, request: &str) -> (String, Span) {
         let began_ns = self.host.now_ns();
         let answer = self.client.ask(request).await;
@@ -176,7 +178,7 @@ impl Session {
         Ok((path.to_owned(), number))
     }
 
-    /// The node before that of this number, if there is one.
+    /// The node with the next lower number, if there is one.
     async fn next_lower(&mut self, number: u64) -> Option<String> {
         let (answer, asked) = self.ask("CHILDREN /lock").await;
         let nodes: Vec<(String, u64)> = nodes(&answer).collect();
@@ -190,7 +192,7 @@ impl Session {
 
     async fn delete(&mut self, path: &str, number: u64) -> Result<(), Ended> {
         let began_ns = self.host.now_ns();
-        // Asked for is enough: whether it happens is not the client's to say.
+        // The request counts: the client cannot know whether it is executed.
         let open = Span {
             began_ns,
             ended_ns: u64::MAX,

@@ -1,5 +1,5 @@
-//! The consensus service on simulated hosts: what clients see of it while hosts crash,
-//! stand still and lose each other.
+//! The consensus service on simulated hosts: what clients see of it while hosts crash, stand
+//! still and are partitioned.
 
 mod campaign;
 mod client;

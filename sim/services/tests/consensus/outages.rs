@@ -1,5 +1,5 @@
-//! What the loss of members costs: with a minority gone some time, with a majority gone
-//! the service, and in no case what was acknowledged.
+//! What the loss of members costs: the loss of a minority costs some time, the loss of a majority
+//! costs the service, and neither loses acknowledged data.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,8 +9,8 @@ use locklab_world::World;
 
 use super::setup::{MS, SECOND, Town};
 
-/// Asks one after the other, each at its second; when it was answered, in milliseconds
-/// since it was asked, and what.
+/// Sends these requests in turn, each at its second. Returns for each the time to its answer, in
+/// milliseconds, and the answer.
 fn answers(
     members: usize,
     requests: &'static [(u64, &'static str)],
@@ -38,7 +38,7 @@ fn answers(
     log.take()
 }
 
-/// Has these members lose power, and get it back.
+/// Makes these members lose power, and restores it.
 fn outage(town: &mut Town, members: std::ops::Range<usize>, from_ns: u64, to_ns: u64) {
     for (_, member) in &town.members[members] {
         let member = *member;
@@ -49,7 +49,7 @@ fn outage(town: &mut Town, members: std::ops::Range<usize>, from_ns: u64, to_ns:
     }
 }
 
-/// A long session, a node, and the node again after ten seconds.
+/// Opens a long session, creates a node, and asks for the node again after ten seconds.
 const REQUESTS: &[(u64, &str)] = &[
     (1, "SESSION 60000"),
     (2, "CREATE 2 1 /lock/c EPHEMERAL SEQUENTIAL"),
@@ -61,8 +61,8 @@ const NODE: &str = "/lock/c0000000003 3";
 #[test]
 fn a_change_takes_two_round_trips() {
     let answers = answers(3, REQUESTS, |_| {});
-    // To the leader, and from there to the faster of the others: 2 to 10 ms each, and
-    // once more if a heartbeat is under way.
+    // A round trip to the leader, and from there to the faster follower: 2 to 10 ms each, and one
+    // more if a heartbeat is under way.
     let (took_ms, node) = &answers[1];
     assert_eq!(node, NODE);
     assert!((4..=30).contains(took_ms), "{took_ms}");
@@ -82,7 +82,7 @@ fn any_minority_can_be_lost() {
         });
         let (took_ms, children) = &answers[2];
         assert_eq!(children, NODE);
-        // A second after the crash somebody leads, whom the client has to find.
+        // A second after the crash there is a leader, which the client has to find.
         assert!(*took_ms <= 2_000, "{took_ms}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the service answers, with all its members there.
+//! What the service answers while all its members are up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -73,7 +73,7 @@ fn a_watch_tells_when_a_silent_clients_node_is_gone() {
             host.sleep(Duration::from_millis(500)).await;
             client.ask("PING 2").await;
         }
-        // The last is sent at about 2.5 seconds.
+        // The last ping is sent at about 2.5 seconds.
     });
     let heard = log.clone();
     town.client(1, move |host, mut client| {
@@ -101,8 +101,8 @@ fn an_idle_service_costs_its_heartbeats() {
     let (_, before) = town.world.fingerprint();
     town.world.run(20 * SECOND);
     let (_, after) = town.world.fingerprint();
-    // A hundred heartbeats for each of two followers: a call, an answer, the
-    // acknowledgements of both; and the timers of the three.
+    // A hundred heartbeats for each of two followers: a call, an answer, and an acknowledgement of
+    // each; and the timers of the three members.
     assert!(
         (400..1_200).contains(&(after - before)),
         "{}",

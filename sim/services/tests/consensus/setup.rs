@@ -1,4 +1,4 @@
-//! A world of members and clients.
+//! A world with members of the service and clients.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -25,7 +25,7 @@ pub struct Town {
 }
 
 impl Town {
-    /// So many members, called `n1` and so on, and so many hosts for clients.
+    /// A world with this many members, called `n1` and so on, and this many hosts for clients.
     pub fn new(seed: u64, members: usize, clients: usize) -> Self {
         let config = Config {
             seed,
@@ -56,7 +56,7 @@ impl Town {
         }
     }
 
-    /// Runs a client's program on a host of its own, the `index`th.
+    /// Runs a client's program on the `index`th client host.
     pub fn client<F, Fut>(&mut self, index: usize, program: F)
     where
         F: Fn(Host, Client) -> Fut + 'static,

@@ -1,11 +1,11 @@
-//! A client that asks for one thing at a time.
+//! A client that sends one request at a time.
 
 use std::time::Duration;
 
 use locklab_world::{Host, HostId, TcpStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Where every server listens.
+/// The port of every server.
 pub const PORT: u16 = 6379;
 
 /// A connection to a server.
@@ -17,17 +17,17 @@ impl Client {
         loop {
             match host.connect(server, PORT).await {
                 Ok(stream) => {
-                    // In turmoil-net what comes with the end of the handshake is lost.
+                    // turmoil-net loses data that arrives with the end of the handshake.
                     host.sleep(Duration::from_millis(1)).await;
                     return Client(stream);
                 }
-                // It may still be starting.
+                // The server may still be starting.
                 Err(_) => host.sleep(Duration::from_millis(1)).await,
             }
         }
     }
 
-    /// The reply to a line; nothing, if there is none any more.
+    /// Sends a line and returns the reply; empty if the connection has ended.
     pub async fn ask(&mut self, line: &str) -> String {
         let sent = self.0.write_all(format!("{line}\r\n").as_bytes()).await;
         let mut bytes = [0; 4096];

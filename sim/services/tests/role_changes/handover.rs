@@ -1,5 +1,5 @@
-//! FAILOVER in the world: what becomes of acknowledged writes when a master hands its role
-//! to its replica while clients write.
+//! FAILOVER in the world: whether acknowledged writes are lost when a master hands its role to
+//! its replica while clients write.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,14 +18,14 @@ const SECOND: u64 = 1_000_000_000;
 const NAMES: [&str; 2] = ["n1", "n2"];
 const WRITERS: usize = 3;
 
-/// What a run showed.
+/// The observations of a run.
 #[derive(Default)]
 struct Seen {
-    /// Keys whose SET was acknowledged, and by which server.
+    /// The keys whose SET was acknowledged, each with the server that did.
     acked: Vec<(String, usize)>,
-    /// Of these, what the new master does not have in the end.
+    /// The keys of these that the new master does not have in the end.
     lost: Vec<String>,
-    /// Both servers' first words in answer to ROLE in the end.
+    /// The first word of each server's answer to ROLE in the end.
     roles: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Seen {
     }
 }
 
-/// Runs a master, its replica and writers; after five seconds the master is told `order`.
+/// Runs a master, its replica and writers; after five seconds the master receives `order`.
 fn run(order: &'static str, fault: impl FnOnce(&mut World, [HostId; 2])) -> Seen {
     let mut world = World::new(Config::default(), &[HostConfig::default(); 3 + WRITERS]);
     let hosts = world.hosts();
@@ -98,8 +98,8 @@ fn start_server(world: &mut World, servers: [HostId; 2], index: usize, run_id_se
     });
 }
 
-/// Writes one key after the other, each until it is acknowledged, to whichever server takes
-/// it; notes each. Never gives up waiting for a reply.
+/// Writes one key after the other, each until a server acknowledges it, and records each. It
+/// waits for a reply without a timeout.
 async fn write(host: Host, servers: [HostId; 2], name: String, seen: Rc<RefCell<Seen>>) {
     let mut server = 0;
     let mut client = Client::connect(&host, servers[server]).await;
@@ -114,8 +114,8 @@ async fn write(host: Host, servers: [HostId; 2], name: String, seen: Rc<RefCell<
     }
 }
 
-/// Gives the order, waits for it to be done, and for as long again as it took; then looks
-/// for what was acknowledged.
+/// Gives the order, waits until it is executed, and as long again; then looks for the acknowledged
+/// keys.
 async fn operate(host: Host, servers: [HostId; 2], order: &'static str, seen: Rc<RefCell<Seen>>) {
     let mut old = Client::connect(&host, servers[0]).await;
     let mut new = Client::connect(&host, servers[1]).await;
@@ -145,7 +145,7 @@ fn a_handover_loses_no_acknowledged_write() {
     for order in ["FAILOVER", "FAILOVER TO n2 6379 TIMEOUT 5000"] {
         let seen = run(order, |_, _| {});
         assert_eq!(seen.roles, ["slave", "master"], "{order}");
-        // The writers did write to both.
+        // The writers wrote to both servers.
         let [before, after] = [0, 1].map(|server| seen.acked_by(server));
         assert!(before > 500 && after > 500, "{before} {after}");
         assert_eq!(seen.lost, [""; 0], "{order}");
@@ -157,7 +157,7 @@ fn forced_while_the_link_is_cut_it_loses_what_the_replica_did_not_get() {
     let seen = run("FAILOVER TO n2 6379 TIMEOUT 1000 FORCE", cut_for_a_while);
     assert_eq!(seen.roles, ["slave", "master"]);
     let lost = seen.lost.len();
-    // From the cut to the pause, two seconds of writers that take some 6 ms each.
+    // From the cut to the pause: two seconds, in which each write takes some 6 ms.
     assert!((300..2000).contains(&lost), "{lost}");
     assert!(seen.acked_by(1) > 500, "the writers go on");
 }
@@ -169,8 +169,8 @@ fn unforced_it_is_called_off_when_time_is_over() {
     assert_eq!(seen.acked_by(1), 0);
 }
 
-/// Cuts the link two seconds before the order; it is whole again when the replica has given
-/// its connection up, and what was under way on that with it.
+/// Cuts the link two seconds before the order; it is restored when the replica has dropped its
+/// connection, and with it the data in flight.
 fn cut_for_a_while(world: &mut World, servers: [HostId; 2]) {
     world.at(3 * SECOND, move |world| {
         let cut = world.install(between(servers));

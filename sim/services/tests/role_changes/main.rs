@@ -1,5 +1,5 @@
-//! What becomes of acknowledged writes when a master hands its role over, or is shut down,
-//! while clients write.
+//! Whether acknowledged writes are lost when a master hands over its role, or is shut down, while
+//! clients write.
 
 mod client;
 mod handover;

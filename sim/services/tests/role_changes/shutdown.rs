@@ -1,5 +1,5 @@
-//! SHUTDOWN in the world: what becomes of acknowledged writes when somebody shuts a master
-//! down while clients write, and has its replica take over as soon as it is gone.
+//! SHUTDOWN in the world: whether acknowledged writes are lost when a master is shut down while
+//! clients write, and its replica is promoted as soon as the master is gone.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,19 +15,19 @@ const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 const WRITERS: usize = 3;
 
-/// What a run showed.
+/// The observations of a run.
 #[derive(Default)]
 struct Seen {
-    /// Keys whose SET was acknowledged.
+    /// The keys whose SET was acknowledged.
     acked: Vec<String>,
-    /// Of these, what the new master does not have.
+    /// The keys of these that the new master does not have.
     lost: usize,
     /// How long the old master took to end.
     took_ns: u64,
 }
 
-/// Runs a master, its replica and writers; after five seconds the master is told `order`, and
-/// when it is gone the replica is the master.
+/// Runs a master, its replica and writers; after five seconds the master receives `order`, and
+/// when it is gone the replica is promoted.
 fn run(order: &'static str, fault: impl FnOnce(&mut World, LinkRule)) -> Seen {
     let mut world = World::new(Config::default(), &[HostConfig::default(); 3 + WRITERS]);
     let hosts = world.hosts();
@@ -39,7 +39,7 @@ fn run(order: &'static str, fault: impl FnOnce(&mut World, LinkRule)) -> Seen {
         from: vec![servers[0]],
         to: vec![servers[1]],
         both_ways: true,
-        // The replica is some writes behind.
+        // The replica lags by some writes.
         effect: LinkEffect::Slow { extra_ns: 50 * MS },
     };
     world.install(between.clone());
@@ -77,8 +77,8 @@ fn start_server(
     world.start(server, move |host| serve::run(host, setup.clone(), PORT));
 }
 
-/// Writes one key after the other, each when the one before is acknowledged, for as long as
-/// there is a reply.
+/// Writes one key after the other, each when the previous one is acknowledged, as long as replies
+/// arrive.
 async fn write(host: Host, server: HostId, name: String, seen: Rc<RefCell<Seen>>) {
     let mut client = Client::connect(&host, server).await;
     host.sleep(Duration::from_secs(1)).await;
@@ -91,8 +91,8 @@ async fn write(host: Host, server: HostId, name: String, seen: Rc<RefCell<Seen>>
     }
 }
 
-/// Gives the order, promotes the replica at once when the master is gone, and looks for what
-/// was acknowledged.
+/// Gives the order, promotes the replica as soon as the master is gone, and looks for the
+/// acknowledged keys.
 async fn operate(host: Host, servers: [HostId; 2], order: &'static str, seen: Rc<RefCell<Seen>>) {
     let mut old = Client::connect(&host, servers[0]).await;
     let mut new = Client::connect(&host, servers[1]).await;
@@ -116,7 +116,7 @@ fn an_orderly_shutdown_loses_no_acknowledged_write() {
     let seen = run("SHUTDOWN", |_, _| {});
     assert!(seen.acked.len() > 500, "{}", seen.acked.len());
     assert_eq!(seen.lost, 0);
-    // A replica says how far it is once a second, and the master looks ten times.
+    // A replica reports its offset once a second, and the master checks ten times a second.
     let most_ns = SECOND + SECOND / 2;
     assert!(
         (100 * MS..most_ns).contains(&seen.took_ns),
@@ -128,7 +128,7 @@ fn an_orderly_shutdown_loses_no_acknowledged_write() {
 #[test]
 fn at_once_it_loses_what_is_under_way() {
     let seen = run("SHUTDOWN NOW", |_, _| {});
-    // 50 ms of writers that take some 6 ms each.
+    // 50 ms in which each write takes some 6 ms.
     assert!((10..50).contains(&seen.lost), "{}", seen.lost);
     assert!(seen.took_ns < 100 * MS, "{}", seen.took_ns);
 }
@@ -143,7 +143,7 @@ fn when_time_is_over_it_loses_what_the_replica_did_not_get() {
             });
         });
     });
-    // Two seconds of writers that take some 6 ms each.
+    // Two seconds in which each write takes some 6 ms.
     assert!((300..2000).contains(&seen.lost), "{}", seen.lost);
     let timeout_ns = 10 * SECOND;
     let waited_ns = timeout_ns..timeout_ns + SECOND / 2;

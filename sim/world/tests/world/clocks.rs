@@ -1,4 +1,4 @@
-//! Clocks that are off, run wrong and are stepped, and the sleeps that follow them.
+//! Clocks with an offset, a wrong rate or a step, and the sleeps that follow them.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use locklab_world::{Config, Ending, Host, HostConfig, World};
 
 use crate::setup::{Diary, MS, SECOND, ms};
 
-/// Sleeps a second, twice, on a host whose clocks are off by `offset_ns` and run wrong
-/// by `drift_ppm`, with what `fault` does meanwhile.
+/// Sleeps a second, twice, on a host whose clocks are off by `offset_ns` and drift by
+/// `drift_ppm`, while `fault` strikes.
 #[track_caller]
 fn check_sleeper(clocks: HostConfig, fault: impl FnOnce(&mut World), expected: &[&str]) {
     let mut world = World::new(Config::default(), &[clocks]);
@@ -26,7 +26,7 @@ fn check_sleeper(clocks: HostConfig, fault: impl FnOnce(&mut World), expected: &
     diary.check(&mut world, expected);
 }
 
-/// Since the moment at which right wall clocks stood at the start.
+/// The host's wall clock, relative to what a correct one showed at the start.
 fn wall_ms(host: &Host) -> i64 {
     (i128::from(host.wall_ns()) - i128::from(EPOCH_NS)) as i64 / MS as i64
 }
@@ -50,7 +50,7 @@ fn right_clocks_show_true_time() {
     );
 }
 
-/// 25 % fast: a second of the host is 0.8 s; 20 % slow: it is 1.25 s.
+/// With clocks 25 % fast a second of the host takes 0.8 s; 20 % slow, 1.25 s.
 #[test]
 fn a_sleep_lasts_by_the_clock_of_its_host() {
     check_sleeper(
@@ -71,7 +71,7 @@ fn a_sleep_lasts_by_the_clock_of_its_host() {
     );
 }
 
-/// Half of the first second passes at the right rate; the rest takes 0.4 s or 0.625 s.
+/// Half of the first second passes at the correct rate; the rest takes 0.4 s or 0.625 s.
 #[test]
 fn a_rate_that_changes_changes_the_sleeps_under_way() {
     let faster = |world: &mut World| {

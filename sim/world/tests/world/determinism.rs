@@ -1,5 +1,4 @@
-//! A run is a function of its seed and its programs, wherever and however often it is
-//! executed.
+//! A run is a function of its seed and its programs, wherever and however often it is executed.
 
 use std::thread;
 
@@ -14,7 +13,7 @@ use crate::setup::{PORT, SECOND, ms};
 struct Variant {
     seed: u64,
     order: TaskOrder,
-    /// How many more numbers each client draws from a stream that nothing depends on.
+    /// How many extra numbers each client draws from a stream on which nothing depends.
     idle_draws: usize,
 }
 
@@ -24,8 +23,8 @@ const PLAIN: Variant = Variant {
     idle_draws: 0,
 };
 
-/// Three clients that talk to two servers for a while, at random moments, over links
-/// that lose; one server is paused and one client crashes.
+/// Three clients that talk to two servers for a while, at random moments, over lossy links; one
+/// server is paused and one client crashes.
 fn world_of(variant: Variant) -> World {
     let config = Config {
         seed: variant.seed,

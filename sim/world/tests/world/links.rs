@@ -1,4 +1,4 @@
-//! What links do to messages: delay, order, loss, partitions, and when TCP gives up.
+//! Effects of links on messages: delay, order, loss, partitions, and when TCP gives up.
 
 use locklab_world::dist::Dist;
 use locklab_world::{
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{Diary, MS, PORT, SECOND, config, ms, outcome, world, world_with};
 
-/// Reads numbered messages until the stream ends, and notes each.
+/// Reads numbered messages until the stream ends, and records each.
 async fn note_numbers(host: Host, diary: Diary) {
     let listener = host.listen(PORT).await.unwrap();
     let (mut stream, _) = listener.accept().await.unwrap();
@@ -20,8 +20,7 @@ async fn note_numbers(host: Host, diary: Diary) {
     }
 }
 
-/// Connects, then writes `count` numbers, one every `every_ms` from 100 ms on; closes
-/// long after.
+/// Connects, then writes `count` numbers, one every `every_ms` from 100 ms on; closes much later.
 fn start_writer(
     world: &mut World,
     [server, client]: [HostId; 2],
@@ -43,7 +42,7 @@ fn start_writer(
     });
 }
 
-/// The messages of a run of one writer of `count` numbers, one every millisecond.
+/// The messages of a run in which one writer sends `count` numbers, one every millisecond.
 fn messages(config: Config, count: u32) -> Vec<SentMessage> {
     let (mut world, hosts) = world_with(Config {
         keep_messages: true,
@@ -114,8 +113,8 @@ fn a_lost_message_arrives_after_the_retransmission_timeout() {
     assert!((1..36).contains(&later), "{counts:?}");
 }
 
-/// Runs a writer of three numbers (at 100, 110 and 120 ms) with a fault of its link
-/// while `from_ms..to_ms`.
+/// Runs a writer of three numbers (at 100, 110 and 120 ms) with a fault of its link during
+/// `from_ms..to_ms`.
 #[track_caller]
 fn check_link(
     effect: LinkEffect,
@@ -139,7 +138,7 @@ fn check_link(
     assert_eq!(diary.lines(), expected);
 }
 
-/// The way from the client, which writes, to the server.
+/// The direction from the client, which writes, to the server.
 fn forth([server, client]: [HostId; 2]) -> LinkRule {
     LinkRule {
         from: vec![client],
@@ -160,13 +159,13 @@ fn both(hosts: [HostId; 2]) -> LinkRule {
     }
 }
 
-/// The same, as seen from the other end.
+/// Both directions, named from the server's end.
 fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule {
     both([client, server])
 }
 
-/// The first number is tried at 100 ms, then after 200, 400 and 800 ms more; the others
-/// wait behind it.
+/// The first number is sent at 100 ms, and again after 200, 400 and 800 ms more; the others wait
+/// behind it.
 #[test]
 fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
     for rule in [forth, both, both_from_the_server] {
@@ -175,7 +174,7 @@ fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
     }
     let at_once = ["303 0", "303 1", "303 2"];
     check_link(LinkEffect::Cut, both, (50, 299), &at_once);
-    // What is under way when the link is cut arrives.
+    // Data in flight when the link is cut arrives.
     check_link(
         LinkEffect::Cut,
         both,
@@ -184,7 +183,7 @@ fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
     );
 }
 
-/// Data flows forth, and acknowledgements are not what the writer waits for.
+/// The data arrives, and the writer does not wait for acknowledgements.
 #[test]
 fn a_partition_of_the_other_direction_concerns_nobody() {
     check_link(
@@ -199,7 +198,7 @@ fn a_partition_of_the_other_direction_concerns_nobody() {
 fn a_slow_link_delays_and_keeps_the_order() {
     let slow = || LinkEffect::Slow { extra_ns: 50 * MS };
     check_link(slow(), forth, (50, 200), &["153 0", "163 1", "173 2"]);
-    // The first, sent while the link was slow, is not overtaken.
+    // The first number, sent while the link was slow, is not overtaken.
     check_link(slow(), forth, (50, 105), &["153 0", "153 1", "153 2"]);
 }
 
@@ -261,7 +260,7 @@ fn a_partition_of_groups_parts_the_groups_alone() {
         effect: LinkEffect::Cut,
     });
     world.at(500 * MS, move |world| world.lift(rule));
-    // The SYNs across are repeated after a second.
+    // SYNs between the groups are retransmitted after a second.
     diary.check(
         &mut world,
         &[
@@ -277,8 +276,8 @@ fn a_run_without_anything_to_do_is_over() {
     assert_eq!(world.now_ns(), 0);
 }
 
-/// When a number arrives that each of two hosts sends the other at 100 ms, while a fault of
-/// the links from the first to the second is in force.
+/// When the numbers arrive that two hosts send each other at 100 ms, while a fault of the links
+/// from the first to the second is in force.
 #[track_caller]
 fn check_directions(effect: LinkEffect, both_ways: bool, expected: [u64; 2]) {
     let (mut world, [a, b]) = world();
@@ -309,7 +308,8 @@ fn check_directions(effect: LinkEffect, both_ways: bool, expected: [u64; 2]) {
     assert_eq!(arrived, [format!("{there} there"), format!("{back} back")]);
 }
 
-/// Sends a number at 100 ms, and notes when the other's comes, which has come that way.
+/// Sends a number at 100 ms, and records when the other host's number arrives, which has come
+/// that way.
 async fn exchange(host: Host, mut stream: TcpStream, way: &str, diary: Diary) {
     host.sleep(std::time::Duration::from_nanos(100 * MS - host.now_ns()))
         .await;
@@ -318,8 +318,8 @@ async fn exchange(host: Host, mut stream: TcpStream, way: &str, diary: Diary) {
     diary.note(&host, way);
 }
 
-/// What is cut or lost is tried again 200 ms later, when the fault is over; what is slow
-/// takes so much longer. Either way takes 3 ms where there is no fault.
+/// Data that was cut off or lost is retransmitted 200 ms later, when the fault is over; a slow link
+/// adds its delay. Without a fault either direction takes 3 ms.
 #[test]
 fn a_fault_of_links_is_one_way_or_both_ways_as_its_rule_says() {
     let slow = || LinkEffect::Slow { extra_ns: 50 * MS };
@@ -332,7 +332,7 @@ fn a_fault_of_links_is_one_way_or_both_ways_as_its_rule_says() {
     check_directions(slow(), true, [153, 153]);
 }
 
-/// A ball that flies back and forth in no time.
+/// Two hosts that send a message back and forth without delay.
 #[test]
 fn a_run_in_which_no_time_passes_is_ended() {
     let (mut world, [server, client]) = world_with(Config {
@@ -359,7 +359,7 @@ fn a_run_in_which_no_time_passes_is_ended() {
     assert_eq!(world.now_ns(), 5 * MS);
 }
 
-/// A task that is always ready, and gives way to nobody but itself.
+/// A task that is always ready, and yields only to itself.
 #[test]
 fn a_task_that_never_waits_is_ended() {
     let (mut world, [host]) = world();

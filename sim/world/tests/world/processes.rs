@@ -1,4 +1,4 @@
-//! What can befall a host: its process paused, killed, its machine suspended, crashed.
+//! Faults of a host: its process is paused or killed, its machine is suspended or crashes.
 
 use locklab_world::clock::EPOCH_NS;
 use locklab_world::{Host, HostId, World};
@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{Diary, MS, PORT, SECOND, ms, outcome, world};
 
-/// A server that notes every byte it reads, and answers with it.
+/// A server that records every byte that it reads, and sends it back.
 async fn echo(host: Host, diary: Diary) {
     let Ok(listener) = host.listen(PORT).await else {
         return diary.note(&host, "cannot listen");
@@ -23,8 +23,8 @@ async fn echo(host: Host, diary: Diary) {
     }
 }
 
-/// A client that connects to an [`echo`] at once and after `wait_ms` says what it has
-/// to, then reads until the stream ends.
+/// A client that connects to an [`echo`] at once, sends its bytes after `wait_ms`, then reads
+/// until the stream ends.
 fn start_client(world: &mut World, server: HostId, client: HostId, wait_ms: u64, diary: &Diary) {
     diary.start(world, client, move |host, diary| async move {
         let mut stream = match host.connect(server, PORT).await {
@@ -48,8 +48,7 @@ fn start_client(world: &mut World, server: HostId, client: HostId, wait_ms: u64,
     });
 }
 
-/// Runs an echo server and a client that speaks at 10 ms, with what `fault` does to the
-/// server.
+/// Runs an echo server and a client that sends at 10 ms, while `fault` strikes the server.
 #[track_caller]
 fn check_server(fault: impl FnOnce(&mut World, HostId), expected: &[&str]) {
     let (mut world, [server, client]) = world();
@@ -79,7 +78,7 @@ fn without_a_fault() {
     );
 }
 
-/// Three bytes arrive 3 ms after each was written, and come back 3 ms later.
+/// Each of three bytes arrives 3 ms after it was written, and is back 3 ms later.
 #[test]
 fn a_paused_process_handles_nothing_until_it_resumes() {
     check_server(
@@ -104,7 +103,7 @@ fn a_paused_process_handles_nothing_until_it_resumes() {
 fn the_kernel_of_a_paused_process_accepts() {
     check_server(
         |world, server| {
-            // Not before the process has come to listen.
+            // Not before the process listens.
             world.at(MS, move |world| world.pause(server));
             world.at(100 * MS, move |world| world.resume(server));
         },
@@ -163,7 +162,7 @@ fn a_killed_process_with_unread_bytes_resets_its_connections() {
     );
 }
 
-/// What the client writes at 10 ms is repeated after 200, 400 and 800 ms: the first try
+/// What the client writes at 10 ms is retransmitted after 200, 400 and 800 ms: the first attempt
 /// after the restart leaves at 1410 ms, and the reset is back 6 ms later.
 #[test]
 fn a_crash_is_silent_and_its_peer_is_reset_after_the_restart() {
@@ -176,7 +175,7 @@ fn a_crash_is_silent_and_its_peer_is_reset_after_the_restart() {
     );
 }
 
-/// Power fails in the instant in which the server has written, and for good.
+/// Power fails for good at the instant at which the server has written.
 #[test]
 fn what_was_written_before_a_crash_arrives() {
     let (mut world, [server, client]) = world();
@@ -194,7 +193,7 @@ fn what_was_written_before_a_crash_arrives() {
     assert_eq!(diary.lines(), ["6 connected", "16 read 1"]);
 }
 
-/// A SYN is repeated after 1 s and again after 2 s.
+/// A SYN is retransmitted after 1 s and again after 2 s.
 #[test]
 fn connecting_to_a_crashed_host_succeeds_after_its_restart() {
     check_server(
@@ -223,7 +222,7 @@ fn connecting_to_a_killed_process_is_refused() {
     );
 }
 
-/// Its clients still hold their ends of the old connections.
+/// The server's clients still hold their ends of the old connections.
 #[test]
 fn a_killed_process_listens_again_after_its_restart() {
     for downtime_ms in [0, 1, 100] {
@@ -267,13 +266,13 @@ fn overlapping_outages_are_one_long_outage() {
         world.at(from * SECOND, move |world| world.kill(host));
         world.at(to * SECOND, move |world| world.restart(host));
     }
-    // A restart of what runs changes nothing.
+    // Restarting a running process changes nothing.
     world.at(30 * SECOND, move |world| world.restart(host));
     diary.check(&mut world, &["0 started", "20000 started"]);
 }
 
-/// A client connects and sleeps for a second, the while its machine is suspended from
-/// 100 to 600 ms; the server sends it a byte at 200 ms.
+/// A client connects and sleeps for a second; its machine is suspended from 100 to 600 ms, and the
+/// server sends it a byte at 200 ms.
 #[test]
 fn a_suspended_machine_loses_the_time_by_its_monotonic_clock_alone() {
     let (mut world, [server, client]) = world();

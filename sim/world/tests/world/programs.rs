@@ -1,5 +1,5 @@
-//! Random programs under random faults: whatever happens, a byte stream arrives as a
-//! beginning of what was sent, in full if nothing ended it, and a run can be repeated.
+//! Random programs under random faults: in every case a prefix of the bytes that were sent
+//! arrives, all of them if nothing ended the stream, and a run can be repeated.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::setup::{MS, PORT, SECOND, ms};
 
 const HOSTS: usize = 3;
 
-/// One connection: who opens it and when, and what each side writes.
+/// One connection: its client, when it opens, and what each side writes.
 #[derive(Debug, Clone)]
 struct Talk {
     from: usize,
@@ -25,7 +25,7 @@ struct Talk {
     at_ms: u64,
     forth: Vec<Piece>,
     back: Vec<Piece>,
-    /// How much either side reads at once, and how long it rests after that.
+    /// How much either side reads at once, and how long it pauses after that.
     read: Piece,
 }
 
@@ -57,7 +57,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether it ends connections.
+    /// Whether the fault ends connections.
     fn is_fatal(self) -> bool {
         matches!(self, Kind::Kill | Kind::Crash)
     }
@@ -68,7 +68,7 @@ fn piece(largest: usize) -> impl Strategy<Value = Piece> {
 }
 
 fn talk() -> impl Strategy<Value = Talk> {
-    // Now and then more than the buffers of both ends hold.
+    // Sometimes more than the buffers of both ends hold.
     let pieces =
         || prop::collection::vec(prop_oneof![4 => piece(3_000), 1 => piece(200_000)], 0..4);
     let read = prop_oneof![1 => piece(100), 4 => piece(60_000)];
@@ -100,7 +100,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     })
 }
 
-/// What arrived, by (talk, direction): how much, and whether the end of the stream did.
+/// For each (talk, direction), how many bytes arrived, and whether the end of the stream did.
 type Received = BTreeMap<(usize, bool), (usize, bool)>;
 
 struct Outcome {
@@ -179,7 +179,7 @@ async fn open(host: Host, to: HostId, index: usize, talk: Talk, received: Rc<Ref
     }
 }
 
-/// Writes `pieces`, and reads what comes until the stream ends; checks every byte.
+/// Writes `pieces`, and reads until the stream ends; checks every byte.
 async fn converse(
     host: Host,
     stream: locklab_world::TcpStream,
@@ -217,7 +217,7 @@ async fn converse(
     }
 }
 
-/// The byte at `index` of what talk number `talk` carries, either way.
+/// The byte at `index` of talk number `talk`, in either direction.
 fn byte(talk: usize, index: usize) -> u8 {
     ((index + talk) % 251) as u8
 }
@@ -286,7 +286,7 @@ proptest! {
     ) {
         let order = if shuffled { TaskOrder::Shuffled } else { TaskOrder::FirstInFirstOut };
         let outcome = run(seed, order, &talks, &faults);
-        // Nobody waits for ever once all faults are over.
+        // No program waits for ever once all faults are over.
         prop_assert_eq!(outcome.ending, Ending::Idle);
         if !faults.iter().any(|fault| fault.kind.is_fatal()) {
             for (index, talk) in talks.iter().enumerate() {

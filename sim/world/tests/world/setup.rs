@@ -1,5 +1,5 @@
-//! What the tests of the world share: a world with simple numbers, and a diary in
-//! which the programs on its hosts write down what they see, and when.
+//! Shared by the tests of the world: a world with simple numbers, and a diary in which the
+//! programs on its hosts record what they see, and when.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -24,7 +24,8 @@ pub const MS: u64 = 1_000_000;
 /// One second of virtual time.
 pub const SECOND: u64 = 1_000 * MS;
 
-/// A world without chance: links of 3 ms that lose nothing, tasks as they became ready.
+/// A world without randomness: links of 3 ms that lose nothing, and tasks that run in the order in
+/// which they became ready.
 pub fn config() -> Config {
     Config {
         latency: Dist::Constant(LATENCY_MS as f64),
@@ -33,7 +34,7 @@ pub fn config() -> Config {
     }
 }
 
-/// A world of `N` hosts whose clocks are right.
+/// A world of `N` hosts with correct clocks.
 pub fn world<const N: usize>() -> (World, [HostId; N]) {
     world_with(config())
 }
@@ -45,7 +46,7 @@ pub fn world_with<const N: usize>(config: Config) -> (World, [HostId; N]) {
     (world, hosts)
 }
 
-/// Milliseconds as programs give them to `sleep`.
+/// Milliseconds as a `Duration`, for `sleep`.
 pub fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
@@ -55,7 +56,7 @@ pub fn ms(milliseconds: u64) -> Duration {
 pub struct Diary(Rc<RefCell<Vec<String>>>);
 
 impl Diary {
-    /// Writes down what `host` sees now.
+    /// Records what `host` sees now.
     pub fn note(&self, host: &Host, what: impl Display) {
         let line = format!("{} {what}", host.now_ns() as f64 / MS as f64);
         self.0.borrow_mut().push(line);
@@ -78,14 +79,14 @@ impl Diary {
         assert_eq!(*self.0.borrow(), expected);
     }
 
-    /// All that was written so far.
+    /// All lines so far.
     pub fn lines(&self) -> Vec<String> {
         self.0.borrow().clone()
     }
 }
 
-/// What `future` yields, or `None` if `limit` of the host's monotonic clock is over
-/// first; the future is dropped then.
+/// The result of `future`, or `None` if `limit` passes first on the host's monotonic clock; then
+/// the future is dropped.
 pub async fn within<T>(host: &Host, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut limit = pin!(host.sleep(limit));
@@ -98,7 +99,7 @@ pub async fn within<T>(host: &Host, limit: Duration, future: impl Future<Output 
     .await
 }
 
-/// What came of an operation on a socket, for the diary.
+/// The outcome of an operation on a socket, for the diary.
 pub fn outcome<T: Display>(result: std::io::Result<T>) -> String {
     match result {
         Ok(value) => value.to_string(),

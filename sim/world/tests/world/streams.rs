@@ -1,5 +1,5 @@
-//! Byte streams: the handshake, back-pressure, half-close, and what an abandoned
-//! connection leaves behind.
+//! Byte streams: the handshake, back-pressure, half-close, and what remains of an abandoned
+//! connection.
 
 use locklab_world::{Host, LinkEffect, LinkRule, TcpStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,8 +27,8 @@ fn what_is_written_at_once_after_connecting_arrives() {
     diary.check(&mut world, &["6 connected", "9 hello"]);
 }
 
-/// A request of `size` bytes, written in one piece 50 ms into the run and answered only
-/// when it is complete.
+/// A request of `size` bytes, written at once 50 ms into the run and answered only when it is
+/// complete.
 #[track_caller]
 fn check_request(size: usize, expected: &[&str]) {
     let (mut world, [server, client]) = world();
@@ -56,8 +56,8 @@ fn check_request(size: usize, expected: &[&str]) {
 fn a_request_takes_one_way_for_each_window_that_it_fills() {
     check_request(1, &["50 written", "56 answered"]);
     check_request(65_535, &["50 written", "56 answered"]);
-    // The buffer has room for one byte more than the window, and that byte leaves when
-    // the first acknowledgement says that there is room, 3 ms later.
+    // The buffer has room for one byte more than the window, and that byte is sent when the first
+    // acknowledgement announces room, 3 ms later.
     check_request(65_536, &["50 written", "59 answered"]);
     check_request(65_537, &["53 written", "59 answered"]);
     check_request(131_070, &["53 written", "59 answered"]);
@@ -104,13 +104,13 @@ async fn exchange(stream: TcpStream, piece: usize, name: &'static str, host: Hos
     diary.note(&host, format_args!("{name} has read {total}"));
 }
 
-/// A text in which a missing or a repeated segment would show.
+/// A text in which a missing or repeated segment would be noticed.
 fn byte_at(index: usize) -> u8 {
     (index % 251) as u8
 }
 
-/// Nobody reads for a second, so nobody has written all before that. Then every 3 ms a
-/// window goes each way, 16 windows after those that fill the buffers.
+/// No host reads for a second, so none has written everything before that. Then every 3 ms a
+/// window is sent each way, 16 windows after those that fill the buffers.
 #[test]
 fn a_writer_waits_for_a_reader_whatever_the_reader_reads_at_once() {
     cov_mark::check!(an_acknowledgement_makes_room);
@@ -196,9 +196,8 @@ fn many_connections_do_not_mix() {
     );
 }
 
-/// A client gives up connecting over and over: before the answer comes back, and while
-/// the link is cut. No trace of it may remain: the server must be able to start again on
-/// its port, and accept.
+/// A client gives up connecting over and over: before the answer arrives, and while the link is
+/// cut. Nothing of it may remain: the server must be able to start again on its port, and accept.
 #[test]
 fn connections_that_were_given_up_leave_nothing_behind() {
     cov_mark::check!(a_reset_completes_the_handshake);
@@ -246,8 +245,8 @@ fn connections_that_were_given_up_leave_nothing_behind() {
         diary.note(&host, "connected");
         stream.write_u8(1).await.unwrap();
     });
-    // The three that were given up while the SYN was under way are accepted and found
-    // reset; the one that was given up behind the cut never reached the server.
+    // The three that were given up while the SYN was in flight are accepted and found reset; the
+    // one that was given up while the link was cut never reached the server.
     diary.check(
         &mut world,
         &[
