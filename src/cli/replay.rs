@@ -1,9 +1,9 @@
 //! `locklab replay`: repeats a recorded run and compares the results byte by byte.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ pub(super) struct Options {
 
 pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let recorded = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
@@ -76,6 +76,24 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     })
 }
 
+/// The largest recording that is read, in bytes: larger than any that a run can leave.
+const LARGEST: u64 = 1 << 30;
+
+/// The bytes of a recording.
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    ensure!(
+        found.is_file(),
+        "this is no regular file; give a .jsonl file that `locklab run` wrote"
+    );
+    ensure!(
+        found.len() <= LARGEST,
+        "it has {} bytes, and no recording has more than {LARGEST}",
+        found.len()
+    );
+    Ok(fs::read(path)?)
+}
+
 /// Repeats the run; for a run on real Redis, repeats only its judgement.
 fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunError> {
     let header = &recorded.header;
@@ -110,15 +128,21 @@ fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
 fn conclusion(
     recorded: &Recording,
     difference: Option<usize>,
-    path: &std::path::Path,
-    again: &std::path::Path,
+    path: &Path,
+    again: &Path,
 ) -> String {
     match (recorded.header.environment, difference) {
         (Environment::World, None) => "the same run, byte for byte".into(),
         (Environment::Redis, None) => {
             "recorded on real Redis: judged again, with the same verdicts".into()
         }
-        (_, Some(line)) => format!(
+        (Environment::Redis, Some(line)) => format!(
+            "NOT the same: line {line} of {} was changed since it was recorded, or is judged \
+             otherwise now: {}",
+            path.display(),
+            again.display(),
+        ),
+        (Environment::World, Some(line)) => format!(
             "NOT the same: line {line} of {} differs; the new run: {}",
             path.display(),
             again.display(),

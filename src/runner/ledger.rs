@@ -71,6 +71,31 @@ struct Entry {
     cell: Cell,
 }
 
+impl Entry {
+    /// The line of a file: `{"sum":"…","place":…`, where the sum is the hash of the rest.
+    fn line(&self) -> serde_json::Result<String> {
+        let json = serde_json::to_string(self)?;
+        let rest = &json["{".len()..];
+        Ok(format!("{START}{}{AFTER_SUM}{rest}\n", sum(rest)))
+    }
+
+    /// `None` for a line that is not exactly what was written.
+    fn read(line: &str) -> Option<Self> {
+        let (found, rest) = line.strip_prefix(START)?.split_once(AFTER_SUM)?;
+        if found != sum(rest) {
+            return None;
+        }
+        serde_json::from_str(&format!("{{{rest}")).ok()
+    }
+}
+
+const START: &str = "{\"sum\":\"";
+const AFTER_SUM: &str = "\",";
+
+fn sum(text: &str) -> String {
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
 impl Ledger {
     /// Opens the results of `plan`, and returns the cells that it already contains. A file of
     /// another plan is discarded, and so are a damaged line and the lines after it; if `fresh`,
@@ -100,12 +125,9 @@ impl Ledger {
 
     /// Writes a finished cell.
     pub fn add(&mut self, place: usize, cell: &Cell) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Entry {
-            place,
-            cell: cell.clone(),
-        })?;
-        line.push(b'\n');
-        self.file.write_all(&line)?;
+        let cell = cell.clone();
+        let line = Entry { place, cell }.line()?;
+        self.file.write_all(line.as_bytes())?;
         self.file.flush()
     }
 }
@@ -120,7 +142,7 @@ fn read(path: &Path, header: &str) -> io::Result<BTreeMap<usize, Cell>> {
     if !matches!(lines.next(), Some(Ok(line)) if line == header) {
         return Ok(BTreeMap::new());
     }
-    let entries = lines.map_while(|line| serde_json::from_str::<Entry>(&line.ok()?).ok());
+    let entries = lines.map_while(|line| Entry::read(&line.ok()?));
     Ok(entries.map(|entry| (entry.place, entry.cell)).collect())
 }
 
@@ -169,5 +191,23 @@ mod tests {
         let (_, done) = Ledger::open(&path, &plan(11), false).expect("opens");
         assert_eq!(done.len(), 0);
         std::fs::remove_dir_all(&folder).expect("is ours");
+    }
+
+    #[test]
+    fn a_line_with_any_flipped_bit_is_none() {
+        let cell = Cell {
+            fingerprint: 7,
+            ..Cell::default()
+        };
+        let line = Entry { place: 3, cell }.line().expect("it is JSON");
+        let line = line.trim_end().as_bytes();
+        assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
+        let read = |line: &[u8]| Entry::read(str::from_utf8(line).ok()?);
+        assert_eq!(read(line).map(|entry| entry.place), Some(3));
+        for bit in 0..8 * line.len() {
+            let mut flipped = line.to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&flipped).is_none(), "{bit}");
+        }
     }
 }

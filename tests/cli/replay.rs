@@ -84,6 +84,9 @@ fn a_recording_from_real_redis_is_judged_again() {
         "\"environment\":\"world\"",
         "\"environment\":\"redis\"",
     );
+    // The claim is a change.
+    assert_eq!(replay(&bench, &redis).code, Some(2));
+    let redis = bench.read("target/locklab/kleppmann-k1/replay-seed-3.jsonl");
     let replayed = replay(&bench, &redis);
     assert_eq!(replayed.code, Some(0), "{}", replayed.told());
     assert!(
@@ -97,6 +100,20 @@ fn a_recording_from_real_redis_is_judged_again() {
         "\"lease\":{\"verdict\":\"inconclusive\",\"why\":\"nobody looked\"}",
     );
     assert_eq!(replay(&bench, &otherwise).code, Some(2));
+    for (old, new) in [("\"wall_ns\":", "\"wall_ns\":1"), ("\"seed\":", "\"seed\":1")] {
+        let changed = replay(&bench, &edited(&redis, old, new));
+        assert_eq!(changed.code, Some(2), "{}", changed.told());
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused() {
+    let bench = Bench::new("replay-irregular");
+    for path in [".", "/dev/zero"] {
+        let done = bench.locklab(&["replay", path]);
+        assert_eq!(done.code, Some(1), "{}", done.told());
+        assert!(done.err.contains("no regular file"), "{}", done.err);
+    }
 }
 
 #[test]
