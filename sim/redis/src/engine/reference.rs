@@ -118,11 +118,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the order is that of a hash table, and the limit is half a second.",
     ),
     (
-        "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep.",
-        "In Redis the size of Lua's stack limits both to some thousands.",
+        "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep. A call passes up to 7,980 values to a function of Redis, and receives as many.",
+        "In Redis the size of Lua's stack limits the depth to some thousands, and the values to 7,999.",
     ),
     (
-        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, and its result 64 MB.",
+        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and the other libraries make of them included, and its result 64 MB. Libraries that keep more than 128 MB in local variables are loaded again before the next call, which resets these variables.",
         "In Redis only the machine's memory limits them. A faulty client must not take the machine down.",
     ),
     (

@@ -491,3 +491,62 @@ fn any_layout_is_read_alike() {
         ],
     );
 }
+
+/// Lua's stack has room for 8000 values in one function. (mlua needs one or two of them.)
+#[test]
+fn the_stack_overflows_alike() {
+    let fill = "local t = {} for i = 1, 8010 do t[i] = 'a' end";
+    let mut scripts = Vec::new();
+    for count in [4000, 4001, 7900] {
+        scripts.push(format!(
+            "{fill} return #cmsgpack.pack(unpack(t, 1, {count}))"
+        ));
+    }
+    for count in [7900, 7999, 8000] {
+        scripts.push(format!("{fill} return select('#', unpack(t, 1, {count}))"));
+    }
+    for (text, count) in [
+        ("\\1", 7990),
+        ("\\1", 8000),
+        ("\\1", 10_000_000),
+        ("\\144", 7990),
+        ("\\144", 7999),
+        ("\\145\\1", 7990),
+        ("\\145\\1", 7998),
+        ("\\128", 7990),
+        ("\\129\\1\\1", 7990),
+        ("\\129\\1\\1", 7998),
+        ("\\145", 100_000),
+    ] {
+        scripts.push(format!(
+            "return select('#', cmsgpack.unpack(string.rep('{text}', {count})))"
+        ));
+    }
+    for limit in [7990, 7999, 8000] {
+        scripts.push(format!(
+            "return select('#', cmsgpack.unpack_limit(string.rep('\\1', 9000), {limit}))"
+        ));
+    }
+    for count in [7990, 7998, 8000] {
+        for option in ["b", "x", " ", "s"] {
+            scripts.push(format!(
+                "return select('#', struct.unpack(string.rep('{option}', {count}), \
+                 string.rep('\\0', 9000)))"
+            ));
+        }
+    }
+    for call in [
+        "cjson.encode",
+        "cjson.decode",
+        "redis.sha1hex",
+        "redis.setresp",
+        "redis.call",
+        "redis.error_reply",
+    ] {
+        scripts.push(format!("{fill} return {call}(unpack(t, 1, 7900))"));
+    }
+    scripts.push(format!(
+        "{fill} return redis.call('sadd', unpack(t, 1, 7900))"
+    ));
+    check(&scripts.iter().map(String::as_str).collect::<Vec<_>>());
+}

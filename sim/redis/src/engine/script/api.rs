@@ -43,11 +43,11 @@ fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::LuaString> {
     let (Some(value), 1) = (arguments.front(), arguments.len()) else {
         return Err(raise(Error::of("ERR wrong number of arguments")));
     };
-    let text = match value {
-        Value::String(_) | Value::Integer(_) | Value::Number(_) => convert::text(value),
-        _ => Vec::new(),
-    };
-    lua.create_string(super::sha(&text))
+    lua.create_string(match value {
+        Value::String(text) => super::digest(&text.as_bytes()),
+        Value::Integer(_) | Value::Number(_) => super::digest(&convert::text(value)),
+        _ => super::digest(b""),
+    })
 }
 
 /// `redis.log(level, message, …)`: does nothing, as a fake node has no log.

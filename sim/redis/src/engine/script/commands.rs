@@ -38,18 +38,17 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Until [`Commands::end`], commands operate on the node of this call, for its client.
-    pub(super) fn begin(&self, call: &mut Call<'_>, access: Access) {
+    /// Until the loan ends, commands operate on the node of this call, for its client.
+    pub(super) fn lend<'a, 'b>(&'a self, call: &'a mut Call<'b>, access: Access) -> Loan<'a, 'b> {
         let lent = &mut *self.0.borrow_mut();
         mem::swap(&mut lent.state, call.state);
         lent.client = call.client;
         lent.wall_us = call.wall_us;
         lent.access = access;
-    }
-
-    /// Returns the state to the node.
-    pub(super) fn end(&self, call: &mut Call<'_>) {
-        mem::swap(&mut self.0.borrow_mut().state, call.state);
+        Loan {
+            commands: self,
+            call,
+        }
     }
 
     /// Sets where commands are propagated from here on.
@@ -60,7 +59,7 @@ impl Commands {
     /// `redis.call`, which raises errors. Scripts see replies in the protocol `resp`.
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
-        lua.create_function(move |lua, values| match commands.reply_to(lua, &values)? {
+        lua.create_function(move |lua, values| match commands.reply_to(values) {
             Reply::Error(error) => Err(api::raise(error)),
             reply => convert::from_reply(lua, &reply, resp.get()),
         })
@@ -70,14 +69,14 @@ impl Commands {
     pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| {
-            convert::from_reply(lua, &commands.reply_to(lua, &values)?, resp.get())
+            convert::from_reply(lua, &commands.reply_to(values), resp.get())
         })
     }
 
-    fn reply_to(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<Reply> {
-        let arguments = match Arguments::read(lua, values)? {
+    fn reply_to(&self, values: MultiValue) -> Reply {
+        let arguments = match Arguments::read(values) {
             Ok(arguments) => arguments,
-            Err(error) => return Ok(Reply::Error(error)),
+            Err(error) => return error.into(),
         };
         let lent = &mut *self.0.borrow_mut();
         let mut call = Call {
@@ -87,6 +86,18 @@ impl Commands {
             wall_us: lent.wall_us,
             context: Context::Script,
         };
-        Ok(dispatch::call_from_script(&mut call, lent.access))
+        dispatch::call_from_script(&mut call, lent.access)
+    }
+}
+
+/// The time in which commands have a node. It ends also if what runs meanwhile panics.
+pub(super) struct Loan<'a, 'b> {
+    commands: &'a Commands,
+    call: &'a mut Call<'b>,
+}
+
+impl Drop for Loan<'_, '_> {
+    fn drop(&mut self) {
+        mem::swap(&mut self.commands.0.borrow_mut().state, self.call.state);
     }
 }

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
+use mlua::{BorrowedBytes, Lua, LuaString, MultiValue, Table, Value};
 
+use super::memory;
 use crate::wire::float::general;
 use crate::wire::reply::MAX_OUT_BYTES;
 use crate::wire::reply::{Error, Reply, Resp};
@@ -15,7 +16,7 @@ const MAX_DEPTH: usize = 500;
 
 /// The maximum size of a script's reply. A table may hold the same text, or the same table, a
 /// million times; a reply contains a copy for each.
-const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
+pub(super) const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
 
 /// The first integer for which `%.17g` needs an exponent.
 const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
@@ -29,8 +30,12 @@ enum Argument {
 }
 
 impl Arguments {
-    /// Parses the arguments; the inner error is for the script.
-    pub(super) fn read(lua: &Lua, values: &MultiValue) -> mlua::Result<Result<Arguments, Error>> {
+    /// Parses the arguments.
+    ///
+    /// # Errors
+    ///
+    /// One of them is no argument, or there is none: an error for the script.
+    pub(super) fn read(values: MultiValue) -> Result<Arguments, Error> {
         let mut arguments = Vec::with_capacity(values.len());
         for value in values {
             arguments.push(match value {
@@ -38,21 +43,21 @@ impl Arguments {
                 Value::Integer(number) if number.unsigned_abs() < WITHOUT_EXPONENT => {
                     Argument::Number(number.to_string().into_bytes())
                 }
-                Value::Integer(number) => Argument::Number(shortest_17(lua, *number as f64)?),
-                Value::Number(number) => Argument::Number(shortest_17(lua, *number)?),
+                Value::Integer(number) => Argument::Number(shortest_17(number as f64)),
+                Value::Number(number) => Argument::Number(shortest_17(number)),
                 _ => {
-                    return Ok(Err(Error::of(
+                    return Err(Error::of(
                         "ERR Lua redis lib command arguments must be strings or integers",
-                    )));
+                    ));
                 }
             });
         }
         if arguments.is_empty() {
-            return Ok(Err(Error::of(
+            return Err(Error::of(
                 "ERR Please specify at least one argument for this redis lib call",
-            )));
+            ));
         }
-        Ok(Ok(Arguments(arguments)))
+        Ok(Arguments(arguments))
     }
 
     pub(super) fn as_slices(&self) -> Vec<&[u8]> {
@@ -66,11 +71,9 @@ impl Arguments {
     }
 }
 
-/// C's `%.17g`, which Lua's `string.format` passes through.
-fn shortest_17(lua: &Lua, number: f64) -> mlua::Result<Vec<u8>> {
-    let format: mlua::Function = lua.globals().get::<Table>("string")?.get("format")?;
-    let text: mlua::LuaString = format.call(("%.17g", number))?;
-    Ok(text.as_bytes().to_vec())
+/// C's `%.17g`.
+fn shortest_17(number: f64) -> Vec<u8> {
+    general(number, 17).into_bytes()
 }
 
 /// `redisProtocolToLuaType`: the value that a script sees under this protocol.
@@ -142,10 +145,11 @@ fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> m
 
 /// `luaReplyToRedisReply`: the reply for the value of a script that uses this protocol. The
 /// client's protocol is independent of it.
-pub(super) fn to_reply(value: &Value, resp: Resp) -> Reply {
+pub(super) fn to_reply(lua: &Lua, value: &Value, resp: Resp) -> Reply {
+    let room_bytes = memory::MAX_BYTES.saturating_sub(lua.used_memory());
     let converter = Converter {
         resp,
-        left_bytes: Cell::new(MAX_REPLY_BYTES),
+        left_bytes: Cell::new(MAX_REPLY_BYTES.min(room_bytes)),
     };
     let reply = converter.value(value, MAX_DEPTH);
     match converter.left_bytes.get() {
@@ -162,24 +166,33 @@ struct Converter {
 
 impl Converter {
     fn value(&self, value: &Value, depth: usize) -> Reply {
-        let text_bytes = match value {
-            Value::String(text) => text.as_bytes().len(),
-            _ => 0,
-        };
-        let left_bytes = self.left_bytes.get();
-        let left_bytes = left_bytes.saturating_sub(size_of::<Reply>() + text_bytes);
-        self.left_bytes.set(left_bytes);
-        if left_bytes == 0 {
+        if !self.spend(size_of::<Reply>()) {
             return Reply::Nil;
         }
         match value {
-            Value::String(_) => Reply::Bulk(Bytes::from(text(value))),
+            Value::String(text) => Reply::Bulk(Bytes::from(self.text(text))),
             Value::Boolean(value) if self.resp == Resp::V3 => Reply::Bool(*value),
             Value::Boolean(true) => Reply::Integer(1),
             Value::Integer(number) => Reply::Integer(*number),
             Value::Number(number) => Reply::Integer(truncate(*number)),
             Value::Table(table) => self.table(table, depth),
             _ => Reply::Nil,
+        }
+    }
+
+    /// Whether a reply may still take this many bytes.
+    fn spend(&self, bytes: usize) -> bool {
+        let left_bytes = self.left_bytes.get().saturating_sub(bytes);
+        self.left_bytes.set(left_bytes);
+        left_bytes > 0
+    }
+
+    /// A copy of a text; empty if there is no room for it.
+    fn text(&self, text: &LuaString) -> Vec<u8> {
+        let text = text.as_bytes();
+        match self.spend(text.len()) {
+            true => text.to_vec(),
+            false => Vec::new(),
         }
     }
 
@@ -190,25 +203,29 @@ impl Converter {
         if let Some(reply) = self.marked(table, depth) {
             return reply;
         }
-        let mut items = Vec::new();
         // An array ends at its first nil.
-        for index in 1.. {
-            match table.raw_get(index) {
-                Ok(Value::Nil) | Err(_) => break,
-                Ok(item) => items.push(self.value(&item, depth - 1)),
-            }
-        }
-        Reply::Array(items)
+        let items = (1..).map_while(|index| match table.raw_get(index) {
+            Ok(Value::Nil) | Err(_) => None,
+            Ok(item) => Some(self.value(&item, depth - 1)),
+        });
+        Reply::Array(self.while_room(items))
+    }
+
+    /// The elements of a reply, as far as there is room for them.
+    fn while_room<T>(&self, converted: impl Iterator<Item = T>) -> Vec<T> {
+        converted
+            .take_while(|_| self.left_bytes.get() > 0)
+            .collect()
     }
 
     /// The reply for a table with one of the fields that define its type.
     fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
         let field = |name| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
-        if let error @ Value::String(_) = field("err") {
-            return Some(Error::new(text(&error)).into());
+        if let Value::String(error) = field("err") {
+            return Some(Error::new(self.text(&error)).into());
         }
-        if let status @ Value::String(_) = field("ok") {
-            return Some(Reply::Status(one_line(text(&status)).into()));
+        if let Value::String(status) = field("ok") {
+            return Some(Reply::Status(one_line(self.text(&status)).into()));
         }
         match field("double") {
             Value::Integer(number) => return Some(Reply::Double(number as f64)),
@@ -216,19 +233,17 @@ impl Converter {
             _ => {}
         }
         if let Value::Table(map) = field("map") {
-            let pairs = pairs(&map);
-            let convert = |(key, value): &(Value, Value)| {
-                (self.value(key, depth - 1), self.value(value, depth - 1))
-            };
-            return Some(Reply::Map(pairs.iter().map(convert).collect()));
+            let convert =
+                |(key, value)| (self.value(&key, depth - 1), self.value(&value, depth - 1));
+            let converted = pairs(&map).map(convert);
+            return Some(Reply::Map(self.while_room(converted)));
         }
         if let Value::Table(set) = field("set") {
-            let members = pairs(&set);
-            let members = members.iter().map(|(key, _)| self.value(key, depth - 1));
-            return Some(Reply::Set(members.collect()));
+            let members = pairs(&set).map(|(key, _)| self.value(&key, depth - 1));
+            return Some(Reply::Set(self.while_room(members)));
         }
-        if let number @ Value::String(_) = field("big_number") {
-            let digits = one_line(text(&number));
+        if let Value::String(number) = field("big_number") {
+            let digits = one_line(self.text(&number));
             return Some(Reply::BigNumber(Bytes::from(digits)));
         }
         if let Value::Table(verbatim) = field("verbatim_string") {
@@ -244,7 +259,7 @@ impl Converter {
             }
             return Some(Reply::Verbatim {
                 format: padded,
-                text: Bytes::copy_from_slice(&text.as_bytes()),
+                text: Bytes::from(self.text(&text)),
             });
         }
         None
@@ -252,8 +267,8 @@ impl Converter {
 }
 
 /// The keys of a table with their values, in Lua's order of iteration.
-fn pairs(table: &Table) -> Vec<(Value, Value)> {
-    table.pairs().filter_map(Result::ok).collect()
+fn pairs(table: &Table) -> impl Iterator<Item = (Value, Value)> {
+    table.pairs().map_while(Result::ok)
 }
 
 fn one_line(text: Vec<u8>) -> String {

@@ -6,18 +6,18 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
 
 use super::commands::Commands;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::library;
+use super::library::{self, Registered};
 use super::meter::Meter;
 use super::random::Rand48;
 use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Program, Reading, Sha};
-use super::{api, lib};
+use super::{api, lib, memory, walk};
 use crate::engine::dispatch;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Resp};
@@ -30,20 +30,21 @@ const MOST_INSTRUCTIONS: u64 = 60_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
 /// of a node's scripts.
 const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
-/// The memory limit of all scripts' values while one runs, in bytes. Redis is only limited by the
-/// machine's memory.
-const MAX_MEMORY_BYTES: usize = 256 << 20;
 
 /// The error of a script that is ended from outside.
 pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
-/// A function of a library.
-pub(super) type Callback = Function;
+/// The start of the text of an error that `__redis__err__handler` did not see.
+const ERROR_RUNNING: &str = "ERR Error running script, ";
+
+/// A function of a library. Like a compiled script it is kept in Lua's registry: there may be more
+/// of them than the values that Rust can hold.
+pub(super) type Callback = RegistryKey;
 
 pub(super) struct Engine {
     lua: Lua,
     sandbox: Sandbox,
-    scripts: BTreeMap<Sha, Rc<Script>>,
+    scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol of the running script.
@@ -71,7 +72,7 @@ struct Sandbox {
 
 /// A compiled script.
 pub(super) struct Script {
-    function: Function,
+    compiled: RegistryKey,
     /// `None` unless the first line declares flags.
     flags: Option<Flags>,
 }
@@ -87,6 +88,7 @@ impl Engine {
         // Plain `pcall`: our functions do not panic, and `xpcall` has to run its handler at the
         // position of the error.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
+        walk::prepare(&lua)?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
         let stream = Rc::clone(&random);
@@ -139,28 +141,41 @@ impl Engine {
     }
 
     /// The compiled script, from the cache if present.
-    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<Rc<Script>, Error> {
-        if let Some(script) = self.scripts.get(sha) {
-            return Ok(Rc::clone(script));
+    pub(super) fn script(&mut self, sha: &Sha, body: &[u8]) -> Result<&Script, Error> {
+        if !self.scripts.contains_key(sha) {
+            let script = self.new_script(body)?;
+            if self.scripts.len() >= MAX_SCRIPTS {
+                self.scripts.clear();
+            }
+            self.scripts.insert(*sha, script);
         }
+        Ok(&self.scripts[sha])
+    }
+
+    fn new_script(&self, body: &[u8]) -> Result<Script, Error> {
         let Shebang { flags, len } = shebang::parse(body)?;
         let compiled = self.compile(&body[len..], "@user_script", &self.sandbox.environment);
-        let function = compiled.map_err(|text| {
+        let compiled = compiled.map_err(|text| {
             Error::new(format!("ERR Error compiling script (new function): {text}"))
         })?;
-        if self.scripts.len() >= MAX_SCRIPTS {
-            self.scripts.clear();
-        }
-        let script = Rc::new(Script { function, flags });
-        self.scripts.insert(*sha, Rc::clone(&script));
-        Ok(script)
+        let compiled = self.lua.create_registry_value(compiled);
+        Ok(Script {
+            compiled: compiled.map_err(interpreter_error)?,
+            flags,
+        })
     }
 
     /// Runs the text of a library, and returns the functions that it registers.
     pub(super) fn load_library(
         &mut self,
         code: &[u8],
-    ) -> Result<BTreeMap<Bytes, library::Function>, Error> {
+    ) -> Result<BTreeMap<Bytes, Registered>, Error> {
+        let loaded = self.run_library(code);
+        self.tidy();
+        loaded
+    }
+
+    fn run_library(&self, code: &[u8]) -> Result<BTreeMap<Bytes, Registered>, Error> {
         let chunk = self
             .compile(code, "@user_function", &self.sandbox.library_environment)
             .map_err(|text| Error::new(format!("ERR Error compiling function: {text}")))?;
@@ -188,15 +203,34 @@ impl Engine {
         }
     }
 
+    /// The closure of a library's function. If the interpreter was renewed since the library was
+    /// loaded, the library is loaded again.
+    fn closure(&self, name: &[u8], function: &library::Function) -> Result<Function, Error> {
+        const GONE: Error = Error::of("ERR Function not found");
+        let closures = &function.closures;
+        // All of a library's closures are in one interpreter.
+        let are_here = |by_name: &BTreeMap<Bytes, RegistryKey>| {
+            let first = by_name.values().next();
+            first.is_some_and(|key| self.lua.owns_registry_value(key))
+        };
+        if !are_here(&closures.by_name.borrow()) {
+            let registered = self.run_library(&closures.code)?.into_iter();
+            let callbacks = registered.map(|(name, function)| (name, function.callback));
+            closures.by_name.replace(callbacks.collect());
+        }
+        let by_name = closures.by_name.borrow();
+        let closure = self.lua.registry_value(by_name.get(name).ok_or(GONE)?);
+        closure.map_err(interpreter_error)
+    }
+
     fn compile(&self, body: &[u8], name: &str, environment: &Table) -> Result<Function, String> {
-        self.lua
-            .load(body)
-            .set_name(name)
-            .set_mode(ChunkMode::Text)
-            .set_environment(environment.clone())
-            .into_function()
-            .map_err(|error| match &error {
-                mlua::Error::SyntaxError { message, .. } => message.clone(),
+        let chunk = self.lua.load(body).set_name(name);
+        let chunk = chunk.set_mode(ChunkMode::Text);
+        let chunk = chunk.set_environment(environment.clone());
+        self.limited(|| chunk.into_function())
+            .map_err(|error| match error {
+                mlua::Error::SyntaxError { message, .. } => message,
+                mlua::Error::MemoryError(_) => memory::NOT_ENOUGH.to_owned(),
                 other => other.to_string(),
             })
     }
@@ -207,70 +241,82 @@ impl Engine {
         call: &mut Call<'_>,
         invocation: &Invocation<'_>,
     ) -> Result<(Answer, Reading), Error> {
-        let script = match invocation.program {
-            Program::Script { sha, body } => Some(self.script(sha, body)?),
-            Program::Function { .. } => None,
-        };
-        let flags = match (&script, invocation.program) {
-            (Some(script), _) => script.flags.as_ref(),
-            (None, Program::Function { function, .. }) => Some(&function.flags),
-            (None, Program::Script { .. }) => None,
+        let ran = self.run_program(call, invocation);
+        self.tidy();
+        ran
+    }
+
+    fn run_program(
+        &mut self,
+        call: &mut Call<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<(Answer, Reading), Error> {
+        if let Program::Script { sha, body } = invocation.program {
+            self.script(sha, body)?;
+        }
+        let flags = match invocation.program {
+            Program::Script { sha, .. } => self.scripts[sha].flags.as_ref(),
+            Program::Function { function, .. } => Some(&function.flags),
         };
         dispatch::may_run(call, flags, invocation.access)?;
         let access = match flags {
             Some(flags) if flags.contains(&ScriptFlag::NoWrites) => Access::ReadOnly,
             _ => invocation.access,
         };
+        let (function, runner) = match invocation.program {
+            Program::Script { sha, .. } => {
+                let compiled = self.lua.registry_value(&self.scripts[sha].compiled);
+                (compiled.map_err(interpreter_error)?, &self.sandbox.run)
+            }
+            Program::Function { name, function } => {
+                (self.closure(name, function)?, &self.sandbox.call)
+            }
+        };
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
-        let outcome = self
-            .meter
-            .start(&self.lua, MOST_INSTRUCTIONS, KILLED)
-            .and_then(|()| match (&script, invocation.program) {
-                (Some(script), _) => self.run_script(call, script, invocation, access),
-                (None, program) => self.call_function(call, program, invocation, access),
+        let outcome = self.meter.start(&self.lua, MOST_INSTRUCTIONS, KILLED);
+        let outcome = outcome.and_then(|()| {
+            let loan = self.commands.lend(call, access);
+            let outcome: mlua::Result<Outcome> = self.limited(|| {
+                let keys = self.strings(invocation.keys)?;
+                let argv = self.strings(invocation.argv)?;
+                runner.call((function, keys, argv))
             });
+            drop(loan);
+            outcome
+        });
         let reading = self.meter.stop(&self.lua);
         call.state.random = self.random.get();
-        let (ok, value, position) = outcome.map_err(interpreter_error)?;
+        let (ok, value, position) = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return Ok((Err(interpreter_error(error)), reading)),
+        };
         if ok {
-            let reply = convert::to_reply(&value, self.resp.get());
+            let reply = convert::to_reply(&self.lua, &value, self.resp.get());
             return Ok((Ok(reply), reading));
         }
-        let text = convert::text(&value);
+        let text = match &value {
+            Value::String(text) if text.as_bytes().len() > convert::MAX_REPLY_BYTES => {
+                b"ERR the script's error is too large for a reply".to_vec()
+            }
+            value => convert::text(value),
+        };
         let error = error_in(invocation.program.name(), &text, position.as_deref());
         Ok((Err(error), reading))
     }
 
-    fn run_script(
-        &self,
-        call: &mut Call<'_>,
-        script: &Script,
-        invocation: &Invocation<'_>,
-        access: Access,
-    ) -> mlua::Result<Outcome> {
-        let keys = self.strings(invocation.keys)?;
-        let argv = self.strings(invocation.argv)?;
-        self.with_commands(call, access, || {
-            self.sandbox.run.call((&script.function, keys, argv))
-        })
-    }
-
-    fn call_function(
-        &self,
-        call: &mut Call<'_>,
-        program: Program<'_>,
-        invocation: &Invocation<'_>,
-        access: Access,
-    ) -> mlua::Result<Outcome> {
-        let Program::Function { function, .. } = program else {
-            return Err(mlua::Error::runtime("a script is no function"));
-        };
-        let keys = self.strings(invocation.keys)?;
-        let argv = self.strings(invocation.argv)?;
-        self.with_commands(call, access, || {
-            self.sandbox.call.call((&function.callback, keys, argv))
-        })
+    /// Leaves room for the next script.
+    fn tidy(&mut self) {
+        self.lua.expire_registry_values();
+        if self.lua.used_memory() < memory::COLLECT_FROM_BYTES {
+            return;
+        }
+        let collected = self.lua.gc_collect();
+        if (collected.is_err() || self.lua.used_memory() > memory::MAX_KEPT_BYTES)
+            && let Ok(renewed) = Engine::new()
+        {
+            *self = renewed;
+        }
     }
 
     fn strings(&self, values: &[&[u8]]) -> mlua::Result<Table> {
@@ -281,23 +327,10 @@ impl Engine {
         Ok(table)
     }
 
-    /// Runs Lua for this client.
-    fn with_commands(
-        &self,
-        call: &mut Call<'_>,
-        access: Access,
-        work: impl FnOnce() -> mlua::Result<Outcome>,
-    ) -> mlua::Result<Outcome> {
-        self.commands.begin(call, access);
-        let outcome = self.limited(work);
-        self.commands.end(call);
-        outcome
-    }
-
     /// Runs Lua with a limit on its memory. The limit makes each of mlua's own steps a protected
     /// call, so it is set only where needed.
     fn limited<T>(&self, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
-        self.lua.set_memory_limit(MAX_MEMORY_BYTES)?;
+        self.lua.set_memory_limit(memory::MAX_BYTES)?;
         let outcome = work();
         self.lua.set_memory_limit(0)?;
         outcome
@@ -316,5 +349,58 @@ pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Erro
 }
 
 fn interpreter_error(error: mlua::Error) -> Error {
-    Error::new(format!("ERR Lua: {error}"))
+    match error {
+        // As Redis would say it of an error without a value of its own.
+        mlua::Error::MemoryError(_) => Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)),
+        error => Error::new(format!("ERR Lua: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_engine;
+    use crate::engine::{Effect, Node, NodeConfig};
+
+    /// Gives the scripts of this thread's interpreter a function that panics.
+    fn plant_panic() {
+        let planted = with_engine(|engine| {
+            let panics = |_: &mlua::Lua, (): ()| -> mlua::Result<()> { panic!("planted") };
+            let panics = engine.lua.create_function(panics);
+            let environment = &engine.sandbox.environment;
+            let planted = panics.and_then(|panics| environment.raw_set("panics", panics));
+            planted.map_err(super::interpreter_error)
+        });
+        assert_eq!(planted, Ok(()));
+    }
+
+    #[test]
+    fn a_panic_fails_one_script_and_nothing_else() {
+        let mut node = Node::new(NodeConfig::default());
+        let conn = node.accept();
+        let mut say = |line: &str| {
+            let mut effects = Vec::new();
+            node.receive(conn, format!("{line}\r\n").as_bytes(), 0, &mut effects);
+            match &effects[..] {
+                [Effect::Send { bytes, .. }] => String::from_utf8_lossy(bytes).into_owned(),
+                other => panic!("{line}: {other:?}"),
+            }
+        };
+        let library = "\"#!lua name=l\\nredis.register_function('f', function() return 7 end)\"";
+        assert_eq!(say(&format!("FUNCTION LOAD {library}")), "$1\r\nl\r\n");
+        for script in [
+            "panics()",
+            "return pcall(panics)",
+            "coroutine.wrap(function() panics() end)()",
+        ] {
+            plant_panic();
+            let reply = say(&format!("EVAL \"redis.call('incr', 'k') {script}\" 0"));
+            assert_eq!(
+                reply,
+                "-ERR Lua: the interpreter failed, and is renewed\r\n"
+            );
+            assert_eq!(say("EVAL \"return redis.call('get', 'k')\" 0").len(), 7);
+            assert_eq!(say("FCALL f 0"), ":7\r\n");
+        }
+        assert_eq!(say("GET k"), "$1\r\n3\r\n");
+    }
 }

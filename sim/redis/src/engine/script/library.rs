@@ -2,9 +2,12 @@
 //!
 //! A function is a Lua closure, and the local variables of its library live as long as the
 //! library. So each node has closures of its own, though all nodes of a thread share one
-//! interpreter.
+//! interpreter. If the interpreter had to be renewed, the library is run again, and its variables
+//! begin anew.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use bytes::Bytes;
 
@@ -27,6 +30,21 @@ pub(in crate::engine) struct Library {
 pub(in crate::engine) struct Function {
     pub(in crate::engine) description: Option<Bytes>,
     pub(in crate::engine) flags: Flags,
+    pub(super) closures: Rc<Closures>,
+}
+
+/// The closures of a library's functions, which share its local variables.
+#[derive(Debug)]
+pub(super) struct Closures {
+    /// The text that makes them, without its first line.
+    pub(super) code: Bytes,
+    pub(super) by_name: RefCell<BTreeMap<Bytes, Callback>>,
+}
+
+/// A function as its library registers it.
+pub(super) struct Registered {
+    pub(super) description: Option<Bytes>,
+    pub(super) flags: Flags,
     pub(super) callback: Callback,
 }
 
@@ -47,14 +65,37 @@ impl Library {
     /// Those of [`Library::name_in`]; or the text is not valid Lua, fails, or registers nothing.
     pub(in crate::engine) fn load(code: &[u8]) -> Result<Library, Error> {
         let (name, len) = shebang::parse_library(code)?;
-        let functions = super::with_engine(|engine| engine.load_library(&code[len..]))?;
-        if functions.is_empty() {
+        let code = Bytes::copy_from_slice(code);
+        let text = code.slice(len..);
+        let registered = super::with_engine(|engine| engine.load_library(&text))?;
+        if registered.is_empty() {
             return Err(Error::of("ERR No functions registered"));
         }
         Ok(Library {
             name: Bytes::from(name),
-            code: Bytes::copy_from_slice(code),
-            functions,
+            code,
+            functions: functions(text, registered),
         })
     }
+}
+
+fn functions(code: Bytes, registered: BTreeMap<Bytes, Registered>) -> BTreeMap<Bytes, Function> {
+    let mut callbacks = BTreeMap::new();
+    let mut declared = Vec::new();
+    for (name, function) in registered {
+        callbacks.insert(name.clone(), function.callback);
+        declared.push((name, function.description, function.flags));
+    }
+    let by_name = RefCell::new(callbacks);
+    let closures = Rc::new(Closures { code, by_name });
+    let function = |(name, description, flags)| {
+        let closures = Rc::clone(&closures);
+        let function = Function {
+            description,
+            flags,
+            closures,
+        };
+        (name, function)
+    };
+    declared.into_iter().map(function).collect()
 }

@@ -5,7 +5,8 @@
 //! millisecond, many times a run's share, so each thread keeps one, which all its nodes use, run
 //! after run. Sharing must not be visible: the globals are read-only for scripts, and each node
 //! has its own sequence of random numbers, its own set of scripts that it *knows* (EVALSHA) and
-//! its own functions. Missing compared to Redis: the settings of `cjson`, and
+//! its own functions. An interpreter that fails is replaced, and the next script finds a new one.
+//! Missing compared to Redis: the settings of `cjson`, and
 //! `redis.acl_check_cmd`.
 
 #[cfg(feature = "lua")]
@@ -21,13 +22,18 @@ mod flags;
 mod lib;
 mod library;
 #[cfg(feature = "lua")]
+mod memory;
+#[cfg(feature = "lua")]
 mod meter;
 mod random;
 #[cfg(feature = "lua")]
 mod register;
 mod shebang;
+#[cfg(feature = "lua")]
+mod walk;
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::table::Call;
 use crate::wire::reply::{Answer, Error};
@@ -160,13 +166,18 @@ pub(super) fn killed_error(name: &[u8], reading: &Reading) -> Error {
 }
 
 fn with_engine<T>(work: impl FnOnce(&mut Engine) -> Result<T, Error>) -> Result<T, Error> {
-    ENGINE.with_borrow_mut(|engine| {
-        let engine = match engine {
+    ENGINE.with_borrow_mut(|kept| {
+        let engine = match kept {
             Some(engine) => engine,
-            None => engine.insert(Engine::new().map_err(|error| {
+            None => kept.insert(Engine::new().map_err(|error| {
                 Error::new(format!("ERR the Lua interpreter did not start: {error}"))
             })?),
         };
-        work(engine)
+        // A panic is a bug, but one script's: no other client may notice it. What it left in the
+        // interpreter is unknown.
+        catch_unwind(AssertUnwindSafe(|| work(engine))).unwrap_or_else(|_| {
+            *kept = None;
+            Err(Error::of("ERR Lua: the interpreter failed, and is renewed"))
+        })
     })
 }

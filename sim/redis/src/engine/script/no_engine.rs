@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 
-use super::library::Function;
+use super::library::Registered;
 use super::{Invocation, Reading, Sha};
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error};
@@ -34,7 +34,7 @@ impl Engine {
     pub(super) fn load_library(
         &mut self,
         _code: &[u8],
-    ) -> Result<BTreeMap<Bytes, Function>, Error> {
+    ) -> Result<BTreeMap<Bytes, Registered>, Error> {
         match *self {}
     }
 

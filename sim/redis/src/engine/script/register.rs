@@ -10,16 +10,16 @@ use mlua::{Lua, MultiValue, Table, Value};
 use super::api::raise_text;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::library::Function;
+use super::library::Registered;
 use super::shebang::{INVALID_NAME, is_valid_name};
 
 /// The functions of the library that is being loaded; `None` if none is.
-pub(super) type Loading = Rc<RefCell<Option<BTreeMap<Bytes, Function>>>>;
+pub(super) type Loading = Rc<RefCell<Option<BTreeMap<Bytes, Registered>>>>;
 
 /// `redis.register_function`, in both forms: with a name and a function, and with a table of
 /// named arguments.
 pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlua::Function> {
-    lua.create_function(move |_, arguments: MultiValue| {
+    lua.create_function(move |lua, arguments: MultiValue| {
         let mut functions = loading.borrow_mut();
         let Some(functions) = functions.as_mut() else {
             return Err(raise_text(
@@ -28,14 +28,14 @@ pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlu
         };
         let arguments: Vec<Value> = arguments.into_iter().collect();
         let (name, function) = match &arguments[..] {
-            [Value::Table(named)] => from_named(named)?,
+            [Value::Table(named)] => from_named(lua, named)?,
             [_] => {
                 return Err(raise_text(
                     "ERR calling redis.register_function with a single argument is only \
                      applicable to Lua table (representing named arguments).",
                 ));
             }
-            [name, callback] => from_positions(name, callback)?,
+            [name, callback] => from_positions(lua, name, callback)?,
             _ => {
                 return Err(raise_text(
                     "ERR wrong number of arguments to redis.register_function",
@@ -53,7 +53,7 @@ pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlu
     })
 }
 
-fn from_positions(name: &Value, callback: &Value) -> mlua::Result<(Bytes, Function)> {
+fn from_positions(lua: &Lua, name: &Value, callback: &Value) -> mlua::Result<(Bytes, Registered)> {
     let name = string(name).ok_or_else(|| {
         raise_text("ERR first argument to redis.register_function must be a string")
     })?;
@@ -62,16 +62,16 @@ fn from_positions(name: &Value, callback: &Value) -> mlua::Result<(Bytes, Functi
             "ERR second argument to redis.register_function must be a function",
         ));
     };
-    let function = Function {
+    let function = Registered {
         description: None,
         flags: Flags::new(),
-        callback: callback.clone(),
+        callback: lua.create_registry_value(callback)?,
     };
     Ok((name, function))
 }
 
 /// `luaRegisterFunctionReadNamedArgs`.
-fn from_named(arguments: &Table) -> mlua::Result<(Bytes, Function)> {
+fn from_named(lua: &Lua, arguments: &Table) -> mlua::Result<(Bytes, Registered)> {
     let (mut name, mut callback, mut description) = (None, None, None);
     let mut flags = Flags::new();
     for pair in arguments.pairs::<Value, Value>() {
@@ -126,10 +126,10 @@ fn from_named(arguments: &Table) -> mlua::Result<(Bytes, Function)> {
     })?;
     let callback = callback
         .ok_or_else(|| raise_text("ERR redis.register_function must get a callback argument"))?;
-    let function = Function {
+    let function = Registered {
         description,
         flags,
-        callback,
+        callback: lua.create_registry_value(callback)?,
     };
     Ok((name, function))
 }

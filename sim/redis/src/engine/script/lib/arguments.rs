@@ -1,10 +1,30 @@
 //! Arguments of library functions, and the errors of Lua's C interface (`lauxlib.c`), which name
 //! the calling line of the script.
 
-use mlua::{Lua, MultiValue, Value};
+use std::ops::Deref;
+
+use mlua::{BorrowedBytes, Lua, MultiValue, Value};
 
 use crate::engine::script::api;
 use crate::engine::script::convert;
+
+/// The bytes of an argument: those of a Lua string stay where they are.
+pub(super) enum Text {
+    Borrowed(BorrowedBytes),
+    /// A number, as Lua writes it.
+    Owned(Vec<u8>),
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Text::Borrowed(bytes) => bytes,
+            Text::Owned(bytes) => bytes,
+        }
+    }
+}
 
 /// The arguments of one call.
 pub(super) struct Arguments<'a> {
@@ -18,10 +38,11 @@ impl Arguments<'_> {
     }
 
     /// `luaL_checklstring`: a string, or a number converted to one. Positions start at 1.
-    pub(super) fn string(&self, index: usize) -> mlua::Result<Vec<u8>> {
+    pub(super) fn string(&self, index: usize) -> mlua::Result<Text> {
         match self.values.get(index - 1) {
-            Some(value @ (Value::String(_) | Value::Integer(_) | Value::Number(_))) => {
-                Ok(convert::text(value))
+            Some(Value::String(text)) => Ok(Text::Borrowed(text.as_bytes())),
+            Some(value @ (Value::Integer(_) | Value::Number(_))) => {
+                Ok(Text::Owned(convert::text(value)))
             }
             other => Err(self.wrong_type(index, "string", other)),
         }

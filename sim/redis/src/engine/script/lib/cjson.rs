@@ -5,6 +5,8 @@ use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::{Arguments, type_name};
 use super::cjson_decode;
+use crate::engine::script::memory::Buffer;
+use crate::engine::script::walk::Pairs;
 use crate::wire::float;
 
 /// `encode_max_depth` and `decode_max_depth`.
@@ -38,16 +40,16 @@ fn encode(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     };
     let mut encoder = Encoder {
         arguments: &arguments,
-        json: Vec::new(),
+        json: Buffer::new(lua),
         open: Vec::new(),
     };
     encoder.whole(value.clone())?;
-    lua.create_string(encoder.json)
+    encoder.json.into_string()
 }
 
 struct Encoder<'a> {
     arguments: &'a Arguments<'a>,
-    json: Vec<u8>,
+    json: Buffer<'a>,
     /// The tables that contain this value, the innermost last. An explicit stack, because scripts
     /// control the depth.
     open: Vec<Open>,
@@ -61,7 +63,7 @@ enum Open {
         len: i64,
     },
     Object {
-        left: std::vec::IntoIter<(Value, Value)>,
+        left: Pairs,
         first: bool,
     },
 }
@@ -78,7 +80,7 @@ impl Encoder<'_> {
                 None => self.json.push(match innermost {
                     Open::Array { .. } => b']',
                     Open::Object { .. } => b'}',
-                }),
+                })?,
             }
         }
         Ok(())
@@ -90,17 +92,17 @@ impl Encoder<'_> {
             Open::Array { written, len, .. } if written == len => Ok(None),
             Open::Array { table, written, .. } => {
                 if *written > 0 {
-                    self.json.push(b',');
+                    self.json.push(b',')?;
                 }
                 *written += 1;
                 table.raw_get(*written).map(Some)
             }
             Open::Object { left, first } => {
-                let Some((key, value)) = left.next() else {
+                let Some((key, value)) = left.next()? else {
                     return Ok(None);
                 };
                 if !std::mem::take(first) {
-                    self.json.push(b',');
+                    self.json.push(b',')?;
                 }
                 self.key(&key)?;
                 Ok(Some(value))
@@ -110,29 +112,28 @@ impl Encoder<'_> {
 
     fn key(&mut self, key: &Value) -> mlua::Result<()> {
         match key {
-            Value::String(text) => self.string(&text.as_bytes()),
+            Value::String(text) => self.string(&text.as_bytes())?,
             Value::Integer(_) | Value::Number(_) => {
-                self.json.push(b'"');
+                self.json.push(b'"')?;
                 self.start(key)?;
-                self.json.push(b'"');
+                self.json.push(b'"')?;
             }
             _ => return Err(self.refuse(key, "table key must be a number or string")),
         }
-        self.json.push(b':');
-        Ok(())
+        self.json.push(b':')
     }
 
     /// Writes a value, or the start of a table.
     fn start(&mut self, value: &Value) -> mlua::Result<()> {
         match value {
-            Value::String(text) => self.string(&text.as_bytes()),
+            Value::String(text) => self.string(&text.as_bytes())?,
             Value::Integer(number) => self.number(value, *number as f64)?,
             Value::Number(number) => self.number(value, *number)?,
-            Value::Boolean(true) => self.json.extend_from_slice(b"true"),
-            Value::Boolean(false) => self.json.extend_from_slice(b"false"),
+            Value::Boolean(true) => self.json.extend(b"true")?,
+            Value::Boolean(false) => self.json.extend(b"false")?,
             Value::Table(table) => self.open(table)?,
-            Value::Nil => self.json.extend_from_slice(b"null"),
-            other if other.is_null() => self.json.extend_from_slice(b"null"),
+            Value::Nil => self.json.extend(b"null")?,
+            other if other.is_null() => self.json.extend(b"null")?,
             other => return Err(self.refuse(other, "type not supported")),
         }
         Ok(())
@@ -149,28 +150,24 @@ impl Encoder<'_> {
             return Err(self.refuse(value, "must not be NaN or Inf"));
         }
         let text = float::general(number, PRECISION);
-        self.json.extend_from_slice(text.as_bytes());
-        Ok(())
+        self.json.extend(text.as_bytes())
     }
 
-    fn string(&mut self, text: &[u8]) {
-        self.json.push(b'"');
+    fn string(&mut self, text: &[u8]) -> mlua::Result<()> {
+        self.json.push(b'"')?;
         for byte in text {
             match byte {
-                b'"' | b'\\' | b'/' => self.json.extend_from_slice(&[b'\\', *byte]),
-                8 => self.json.extend_from_slice(b"\\b"),
-                b'\t' => self.json.extend_from_slice(b"\\t"),
-                b'\n' => self.json.extend_from_slice(b"\\n"),
-                12 => self.json.extend_from_slice(b"\\f"),
-                b'\r' => self.json.extend_from_slice(b"\\r"),
-                0..32 | 127 => {
-                    let escape = format!("\\u{byte:04x}");
-                    self.json.extend_from_slice(escape.as_bytes());
-                }
-                _ => self.json.push(*byte),
+                b'"' | b'\\' | b'/' => self.json.extend(&[b'\\', *byte])?,
+                8 => self.json.extend(b"\\b")?,
+                b'\t' => self.json.extend(b"\\t")?,
+                b'\n' => self.json.extend(b"\\n")?,
+                12 => self.json.extend(b"\\f")?,
+                b'\r' => self.json.extend(b"\\r")?,
+                0..32 | 127 => self.json.extend(format!("\\u{byte:04x}").as_bytes())?,
+                _ => self.json.push(*byte)?,
             }
         }
-        self.json.push(b'"');
+        self.json.push(b'"')
     }
 
     fn open(&mut self, table: &Table) -> mlua::Result<()> {
@@ -180,7 +177,7 @@ impl Encoder<'_> {
             let text = format!("Cannot serialise, excessive nesting ({depth})");
             return Err(self.arguments.error(text));
         }
-        self.json.push(if len.is_some() { b'[' } else { b'{' });
+        self.json.push(if len.is_some() { b'[' } else { b'{' })?;
         self.open.push(match len {
             Some(len) => Open::Array {
                 table: table.clone(),
@@ -188,7 +185,7 @@ impl Encoder<'_> {
                 len,
             },
             None => Open::Object {
-                left: table.pairs().collect::<mlua::Result<Vec<_>>>()?.into_iter(),
+                left: Pairs::of(self.arguments.lua, table.clone())?,
                 first: true,
             },
         });

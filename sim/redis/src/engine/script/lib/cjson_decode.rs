@@ -5,6 +5,7 @@ use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::Arguments;
 use super::cjson::MAX_DEPTH;
+use crate::engine::script::memory;
 use crate::wire::float;
 
 /// `cjson.decode(text)`.
@@ -20,6 +21,9 @@ pub(super) fn decode(lua: &Lua, values: MultiValue) -> mlua::Result<Value> {
     if text.len() >= 2 && text[..2].contains(&0) {
         return Err(arguments.error("JSON parser does not support UTF-16 or UTF-32"));
     }
+    // Redis also makes room for the longest string that there may be, and it is longer than it has
+    // to be here, too.
+    memory::afford(lua, 2 * text.len())?;
     let mut decoder = Decoder {
         arguments: &arguments,
         text: &text,

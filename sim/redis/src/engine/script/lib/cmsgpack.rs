@@ -1,15 +1,20 @@
 //! `cmsgpack`: Lua's values to MessagePack and back (`lua_cmsgpack.c`).
 
-use mlua::{Lua, MultiValue, Table, Value};
+use mlua::{Lua, MultiValue, Table, Value, Variadic};
 
 use super::arguments::Arguments;
 use crate::engine::script::api;
+use crate::engine::script::memory::Buffer;
+use crate::engine::script::walk::{MAX_SLOTS, Pairs, Results, Returned};
 
 /// `LUACMSGPACK_MAX_NESTING`: tables nested more deeply become nil.
 const MAX_NESTING: usize = 16;
 /// The maximum nesting of unpacked values. (Redis is limited by the Lua stack, to a few
 /// thousand.)
 const MAX_UNPACKED_NESTING: usize = 200;
+
+/// What needs room on the stack when a value is unpacked.
+const TOO_MANY: &str = "too many return values at once; use unpack_one or unpack_limit instead.";
 
 pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
     let table = lua.create_table()?;
@@ -26,56 +31,99 @@ pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
 
 /// `cmsgpack.pack(value, …)`: packs the values one after the other.
 fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
+    let arguments = Arguments {
+        lua,
+        values: &values,
+    };
     if values.is_empty() {
-        let arguments = Arguments {
-            lua,
-            values: &values,
-        };
         return Err(arguments.bad(0, "MessagePack pack needs input."));
     }
-    let mut out = Vec::new();
+    // Redis copies each of them to the top of the stack.
+    if values.len() > MAX_SLOTS / 2 {
+        return Err(arguments.bad(0, "Too many arguments for MessagePack pack."));
+    }
+    let mut packer = Packer {
+        lua,
+        out: Buffer::new(lua),
+    };
     for value in &values {
-        pack_value(value, 0, &mut out)?;
+        packer.value(value, 0)?;
     }
-    lua.create_string(out)
+    packer.out.into_string()
 }
 
-fn pack_value(value: &Value, level: usize, out: &mut Vec<u8>) -> mlua::Result<()> {
-    match value {
-        Value::String(text) => {
-            let text = text.as_bytes();
-            pack_head(out, text.len(), &TEXT);
-            out.extend_from_slice(&text);
+struct Packer<'a> {
+    lua: &'a Lua,
+    out: Buffer<'a>,
+}
+
+impl Packer<'_> {
+    fn value(&mut self, value: &Value, level: usize) -> mlua::Result<()> {
+        match value {
+            Value::String(text) => {
+                let text = text.as_bytes();
+                self.out.extend(&head(text.len(), &TEXT))?;
+                self.out.extend(&text)
+            }
+            Value::Boolean(false) => self.out.push(0xc2),
+            Value::Boolean(true) => self.out.push(0xc3),
+            Value::Integer(number) => self.out.extend(&integer(*number)),
+            Value::Number(number) => self.out.extend(&float(*number)),
+            Value::Table(table) if level < MAX_NESTING => self.table(table, level),
+            _ => self.out.push(0xc0),
         }
-        Value::Boolean(false) => out.push(0xc2),
-        Value::Boolean(true) => out.push(0xc3),
-        Value::Integer(number) => pack_integer(*number, out),
-        Value::Number(number) => pack_number(*number, out),
-        Value::Table(table) if level < MAX_NESTING => pack_table(table, level, out)?,
-        _ => out.push(0xc0),
     }
-    Ok(())
+
+    fn table(&mut self, table: &Table, level: usize) -> mlua::Result<()> {
+        let (count, is_array) = self.shape(table)?;
+        if is_array {
+            self.out.extend(&head(count, &ARRAY))?;
+            for index in 1..=count {
+                self.value(&table.raw_get(index)?, level + 1)?;
+            }
+            return Ok(());
+        }
+        self.out.extend(&head(count, &MAP))?;
+        let mut pairs = Pairs::of(self.lua, table.clone())?;
+        while let Some((key, value)) = pairs.next()? {
+            self.value(&key, level + 1)?;
+            self.value(&value, level + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The number of a table's pairs, and whether their keys are the numbers from 1 to it.
+    fn shape(&self, table: &Table) -> mlua::Result<(usize, bool)> {
+        let (mut count, mut max, mut only_indices) = (0, 0, true);
+        let mut pairs = Pairs::of(self.lua, table.clone())?;
+        while let Some((key, _)) = pairs.next()? {
+            count += 1;
+            match key {
+                Value::Integer(index @ 1..) => max = index.max(max),
+                _ => only_indices = false,
+            }
+        }
+        Ok((count, only_indices && max == count as i64))
+    }
 }
 
-fn pack_number(number: f64, out: &mut Vec<u8>) {
+fn float(number: f64) -> Vec<u8> {
     // 2^63, the first number that does not fit into 64 bits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let short = number as f32;
     if (-END..END).contains(&number) && number.trunc() == number {
-        pack_integer(number as i64, out);
+        integer(number as i64)
     } else if f64::from(short) == number {
-        out.push(0xca);
-        out.extend_from_slice(&short.to_be_bytes());
+        [&[0xca], &short.to_be_bytes()[..]].concat()
     } else {
-        out.push(0xcb);
-        out.extend_from_slice(&number.to_be_bytes());
+        [&[0xcb], &number.to_be_bytes()[..]].concat()
     }
 }
 
-fn pack_integer(number: i64, out: &mut Vec<u8>) {
+fn integer(number: i64) -> Vec<u8> {
     let bytes = number.to_be_bytes();
     let (kind, len) = match number {
-        -32..=0x7f => return out.push(number as u8),
+        -32..=0x7f => return vec![number as u8],
         0x80..=0xff => (0xcc, 1),
         0x100..=0xffff => (0xcd, 2),
         0x1_0000..=0xffff_ffff => (0xce, 4),
@@ -85,8 +133,7 @@ fn pack_integer(number: i64, out: &mut Vec<u8>) {
         -0x8000_0000..-0x8000 => (0xd2, 4),
         ..-0x8000_0000 => (0xd3, 8),
     };
-    out.push(kind);
-    out.extend_from_slice(&bytes[8 - len..]);
+    [&[kind], &bytes[8 - len..]].concat()
 }
 
 /// The first byte of each encoding of a type that has a length.
@@ -118,49 +165,17 @@ const MAP: Heads = Heads {
     thirty_two: 0xdf,
 };
 
-fn pack_head(out: &mut Vec<u8>, len: usize, heads: &Heads) {
+fn head(len: usize, heads: &Heads) -> Vec<u8> {
     match heads.eight {
-        _ if len < heads.fixed.1 => out.push(heads.fixed.0 | len as u8),
-        Some(head) if len <= 0xff => out.extend_from_slice(&[head, len as u8]),
-        _ if len <= 0xffff => {
-            out.push(heads.sixteen);
-            out.extend_from_slice(&(len as u16).to_be_bytes());
-        }
-        _ => {
-            out.push(heads.thirty_two);
-            out.extend_from_slice(&(len as u32).to_be_bytes());
-        }
+        _ if len < heads.fixed.1 => vec![heads.fixed.0 | len as u8],
+        Some(head) if len <= 0xff => vec![head, len as u8],
+        _ if len <= 0xffff => [&[heads.sixteen], &(len as u16).to_be_bytes()[..]].concat(),
+        _ => [&[heads.thirty_two], &(len as u32).to_be_bytes()[..]].concat(),
     }
-}
-
-fn pack_table(table: &Table, level: usize, out: &mut Vec<u8>) -> mlua::Result<()> {
-    let mut pairs = Vec::new();
-    for pair in table.pairs::<Value, Value>() {
-        pairs.push(pair?);
-    }
-    if !is_array(&pairs) {
-        pack_head(out, pairs.len(), &MAP);
-        for (key, value) in &pairs {
-            pack_value(key, level + 1, out)?;
-            pack_value(value, level + 1, out)?;
-        }
-        return Ok(());
-    }
-    pack_head(out, pairs.len(), &ARRAY);
-    for index in 1..=pairs.len() {
-        pack_value(&table.raw_get(index)?, level + 1, out)?;
-    }
-    Ok(())
-}
-
-/// Whether the keys are the numbers from 1 to their count.
-fn is_array(pairs: &[(Value, Value)]) -> bool {
-    let in_range = |(key, _): &(Value, Value)| matches!(key, Value::Integer(index) if (1..=pairs.len() as i64).contains(index));
-    pairs.iter().all(in_range)
 }
 
 /// `cmsgpack.unpack(text)`: returns every value in the text.
-fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
     let arguments = Arguments {
         lua,
         values: &values,
@@ -169,7 +184,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
 }
 
 /// `cmsgpack.unpack_one(text [, offset])`: returns the next offset and a value.
-fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
     let arguments = Arguments {
         lua,
         values: &values,
@@ -180,7 +195,7 @@ fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
 
 /// `cmsgpack.unpack_limit(text, limit [, offset])`: returns the next offset and at most `limit`
 /// values.
-fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
     let arguments = Arguments {
         lua,
         values: &values,
@@ -192,7 +207,11 @@ fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
 
 /// `mp_unpack_full`. Without limit and offset it unpacks everything, and does not return the next
 /// offset.
-fn unpack_some(arguments: &Arguments<'_>, limit: i64, offset: i64) -> mlua::Result<MultiValue> {
+fn unpack_some(
+    arguments: &Arguments<'_>,
+    limit: i64,
+    offset: i64,
+) -> mlua::Result<Variadic<Returned>> {
     let text = arguments.string(1)?;
     // C's `int`s.
     let (limit, offset) = (limit as i32, offset as i32);
@@ -213,29 +232,37 @@ fn unpack_some(arguments: &Arguments<'_>, limit: i64, offset: i64) -> mlua::Resu
     let mut unpacker = Unpacker {
         arguments,
         rest: input,
+        // Redis drops all arguments but the text.
+        slots: 1,
     };
-    let mut values = Vec::new();
+    let mut values = Results::new(arguments.lua)?;
     while values.len() < count && !unpacker.rest.is_empty() {
-        values.push(unpacker.value(0)?);
+        values.push(unpacker.value(0)?)?;
+        unpacker.slots += 1;
     }
-    if !everything {
-        let next = match unpacker.rest.len() {
-            0 => -1,
-            left => (text.len() - left) as i64,
-        };
-        values.insert(0, Value::Integer(next));
+    if everything {
+        return Ok(values.after(None));
     }
-    Ok(MultiValue::from_vec(values))
+    unpacker.need_slot("in function mp_unpack_full")?;
+    let next = match unpacker.rest.len() {
+        0 => -1,
+        left => (text.len() - left) as i64,
+    };
+    Ok(values.after(Some(next)))
 }
 
 struct Unpacker<'a> {
     arguments: &'a Arguments<'a>,
     rest: &'a [u8],
+    /// The height of the stack that Redis would have: the text, the results, and what is being
+    /// built.
+    slots: usize,
 }
 
 impl<'a> Unpacker<'a> {
     fn value(&mut self, level: usize) -> mlua::Result<Value> {
         let [kind] = self.array()?;
+        self.need_slot(TOO_MANY)?;
         Ok(match kind {
             0x00..=0x7f => Value::Integer(kind.into()),
             0x80..=0x8f => self.map((kind & 0xf).into(), level)?,
@@ -310,19 +337,28 @@ impl<'a> Unpacker<'a> {
     }
 
     fn list(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
-        let table = self.table(level)?;
+        const PLACE: &str = "in function mp_decode_to_lua_array";
+        let table = self.table(level, PLACE)?;
+        self.slots += 1;
+        self.need_slot(PLACE)?;
+        // The index.
+        self.slots += 1;
         for index in 1..=len {
             let value = self.value(level + 1)?;
             table.raw_set(index, value)?;
         }
+        self.slots -= 2;
         Ok(Value::Table(table))
     }
 
     fn map(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
-        let table = self.table(level)?;
+        let table = self.table(level, TOO_MANY)?;
+        self.slots += 1;
         for _ in 0..len {
             let key = self.value(level + 1)?;
+            self.slots += 1;
             let value = self.value(level + 1)?;
+            self.slots -= 1;
             // Lua itself rejects these, and then names no line.
             match &key {
                 Value::Nil => return Err(api::raise_message(b"table index is nil".to_vec())),
@@ -332,15 +368,26 @@ impl<'a> Unpacker<'a> {
                 _ => table.raw_set(key, value)?,
             }
         }
+        self.slots -= 1;
         Ok(Value::Table(table))
     }
 
-    fn table(&self, level: usize) -> mlua::Result<Table> {
-        if level >= MAX_UNPACKED_NESTING {
-            return Err(self
-                .arguments
-                .error("stack overflow (in function mp_decode_to_lua_type)"));
+    fn table(&self, level: usize, place: &str) -> mlua::Result<Table> {
+        match level < MAX_UNPACKED_NESTING {
+            true => self.arguments.lua.create_table(),
+            false => Err(self.overflow(place)),
         }
-        self.arguments.lua.create_table()
+    }
+
+    /// `luaL_checkstack` for one more value.
+    fn need_slot(&self, place: &str) -> mlua::Result<()> {
+        match self.slots + 1 > MAX_SLOTS {
+            true => Err(self.overflow(place)),
+            false => Ok(()),
+        }
+    }
+
+    fn overflow(&self, place: &str) -> mlua::Error {
+        self.arguments.error(format!("stack overflow ({place})"))
     }
 }

@@ -1,8 +1,10 @@
 //! `struct`: numbers and strings in the memory layout of C (`lua_struct.c`).
 
-use mlua::{Lua, MultiValue, Table, Value};
+use mlua::{Lua, MultiValue, Table, Value, Variadic};
 
 use super::arguments::{Arguments, to_number};
+use crate::engine::script::memory::Buffer;
+use crate::engine::script::walk::{MAX_SLOTS, Results, Returned};
 
 /// `MAXINTSIZE`: the longest integer, in bytes. Only the lowest eight are ever nonzero.
 const MAX_INTEGER_BYTES: usize = 32;
@@ -36,26 +38,26 @@ fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
     }
     let format = arguments.string(1)?;
     let mut layout = Layout::new(arguments, &format);
-    let mut out = Vec::new();
+    let mut out = Buffer::new(lua);
     let mut index = 2;
     while let Some(field) = layout.next()? {
-        out.resize(out.len() + layout.padding(out.len(), &field), 0);
+        out.pad(layout.padding(out.len(), &field))?;
         let Field { option, size } = field;
         match option {
             b'b' | b'B' | b'h' | b'H' | b'l' | b'L' | b'T' | b'i' | b'I' => {
                 let bits = to_bits(arguments.number(index)?);
-                layout.order.push(&mut out, &bits.to_le_bytes(), size);
+                out.extend(&layout.order.bytes(&bits.to_le_bytes(), size))?;
                 index += 1;
             }
-            b'x' => out.push(0),
+            b'x' => out.push(0)?,
             b'f' => {
                 let number = arguments.number(index)? as f32;
-                layout.order.push(&mut out, &number.to_le_bytes(), size);
+                out.extend(&layout.order.bytes(&number.to_le_bytes(), size))?;
                 index += 1;
             }
             b'd' => {
                 let number = arguments.number(index)?;
-                layout.order.push(&mut out, &number.to_le_bytes(), size);
+                out.extend(&layout.order.bytes(&number.to_le_bytes(), size))?;
                 index += 1;
             }
             b'c' | b's' => {
@@ -63,17 +65,15 @@ fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
                 index += 1;
                 let size = if size == 0 { text.len() } else { size };
                 let part = text.get(..size);
-                out.extend_from_slice(
-                    part.ok_or_else(|| arguments.bad(index, "string too short"))?,
-                );
+                out.extend(part.ok_or_else(|| arguments.bad(index, "string too short"))?)?;
                 if option == b's' {
-                    out.push(0);
+                    out.push(0)?;
                 }
             }
             _ => layout.control(option)?,
         }
     }
-    lua.create_string(out)
+    out.into_string()
 }
 
 /// C's conversions of a `double` to a `long`, or to an `unsigned long` if it is too large for
@@ -92,7 +92,7 @@ fn to_bits(number: f64) -> u64 {
 }
 
 /// `struct.unpack(format, text [, position])`: returns the values, and the position after them.
-fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
+fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
     let arguments = &Arguments {
         lua,
         values: &values,
@@ -107,49 +107,53 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     // A negative position is treated as a large one.
     let mut at = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX / 2);
     let mut layout = Layout::new(arguments, &format);
-    let mut found = Vec::new();
+    let mut found = Results::new(lua)?;
     while let Some(field) = layout.next()? {
         at += layout.padding(at, &field);
         let Field { option, mut size } = field;
         let rest = data.get(at..).ok_or_else(too_short)?;
         let bytes = rest.get(..size).ok_or_else(too_short)?;
+        // For the item and the next position.
+        if values.len() + found.len() + 2 > MAX_SLOTS {
+            return Err(arguments.error("stack overflow (too many results)"));
+        }
         match option {
             b'b' | b'B' | b'h' | b'H' | b'l' | b'L' | b'T' | b'i' | b'I' => {
                 let number = layout.order.integer(bytes, option.is_ascii_lowercase());
-                found.push(Value::Number(number));
+                found.push(Value::Number(number))?;
             }
             b'x' => {}
             b'f' => {
                 let number = f32::from_le_bytes(layout.order.read(bytes));
-                found.push(Value::Number(number.into()));
+                found.push(Value::Number(number.into()))?;
             }
             b'd' => {
                 let number = f64::from_le_bytes(layout.order.read(bytes));
-                found.push(Value::Number(number));
+                found.push(Value::Number(number))?;
             }
             b'c' => {
                 if size == 0 {
-                    let previous = found.pop().map(|value| to_number(lua, &value));
+                    let previous = found.pop()?.map(|value| to_number(lua, &value));
                     let previous = previous.transpose()?.flatten();
                     let len = previous
                         .ok_or_else(|| arguments.error("format 'c0' needs a previous size"))?;
                     size = usize::try_from(to_bits(len)).unwrap_or(usize::MAX);
                 }
                 let text = rest.get(..size).ok_or_else(too_short)?;
-                found.push(Value::String(lua.create_string(text)?));
+                found.push(Value::String(lua.create_string(text)?))?;
             }
             b's' => {
                 let end = rest.iter().position(|byte| *byte == 0);
                 let end = end.ok_or_else(|| arguments.error("unfinished string in data"))?;
-                found.push(Value::String(lua.create_string(&rest[..end])?));
+                found.push(Value::String(lua.create_string(&rest[..end])?))?;
                 size = end + 1;
             }
             _ => layout.control(option)?,
         }
         at += size;
     }
-    found.push(Value::Integer(at as i64 + 1));
-    Ok(MultiValue::from_vec(found))
+    found.push(Value::Integer(at as i64 + 1))?;
+    Ok(found.after(None))
 }
 
 /// `struct.size(format)`: returns the size in bytes.
@@ -282,14 +286,19 @@ enum Order {
 }
 
 impl Order {
-    /// Appends a number, truncated or padded with zeros to `size` bytes.
-    fn push(self, out: &mut Vec<u8>, little_endian: &[u8], size: usize) {
-        let start = out.len();
+    /// A number, truncated or padded with zeros to `size` bytes.
+    fn bytes(self, little_endian: &[u8], size: usize) -> Vec<u8> {
         let zeros = std::iter::repeat(&0);
-        out.extend(little_endian.iter().chain(zeros).take(size));
+        let mut bytes: Vec<u8> = little_endian
+            .iter()
+            .chain(zeros)
+            .take(size)
+            .copied()
+            .collect();
         if self == Order::BigEndian {
-            out[start..].reverse();
+            bytes.reverse();
         }
+        bytes
     }
 
     /// The first bytes, least significant first.

@@ -1,0 +1,86 @@
+//! The memory of scripts: the limit, and bytes that count against it before Lua has them.
+//!
+//! Lua's own allocator counts what a script's values take. What a library function makes on the
+//! way to such a value grows in a [`Buffer`], which asks first whether there is room for it.
+
+use mlua::{Lua, LuaString};
+
+use super::api;
+
+/// The limit on the values of all scripts of a thread while one runs, in bytes. Redis is only
+/// limited by the machine's memory.
+pub(super) const MAX_BYTES: usize = 256 << 20;
+
+/// The garbage after a script, in bytes, that is collected at once: Lua 5.1 does not collect when
+/// it meets a limit, so the next script would find no room. Smaller amounts can wait until Lua
+/// collects them by itself, for a collection takes a hundred times as long as a short script.
+pub(super) const COLLECT_FROM_BYTES: usize = MAX_BYTES / 4;
+
+/// The bytes that may remain after a collection. They belong to the local variables of libraries;
+/// beyond this the interpreter is renewed, so that there is always room for a script.
+pub(super) const MAX_KEPT_BYTES: usize = MAX_BYTES / 2;
+
+/// The text of Lua's error (`MEMERRMSG`).
+pub(super) const NOT_ENOUGH: &str = "not enough memory";
+
+/// Whether there is room for this many bytes beside the values of the running script.
+///
+/// # Errors
+///
+/// There is none: then Lua's own error, for the script.
+pub(super) fn afford(lua: &Lua, bytes: usize) -> mlua::Result<()> {
+    match lua.used_memory().saturating_add(bytes) <= MAX_BYTES {
+        true => Ok(()),
+        false => Err(api::raise_message(NOT_ENOUGH.as_bytes().to_vec())),
+    }
+}
+
+/// A text that becomes a Lua string.
+pub(super) struct Buffer<'a> {
+    lua: &'a Lua,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Buffer<'a> {
+    pub(super) fn new(lua: &'a Lua) -> Self {
+        Buffer {
+            lua,
+            bytes: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn push(&mut self, byte: u8) -> mlua::Result<()> {
+        self.extend(&[byte])
+    }
+
+    pub(super) fn extend(&mut self, bytes: &[u8]) -> mlua::Result<()> {
+        self.reserve(bytes.len())?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Appends this many zeros.
+    pub(super) fn pad(&mut self, count: usize) -> mlua::Result<()> {
+        self.reserve(count)?;
+        self.bytes.resize(self.bytes.len() + count, 0);
+        Ok(())
+    }
+
+    fn reserve(&mut self, more: usize) -> mlua::Result<()> {
+        let needed = self.bytes.len().saturating_add(more);
+        if needed > self.bytes.capacity() {
+            let capacity = needed.max(2 * self.bytes.capacity()).max(64);
+            afford(self.lua, capacity)?;
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_string(self) -> mlua::Result<LuaString> {
+        self.lua.create_string(self.bytes)
+    }
+}

@@ -1,0 +1,221 @@
+//! Scripts that want more than the interpreter has: more values at a time, or more memory. The
+//! node answers with an error at the most, and the next script runs as if nothing had been.
+#![cfg(feature = "lua")]
+
+use locklab_redis::resp::command;
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+struct Client {
+    node: Node,
+    conn: ConnId,
+    now_us: u64,
+}
+
+impl Client {
+    fn new() -> Self {
+        let mut node = Node::new(NodeConfig::default());
+        let conn = node.accept();
+        Client {
+            node,
+            conn,
+            now_us: 0,
+        }
+    }
+
+    /// Sends a request, and waits for as long as a script may take; returns the raw reply.
+    fn send(&mut self, words: &[&str]) -> String {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut effects = Vec::new();
+        let (conn, request) = (self.conn, command(&words));
+        self.node.receive(conn, &request, self.now_us, &mut effects);
+        self.now_us += 10_000_000;
+        self.node.wake(self.now_us, &mut effects);
+        let sent = effects.iter().map(|effect| match effect {
+            Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            other => panic!("{other:?}"),
+        });
+        sent.collect()
+    }
+
+    fn eval(&mut self, script: &str) -> String {
+        self.send(&["EVAL", script, "0"])
+    }
+}
+
+#[track_caller]
+fn check(script: &str, expected: &str) {
+    let mut client = Client::new();
+    assert_eq!(client.eval(script), expected, "{script}");
+    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+}
+
+#[test]
+fn thousands_of_values_pass_through_the_libraries() {
+    let fill = |count: u32, of: &str| format!("local m = {{}} for i = 1, {count} do {of} end");
+    for (count, made, used, expected) in [
+        (
+            9_000,
+            "m[tostring(i)] = i",
+            "#cjson.encode(m)",
+            ":105787\r\n",
+        ),
+        (
+            9_000,
+            "m['a' .. i] = 'b'",
+            "#cmsgpack.pack(m)",
+            ":70896\r\n",
+        ),
+        (9_000, "m[i] = {}", "#cjson.encode(m)", ":27001\r\n"),
+        (
+            7_000,
+            "m[i] = 'a' .. i",
+            "redis.call('sadd', 's', unpack(m))",
+            ":7000\r\n",
+        ),
+        (
+            7_000,
+            "m[i] = {}",
+            "select('#', cmsgpack.unpack(string.rep('\\144', #m)))",
+            ":7000\r\n",
+        ),
+        (
+            7_000,
+            "m[i] = 'a'",
+            "select('#', struct.unpack(string.rep('s', #m), string.rep('\\0', #m)))",
+            ":7001\r\n",
+        ),
+        (
+            7_000,
+            "m[i] = {}",
+            "redis.pcall(unpack(m)).err ~= nil",
+            ":1\r\n",
+        ),
+        (
+            7_000,
+            "m[i] = 'a'",
+            "#struct.pack(string.rep('s', 5000), unpack(m, 1, 5000))",
+            ":10000\r\n",
+        ),
+    ] {
+        check(&format!("{} return {used}", fill(count, made)), expected);
+    }
+}
+
+#[test]
+fn a_script_returns_a_map_and_a_set_of_thousands() {
+    for (kind, each, head) in [
+        ("map", "m[tostring(i)] = i", "*18000\r\n"),
+        ("set", "m[tostring(i)] = 1", "*9000\r\n"),
+    ] {
+        let mut client = Client::new();
+        let script = format!(
+            "redis.setresp(3) local m = {{}} for i = 1, 9000 do {each} end return {{{kind} = m}}"
+        );
+        assert!(client.eval(&script).starts_with(head), "{kind}");
+    }
+}
+
+#[test]
+fn thousands_of_functions_and_scripts_are_known_at_once() {
+    let mut client = Client::new();
+    let register = "#!lua name=many\nfor i = 1, 9000 do redis.register_function('f' .. i, function() return i end) end";
+    assert_eq!(
+        client.send(&["FUNCTION", "LOAD", register]),
+        "$4\r\nmany\r\n"
+    );
+    assert_eq!(client.send(&["FCALL", "f9000", "0"]), ":9000\r\n");
+    for number in 0..2_000 {
+        assert_eq!(
+            client.eval(&format!("return {number}")),
+            format!(":{number}\r\n")
+        );
+    }
+}
+
+/// Takes more than the values of a script may, in tables and in texts.
+const TOO_MUCH: [&str; 2] = [
+    "local t = {} for i = 1, 3000000 do t[i] = {i} end return 1",
+    "local t = {} for i = 1, 400 do t[i] = string.rep('x', 1000000) .. i end return 1",
+];
+
+const NOT_ENOUGH: &str = "-ERR Error running script, not enough memory\r\n";
+
+#[test]
+fn a_script_that_meets_the_memory_limit_may_try_again() {
+    let mut client = Client::new();
+    for script in TOO_MUCH {
+        for _ in 0..3 {
+            assert_eq!(client.eval(script), NOT_ENOUGH, "{script}");
+            assert_eq!(client.eval("return 1"), ":1\r\n");
+            let large = client.eval("return #string.rep(string.rep('x', 60000), 1000)");
+            assert_eq!(large, ":60000000\r\n");
+        }
+    }
+}
+
+#[test]
+fn a_script_can_catch_that_there_is_no_memory() {
+    check(
+        "local ok, why = pcall(function() return string.rep(string.rep('x', 1000000), 1000) end) return why",
+        "$17\r\nnot enough memory\r\n",
+    );
+}
+
+#[test]
+fn a_library_that_keeps_too_much_begins_anew() {
+    let mut client = Client::new();
+    let library = "#!lua name=hoard\nlocal kept = {}\n\
+        redis.register_function('keep', function() \
+            kept[#kept + 1] = string.rep('x', 20000000) .. #kept return #kept end)\n\
+        redis.register_function('kept', function() return #kept end)";
+    client.send(&["FUNCTION", "LOAD", library]);
+    let sha = client.send(&["SCRIPT", "LOAD", "return 'known'"]);
+    let sha = sha.lines().nth(1).unwrap_or_default();
+    for expected in [1, 2, 3, 4, 5, 6, 7, 1] {
+        let reply = client.send(&["FCALL", "keep", "0"]);
+        assert_eq!(reply, format!(":{expected}\r\n"));
+        assert_eq!(client.eval("return 'another'"), "$7\r\nanother\r\n");
+    }
+    // Its functions share their variables, as before.
+    assert_eq!(client.send(&["FCALL", "kept", "0"]), ":1\r\n");
+    assert_eq!(client.send(&["EVALSHA", sha, "0"]), "$5\r\nknown\r\n");
+}
+
+#[test]
+fn what_the_libraries_make_counts_as_memory() {
+    let many = "local s = string.rep('x', 1000000) local t = {} for i = 1, 1000 do t[i] = s end";
+    for made in ["cjson.encode(t)", "cmsgpack.pack(t)"] {
+        let caught =
+            format!("{many} local ok, why = pcall(function() return {made} end) return why");
+        check(&caught, "$17\r\nnot enough memory\r\n");
+    }
+    for value in [
+        "t",
+        "{ok = s}",
+        "{err = s}",
+        "{big_number = s}",
+        "{map = {[s] = t}}",
+        "{set = {[s] = 1}}",
+        "{verbatim_string = {format = 'txt', string = s}}",
+    ] {
+        let script =
+            format!("{many} local all = {{}} for i = 1, 1000 do all[i] = {value} end return all");
+        check(
+            &script,
+            "-ERR the script's value is too large for a reply\r\n",
+        );
+    }
+    let script = "error({err = string.rep(string.rep('x', 1000000), 70)})";
+    let reply = Client::new().eval(script);
+    let start = "-ERR the script's error is too large for a reply script: ";
+    assert!(reply.starts_with(start), "{}", reply.len());
+}
+
+#[test]
+fn there_is_an_end_to_what_is_unpacked() {
+    let script = "return {cmsgpack.unpack(string.rep('\\1', 10000000))}";
+    let reply = Client::new().eval(script);
+    let start = "-ERR user_script:1: stack overflow (too many return values at once; use unpack_one or \
+        unpack_limit instead.) script: ";
+    assert!(reply.starts_with(start), "{reply}");
+}
