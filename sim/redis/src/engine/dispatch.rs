@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::needs::Needs;
 use super::notify::{deliver, deliver_before_reply};
 use super::propagate::{self, Unit};
 use super::repl::master;
-use super::script::{self, Access, Flags, ScriptFlag};
+use super::script::{Access, Flags, ScriptFlag};
 use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
@@ -32,17 +33,17 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         return Processed::Done;
     }
     match check(state, client, args, wall_us) {
-        Ok(command) if state.is_paused(client, command) => {
+        Ok((command, needs)) if state.is_paused(client, needs) => {
             state.current = None;
             let session = state.client(client);
             session.postponed = true;
             session.last_command = command.name;
             return Processed::Postponed;
         }
-        Ok(command) => {
+        Ok((command, needs)) => {
             let session = state.client(client);
             if session.transaction.is_some() && !command.has(Flag::Unqueued) {
-                queue(session, args);
+                queue(session, args, needs);
             } else {
                 session.last_command = command.name;
                 let mut call = Call {
@@ -90,9 +91,9 @@ pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     }
 }
 
-fn queue(session: &mut Session, args: &[&[u8]]) {
+fn queue(session: &mut Session, args: &[&[u8]], needs: Needs) {
     if let Some(transaction) = &mut session.transaction {
-        transaction.push(args);
+        transaction.push(args, needs);
     }
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
 }
@@ -147,7 +148,9 @@ pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
     if is_stale(call.state) && !command.has(Flag::Stale) {
         return Error::of("ERR Can not execute the command on a stale replica").into();
     }
-    if access == Access::ReadOnly && command.has(Flag::Write) {
+    // `scriptVerifyWriteCommandAllow`: what is sent to replicas counts as a write, so that
+    // read-only scripts may run while writes are paused.
+    if access == Access::ReadOnly && Needs::of_command(command).replicates {
         return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
     }
     if command.has(Flag::Write) {
@@ -240,7 +243,7 @@ fn check(
     client: u64,
     args: &[&[u8]],
     wall_us: u64,
-) -> Result<&'static Command, Error> {
+) -> Result<(&'static Command, Needs), Error> {
     let command = table::find(args).ok_or_else(|| unknown(args))?;
     if !has_right_arity(command, args) {
         return Err(wrong_arity(command.name));
@@ -272,50 +275,8 @@ fn check(
     }
     match busy::refuses(state, command) {
         Some(error) => Err(error),
-        None => Ok(command),
+        None => Ok((command, needs)),
     }
-}
-
-/// The requirements of a request (`getCommandFlags`).
-struct Needs {
-    /// It may change the keyspace.
-    writes: bool,
-    /// It does not work on a replica without its master.
-    fresh_data: bool,
-}
-
-impl Needs {
-    fn of(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Self {
-        if let Some(flags) = declared_flags(state, command, args) {
-            return Needs {
-                writes: !flags.contains(&ScriptFlag::NoWrites),
-                fresh_data: !flags.contains(&ScriptFlag::AllowStale),
-            };
-        }
-        let writes = |command: &Command| command.has(Flag::Write);
-        let fresh_data = |command: &Command| !command.has(Flag::Stale);
-        Needs {
-            writes: writes(command) || state.is_exec_of(client, command, writes),
-            fresh_data: fresh_data(command) || state.is_exec_of(client, command, fresh_data),
-        }
-    }
-}
-
-/// The flags that the script or the function of a request declares. They take precedence over
-/// those of the command.
-fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
-    if command.has(Flag::TakesScript) {
-        return script::declared_flags(args[1]);
-    }
-    if command.has(Flag::TakesSha) {
-        let sha = script::parse_sha(args[1])?;
-        return script::declared_flags(state.scripts.get(&sha)?);
-    }
-    if command.has(Flag::TakesFunction) {
-        let (_, function) = state.functions.find(args[1])?;
-        return Some(function.flags.clone());
-    }
-    None
 }
 
 const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");

@@ -10,6 +10,7 @@ mod config;
 mod dispatch;
 mod fan_out;
 mod functions;
+mod needs;
 mod node;
 mod notify;
 mod parameters;

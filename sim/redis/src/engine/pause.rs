@@ -1,9 +1,9 @@
 //! CLIENT PAUSE: requests are deferred until it is over. Writes are also deferred while FAILOVER
 //! or SHUTDOWN waits for replicas.
 
+use super::needs::Needs;
 use super::session::Peer;
 use super::state::State;
-use super::table::{Command, Flag, find};
 
 /// A pause started by CLIENT PAUSE.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -33,13 +33,9 @@ impl State {
     }
 
     /// Whether a request of this client is deferred. A replica's never is.
-    pub(super) fn is_paused(&self, client: u64, command: &Command) -> bool {
-        let Some(whom) = self.paused().filter(|_| !self.is_replica(client)) else {
-            return false;
-        };
-        whom == Whom::All
-            || may_replicate(command)
-            || self.is_exec_of(client, command, may_replicate)
+    pub(super) fn is_paused(&self, client: u64, needs: Needs) -> bool {
+        let whom = self.paused().filter(|_| !self.is_replica(client));
+        whom.is_some_and(|whom| whom == Whom::All || needs.replicates)
     }
 
     fn is_replica(&self, client: u64) -> bool {
@@ -51,26 +47,6 @@ impl State {
     pub(super) fn count_postponed(&self) -> usize {
         let postponed = self.clients.values().filter(|session| session.postponed);
         postponed.count()
-    }
-
-    /// Whether the command is EXEC, and any command in its queue is of a kind.
-    pub(super) fn is_exec_of(
-        &self,
-        client: u64,
-        command: &Command,
-        is: impl Fn(&Command) -> bool,
-    ) -> bool {
-        let session = self
-            .clients
-            .get(&client)
-            .filter(|_| command.has(Flag::RunsQueue));
-        let transaction = session.and_then(|session| session.transaction.as_ref());
-        transaction.is_some_and(|transaction| {
-            transaction.queue.iter().any(|args| {
-                let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
-                find(&args).is_some_and(&is)
-            })
-        })
     }
 
     /// Ends the pause if it is over: the deferred requests continue.
@@ -93,9 +69,4 @@ impl State {
             self.waiting.resumed.push_back(session.id);
         }
     }
-}
-
-/// `CMD_WRITE | CMD_MAY_REPLICATE`.
-fn may_replicate(command: &Command) -> bool {
-    command.has(Flag::Write) || command.has(Flag::MayReplicate)
 }

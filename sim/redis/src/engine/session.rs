@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use bytes::Bytes;
 
 use super::blocking::Blocked;
+use super::needs::Needs;
 use super::pubsub::Kind;
 use super::tracking::Tracking;
 use crate::wire::outbox::Outbox;
@@ -84,13 +85,16 @@ pub(super) struct Transaction {
     pub(super) queue: Vec<Vec<Bytes>>,
     /// The memory of the queue.
     bytes: usize,
+    /// What the commands in the queue need.
+    pub(super) needs: Needs,
     /// A command was rejected instead of queued, so EXEC will reject the transaction.
     pub(super) refused: bool,
 }
 
 impl Transaction {
     /// Appends a command to the queue.
-    pub(super) fn push(&mut self, args: &[&[u8]]) {
+    pub(super) fn push(&mut self, args: &[&[u8]], needs: Needs) {
+        self.needs = self.needs | needs;
         self.bytes += args.iter().map(|arg| kept_bytes(arg)).sum::<usize>();
         let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
         self.queue.push(copy.collect());

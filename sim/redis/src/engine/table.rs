@@ -504,13 +504,7 @@ static SCRIPT: &[Command] = &[
     command("script|exists", -3, &[NoScript], NONE, script::exists),
     command("script|flush", -2, &[NoScript], NONE, script::flush),
     command("script|kill", 2, &[NoScript, AllowBusy], NONE, script::kill),
-    command(
-        "script|load",
-        3,
-        &[NoScript, Stale, MayReplicate],
-        NONE,
-        script::load,
-    ),
+    command("script|load", 3, &[NoScript, Stale], NONE, script::load),
 ];
 
 const fn command(

@@ -152,6 +152,10 @@ fn what_a_function_sees_and_answers() {
         "redis.register_function('f', function() redis.setresp(3) return redis.call('hgetall', 'x') end)",
         "redis.register_function('f', function() local t = {} for k in pairs(_G) do t[#t + 1] = k end table.sort(t) return t end)",
         "local function g() local h = nil h() end\\nredis.register_function('f', function()\\n g() end)",
+        "redis.register_function('f', function() return type(getmetatable(_G)) end)",
+        "redis.register_function('f', function() return getmetatable(_G).__index(_G, 1) end)",
+        "redis.register_function('f', function() getmetatable(_G).x = 1 end)",
+        "redis.register_function('f', function() return type(getmetatable(redis)) end)",
         "redis.register_function{function_name='f', flags={'no-writes'}, callback=function(keys) return redis.call('set', keys[1], 'x') end}",
         "redis.register_function{function_name='f', flags={'no-writes'}, callback=function(keys) return redis.pcall('set', keys[1], 'x') end}",
     ]);
@@ -310,6 +314,43 @@ fn first_lines_of_scripts() {
         })
         .collect();
     check(&cases.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_only_reads_may_not_publish() {
+    let library = "`#!lua name=p\\n\
+        redis.register_function('w', function(_, a) return redis.call(a[1], 'c', 'm') end)\\n\
+        redis.register_function{function_name='r', flags={'no-writes'}, callback=function(_, a) return redis.call(a[1], 'c', 'm') end}\\n\
+        redis.register_function{function_name='p', flags={'no-writes'}, callback=function(_, a) return redis.pcall(a[1], 'c', 'm') end}`";
+    let mut lines = format!("FUNCTION LOAD {library}\n");
+    for command in ["publish", "spublish"] {
+        for body in [
+            format!("return redis.call('{command}', 'c', 'm')"),
+            format!("return redis.pcall('{command}', 'c', 'm')"),
+            format!("#!lua\\nreturn redis.call('{command}', 'c', 'm')"),
+            format!("#!lua flags=no-writes\\nreturn redis.call('{command}', 'c', 'm')"),
+            format!("#!lua flags=no-writes\\nreturn redis.pcall('{command}', 'c', 'm')"),
+        ] {
+            let sha = sha1_smol::Sha1::from(body.replace("\\n", "\n"))
+                .digest()
+                .to_string();
+            lines += &format!(
+                "EVAL `{body}` 0
+                 EVAL_RO `{body}` 0
+                 EVALSHA {sha} 0
+                 EVALSHA_RO {sha} 0
+                "
+            );
+        }
+        for function in ["w", "r", "p"] {
+            lines += &format!(
+                "FCALL {function} 0 {command}
+                 FCALL_RO {function} 0 {command}
+                "
+            );
+        }
+    }
+    check(&[&lines]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! A line is a request on the connection whose number it starts with, `2: PING`; on
 //! the first without one. `$2` stands for the client id of the second. Words with
-//! spaces are in double quotes. With `~` only the shapes have to be alike. `sleep N`
+//! spaces are in double quotes, and `\n` there is a line break. With `~` only the shapes have to be alike. `sleep N`
 //! waits N milliseconds.
 
 mod blocking;
@@ -47,7 +47,7 @@ fn check(cases: &[&str]) {
                         }
                         _ => (1, spoken),
                     };
-                    talk.say(number, &words(request, '"'), likeness)
+                    talk.say(number, &words(&request.replace("\\n", "\n"), '"'), likeness)
                 }
             };
             if !differences.is_empty() && !versions::excuses(spoken) {

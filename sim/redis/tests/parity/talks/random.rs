@@ -57,7 +57,7 @@ fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
                 true => Likeness::Shape,
                 false => Likeness::Bytes,
             };
-            let differences = talk.say(number, &words(line, '"'), likeness);
+            let differences = talk.say(number, &words(&line.replace("\\n", "\n"), '"'), likeness);
             if !differences.is_empty() {
                 let differences = differences.join("\n");
                 return Err(TestCaseError::fail(format!(
@@ -108,6 +108,8 @@ fn line() -> impl Strategy<Value = String> {
         2 => any(&[
             "EVAL \"redis.call('set', KEYS[1], 'v') return redis.call('publish', 'c', 'x')\" 1 KEY",
             "EVAL \"redis.call('rpush', KEYS[1], 'v') return redis.call('get', 'a')\" 1 LIST",
+            "EVAL \"#!lua flags=no-writes\\nreturn redis.pcall('publish', 'c', 'x')\" 1 KEY",
+            "EVAL_RO \"return {redis.pcall('spublish', 'c', 'x'), redis.call('get', KEYS[1])}\" 1 KEY",
         ]),
     ];
     (
