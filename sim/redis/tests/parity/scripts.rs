@@ -276,6 +276,65 @@ fn the_sandbox_is_that_of_redis() {
 }
 
 #[test]
+fn only_the_globals_have_a_metatable_and_nobody_can_change_it() {
+    let mut scripts = vec![
+        "return type(getmetatable(_G))".to_owned(),
+        "return getmetatable(_G) == getmetatable(_G)".to_owned(),
+        "local t = {} for k, v in pairs(getmetatable(_G)) do t[#t + 1] = k .. type(v) end return t"
+            .to_owned(),
+        "return type(rawget(getmetatable(_G), '__index'))".to_owned(),
+        "return type(getmetatable(getmetatable(_G)))".to_owned(),
+    ];
+    for attempt in [
+        "getmetatable(_G).x = 1",
+        "getmetatable(_G).__index = 1",
+        "getmetatable(_G).__newindex = nil",
+        "rawset(getmetatable(_G), 'x', 1)",
+        "setmetatable(getmetatable(_G), {})",
+        "setmetatable(_G, {})",
+        "setmetatable(redis, {})",
+        "getmetatable('').x = 1",
+    ] {
+        scripts.push(attempt.to_owned());
+        scripts.push(format!("return {{pcall(function() {attempt} end)}}"));
+    }
+    let indexed = [
+        "",
+        "1",
+        "_G, 'foo'",
+        "_G, 'redis'",
+        "_G, 1",
+        "_G, {}",
+        "_G, nil",
+        "1, 2, 3",
+    ];
+    scripts
+        .extend(indexed.map(|arguments| format!("return getmetatable(_G).__index({arguments})")));
+    scripts.extend(["{}", "1", "nil", "true", "'foo'"].map(|key| format!("return _G[{key}]")));
+    let others = [
+        "redis",
+        "string",
+        "table",
+        "math",
+        "coroutine",
+        "bit",
+        "cjson",
+        "cmsgpack",
+        "struct",
+        "KEYS",
+        "redis.call",
+        "1",
+        "nil",
+        "''",
+        "{}",
+        "setmetatable({}, {__metatable = 7})",
+    ];
+    scripts.extend(others.map(|of| format!("return type(getmetatable({of}))")));
+    scripts.push("local m = getmetatable()".to_owned());
+    check(&scripts.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn scripts_may_speak_resp3() {
     let prelude = "redis.call('hset', 'h', 'a', 1, 'b', 2) redis.call('sadd', 's', 1, 2)
         redis.call('zadd', 'z', 1.5, 'm', 2, 'n') redis.setresp(3) ";

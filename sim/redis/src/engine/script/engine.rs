@@ -120,6 +120,7 @@ impl Engine {
                 visible,
                 register,
                 overrun,
+                lua.create_function(lib::no_such_name)?,
             ))?;
         let sandbox = Sandbox {
             environment,

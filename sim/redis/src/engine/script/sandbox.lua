@@ -9,7 +9,8 @@
 -- Called once with what the host provides; returns the environment of scripts, that of
 -- libraries of functions, and what runs a script, a function, and the text of a library.
 
-local native, libraries, random_unit, seed_random, visible_error, register_function, overrun = ...
+local native, libraries, random_unit, seed_random, visible_error, register_function, overrun, no_such_name =
+  ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -18,14 +19,15 @@ local floor, format, loadstring, match, select, string, table =
 
 local READONLY = "Attempt to modify a readonly table"
 
--- Stand-in to table, and all stand-ins.
-local behind, stand_ins = {}, {}
+-- Stand-in to table, all stand-ins, and the metatables that scripts see: in Redis only global
+-- tables have one.
+local behind, stand_ins, shown_meta = {}, {}, {}
 
 local function protect(real)
   local meta = {
     __index = real,
     __newindex = function() error(READONLY, 2) end,
-    __metatable = false,
+    __metatable = false, -- nothing to write to, should anything get past `getmetatable` below
   }
   local stand_in = setmetatable({}, meta)
   behind[stand_in] = real
@@ -165,7 +167,7 @@ local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor 
 maths.random = random
 maths.randomseed = function(seed) seed_random(seed) end
 
-local globals = pick(_G, [[_VERSION assert error getmetatable ipairs rawequal select tonumber type unpack]])
+local globals = pick(_G, [[_VERSION assert error ipairs rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end
 globals.xpcall = function(f, handler)
   return handled_result(xpcall(f, function(err)
@@ -216,18 +218,22 @@ globals.rawset = function(t, key, value)
   if is_stand_in(t) then error(READONLY, 0) end
   return rawset(t, key, value)
 end
+globals.getmetatable = function(...)
+  if select("#", ...) == 0 then error("bad argument #1 to 'getmetatable' (value expected)", 2) end
+  local t = ...
+  if is_stand_in(t) then return shown_meta[t] end
+  return getmetatable(t)
+end
 globals.setmetatable = function(t, meta)
   if is_stand_in(t) then error(READONLY, 0) end
   return setmetatable(t, meta)
 end
 
-local no_such_global = {
-  __index = function(_, name)
-    error("Script attempted to access nonexistent global variable '" .. safe_tostring(name) .. "'", 2)
-  end,
-}
+local no_such_global = { __index = no_such_name }
+local shown_no_such_global = protect({ __index = no_such_global.__index })
 setmetatable(globals, no_such_global)
 local environment = protect(globals)
+shown_meta[environment] = shown_no_such_global
 globals._G = environment
 
 ---------------------------------------------------------------------------
@@ -242,6 +248,7 @@ for name, value in pairs(globals) do function_globals[name] = value end
 function_globals.redis = protect(function_redis)
 setmetatable(function_globals, no_such_global)
 local library_environment, library_meta = protect(function_globals)
+shown_meta[library_environment] = shown_no_such_global
 function_globals._G = library_environment
 
 -- While a library is loaded there is nothing but what that takes.

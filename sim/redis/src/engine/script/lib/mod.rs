@@ -11,7 +11,9 @@ mod cjson_decode;
 mod cmsgpack;
 mod structs;
 
-use mlua::{Lua, Table};
+use mlua::{Lua, MultiValue, Table, Value};
+
+use arguments::Arguments;
 
 /// The libraries, by name.
 pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {
@@ -21,4 +23,26 @@ pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {
     tables.set("cmsgpack", cmsgpack::table(lua)?)?;
     tables.set("struct", structs::table(lua)?)?;
     Ok(tables)
+}
+
+/// `luaSetErrorMetatable`: what a script gets of a name that a table of functions does not have.
+/// Native, as a script may call it, too: see `redis.call` in the sandbox.
+pub(super) fn no_such_name(lua: &Lua, values: MultiValue) -> mlua::Result<()> {
+    let arguments = Arguments {
+        lua,
+        values: &values,
+    };
+    if values.len() != 2 {
+        return Err(arguments.error("Wrong number of arguments to luaProtectedTableError"));
+    }
+    match &values[1] {
+        Value::String(_) | Value::Integer(_) | Value::Number(_) => {}
+        _ => {
+            return Err(arguments
+                .error("Second argument to luaProtectedTableError must be a string or number"));
+        }
+    }
+    let name = arguments.string(2)?;
+    let before = b"Script attempted to access nonexistent global variable '";
+    Err(arguments.error([&before[..], &name, b"'"].concat()))
 }
