@@ -221,3 +221,52 @@ fn whoever_goes_away_leaves_the_script_behind() {
         [(other, "$1\r\nv\r\n".to_owned())]
     );
 }
+
+#[test]
+fn commands_take_time_too() {
+    let ends_us = |calls: u64| {
+        let mut scene = Scene::new();
+        let runner = scene.runner;
+        scene.say(runner, 0, "RPUSH list a b c d e f g h i j");
+        let line =
+            format!("EVAL \"for i = 1, {calls} do redis.call('lrange', 'list', 0, -1) end\" 0");
+        scene.say(runner, 0, &line);
+        scene.node.next_wake_us()
+    };
+    assert_eq!(ends_us(1_000), None);
+    // A hundred instructions each, ten for each of four words and ten elements, and those of
+    // the loop.
+    let took_us = ends_us(10_000).expect("it takes its time");
+    assert!((240_000..260_000).contains(&took_us), "{took_us}");
+    assert_eq!(ends_us(10_000), Some(took_us));
+}
+
+#[test]
+fn a_script_that_only_calls_commands_has_no_end() {
+    let mut scene = Scene::new();
+    let (runner, other) = (scene.runner, scene.other);
+    let line = "EVAL \"while 1 do redis.pcall('ping') end\" 0";
+    assert_eq!(scene.say(runner, 0, line), []);
+    scene.wake(5_000_000);
+    let heard = scene.say(other, 5_000_000, "SCRIPT KILL");
+    assert_eq!(heard.len(), 2, "{heard:?}");
+}
+
+#[test]
+fn a_script_can_wait_for_the_clock() {
+    let waited = || {
+        let mut scene = Scene::new();
+        let (runner, other) = (scene.runner, scene.other);
+        scene.say(other, 0, "SET k v PX 1000");
+        let line = "EVAL \"local n = 0 while redis.call('time')[1] + 0 < 2 do n = n + 1 end \
+                    return {n, redis.call('exists', 'k'), redis.call('pttl', 'k')}\" 0";
+        assert_eq!(scene.say(runner, 0, line), []);
+        let ends_us = scene.node.next_wake_us().expect("it ends");
+        assert!((2_000_000..2_050_000).contains(&ends_us), "{ends_us}");
+        scene.wake(ends_us)
+    };
+    let reply = &waited()[0].1;
+    // That the key is there is decided by the time at which the script began.
+    assert!(reply.ends_with(":1\r\n:0\r\n"), "{reply}");
+    assert_eq!(waited(), waited());
+}

@@ -61,6 +61,44 @@ fn a_replica_has_what_its_master_has() {
 }
 
 #[test]
+fn a_script_that_never_ends_keeps_nobody_waiting_for_long() {
+    for body in [
+        "redis.call('ping')",
+        "redis.pcall('set', 'k', 'v')",
+        "local x = 1",
+    ] {
+        let server = Server::start().expect("it starts");
+        let address = server.address();
+        check(address, "CONFIG SET busy-reply-threshold 100", "+OK\r\n");
+        let start = Instant::now();
+        let mut stream = TcpStream::connect(address).expect("it accepts");
+        let line = format!("EVAL \"while 1 do {body} end\" 0\r\n");
+        stream.write_all(line.as_bytes()).expect("it reads");
+        poll(|| answers(address, "GET x", "-BUSY Redis is busy running a script."));
+        // A second by the clock, and patience for a machine that does other things.
+        assert!(start.elapsed() < Duration::from_secs(10), "{body}");
+        let again = Instant::now();
+        check(address, "GET x", "-BUSY Redis is busy running a script.");
+        assert!(again.elapsed() < Duration::from_secs(5), "{body}");
+    }
+}
+
+#[test]
+fn time_passes_while_a_script_runs() {
+    let server = Server::start().expect("it starts");
+    let start = Instant::now();
+    check(
+        server.address(),
+        "EVAL \"local function us(t) return t[1] * 1000000 + t[2] end \
+         redis.call('set', 'k', 'v', 'px', 40) local start = us(redis.call('time')) \
+         while us(redis.call('time')) < start + 50000 do end \
+         return {redis.call('exists', 'k'), redis.call('pttl', 'k')}\" 0",
+        "*2\r\n:1\r\n:0\r\n",
+    );
+    assert!(start.elapsed() >= Duration::from_millis(50));
+}
+
+#[test]
 fn a_restart_loses_what_nothing_keeps() {
     for (persistence, kept) in [
         (Persistence::Nothing, "$-1\r\n"),

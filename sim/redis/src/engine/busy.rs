@@ -1,12 +1,15 @@
 //! Long-running scripts: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
 //!
 //! No time passes within one call of a node, so a script runs to its end immediately. But it
-//! *takes* time, a microsecond for every ten instructions, and if that is significant the node
+//! *takes* time, a microsecond for every ten instructions (a command counts as a hundred), and if that is significant the node
 //! withholds the effects of the script until then. Clients cannot tell the difference: a server
 //! that runs a script does nothing else, and after `busy-reply-threshold` milliseconds it replies
 //! `BUSY` to every client, except for a few commands that access no keys. A script that the
 //! interpreter had to stop never ends: it runs until it is killed, which is possible if it has
 //! called no command that writes.
+//!
+//! On a node that has its machine's clock a script takes the time that it takes. One that runs for
+//! longer than others would wait for an answer never ends, too.
 //!
 //! Two things are known too early here. Whether a script writes is decided for the whole script,
 //! not for the part before the kill. And a message that a script publishes is sent when the node
@@ -27,6 +30,9 @@ const INSTRUCTIONS_PER_US: u64 = 10;
 
 /// A script that runs for at most this many instructions takes no time.
 const FREE_INSTRUCTIONS: u64 = 1_000_000;
+
+/// Reads the wall clock of a node's machine, in microseconds since the Unix epoch.
+pub(super) type Clock = fn() -> u64;
 
 /// A script whose time has not passed yet.
 pub(super) struct Busy {
@@ -59,12 +65,16 @@ pub(super) enum Kind {
 
 /// A script has run, with this reply: accounts for its time.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
-    if reading.instructions <= FREE_INSTRUCTIONS || call.state.loading {
+    let lasts_us = match call.state.clock {
+        // It took its time while it ran.
+        Some(_) => 0,
+        None => taken_us(reading.instructions),
+    };
+    if lasts_us == 0 && !reading.overrun || call.state.loading {
         return;
     }
     let since_us = call.wall_us;
-    let threshold_us = call.state.config.busy_threshold_ms().saturating_mul(1000);
-    let lasts_us = reading.instructions / INSTRUCTIONS_PER_US;
+    let threshold_us = threshold_us(call.state);
     let resp = call.session().resp;
     let mut encoded = bytes::BytesMut::new();
     if call.session().may_answer() {
@@ -101,6 +111,19 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
         });
         call.state.asleep_until_us = Some(quiet_until_us);
     }
+}
+
+/// How long a script takes, in microseconds, that has run this many instructions.
+pub(super) fn taken_us(instructions: u64) -> u64 {
+    match instructions <= FREE_INSTRUCTIONS {
+        true => 0,
+        false => instructions / INSTRUCTIONS_PER_US,
+    }
+}
+
+/// How long a script runs before others hear that the node is busy, in microseconds.
+pub(super) fn threshold_us(state: &State) -> u64 {
+    state.config.busy_threshold_ms().saturating_mul(1000)
 }
 
 /// Whether a command has to be rejected, and with which error.

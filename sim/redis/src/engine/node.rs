@@ -85,6 +85,13 @@ impl Node {
         }
     }
 
+    /// Gives the node the wall clock of its machine, in microseconds since the Unix epoch. It is
+    /// read while a script runs: by TIME, PTTL and TTL, and to end a script that runs for too
+    /// long. Without it a node's scripts take time by what they do, the same in every run.
+    pub fn read_clock(&mut self, clock: fn() -> u64) {
+        self.state.clock = Some(clock);
+    }
+
     /// Sets a parameter as a configuration file would: any parameter of CONFIG SET, and
     /// `replicaof` with a host and a port. Call it before anything else. A node configured this
     /// way has a configuration file, which CONFIG REWRITE may write.

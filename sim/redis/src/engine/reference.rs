@@ -102,8 +102,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
-        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again.",
-        "A machine executes perhaps ten times as many, and no two machines are alike. No time passes within a call of a node: the node runs the script to its end, and withholds the effects until they are due.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply. On a served node a script takes as long as it takes, and never ends if it runs for longer than `busy-reply-threshold` and for more than a second; until then the node answers no client. One call of a Lua function, such as `string.find` with a pattern that backtracks, counts as one instruction however long it takes, and cannot be interrupted. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again.",
+        "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call either. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
     (
         "`CLIENT UNBLOCK` without `ERROR` tells a client whose `SHUTDOWN` waits for replicas that it was unblocked.",

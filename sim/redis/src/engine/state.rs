@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 use super::active_expiry::ActiveExpiry;
 use super::blocking::Waiting;
-use super::busy::Busy;
+use super::busy::{Busy, Clock};
 use super::config::Config;
 use super::fan_out::Untaken;
 use super::functions::Functions;
@@ -44,6 +44,10 @@ pub(super) struct State {
     pub(super) busy: Option<Busy>,
     /// The current or most recent script called a command that writes.
     pub(super) script_wrote: bool,
+    /// How long the running script has taken so far, in microseconds.
+    pub(super) script_us: u64,
+    /// The clock of the node's machine, if it has one.
+    pub(super) clock: Option<Clock>,
     /// The position in the sequence of the scripts' `math.random`.
     pub(super) random: Rand48,
     /// The source of the random choices of RANDOMKEY, SPOP and SRANDMEMBER.
@@ -89,6 +93,8 @@ impl State {
             functions: Functions::default(),
             busy: None,
             script_wrote: false,
+            script_us: 0,
+            clock: None,
             random: Rand48::default(),
             choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),

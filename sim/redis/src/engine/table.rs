@@ -66,6 +66,16 @@ impl Call<'_> {
         self.state.db.changes.reply_goes_here();
     }
 
+    /// The time that a command of a script reads where 7.0 reads the clock anew, in microseconds:
+    /// TIME, PTTL and TTL. All else goes by the time at which the script began.
+    pub(super) fn live_us(&self) -> u64 {
+        match (self.context, self.state.clock) {
+            (Context::Script, Some(clock)) => clock().max(self.wall_us),
+            (Context::Script, None) => self.wall_us + self.state.script_us,
+            _ => self.wall_us,
+        }
+    }
+
     /// The node's wall clock in milliseconds, the unit of expiry.
     pub(super) fn now_ms(&self) -> i64 {
         (self.wall_us / 1000) as i64

@@ -208,6 +208,7 @@ impl Builder {
         let mut node = Node::new(NodeConfig {
             run_id_seed: seed(),
         });
+        node.read_clock(|| now().wall_us);
         let written = files.config.clone();
         node.configure_all(&written.unwrap_or_else(|| self.parameters(address)));
         node.load(files, now().wall_us);

@@ -117,11 +117,12 @@ fn expires_at_ms(call: &mut Call<'_>) -> i64 {
 
 fn remaining_ms(call: &mut Call<'_>) -> i64 {
     let now_ms = call.now_ms();
+    let live_ms = (call.live_us() / 1000) as i64;
     match call.state.db.get(call.args[1], now_ms) {
         None => -2,
         Some(entry) => match entry.expires_at_ms {
             None => -1,
-            Some(when) => (when - now_ms).max(0),
+            Some(when) => (when - live_ms).max(0),
         },
     }
 }

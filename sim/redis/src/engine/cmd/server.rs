@@ -10,9 +10,10 @@ use crate::wire::reply::{Answer, Reply};
 /// `TIME`: the node's wall clock in seconds, and the microseconds within the second.
 pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
     let part = |number: u64| Reply::bulk(number.to_string());
+    let now_us = call.live_us();
     Ok(Reply::Array(vec![
-        part(call.wall_us / 1_000_000),
-        part(call.wall_us % 1_000_000),
+        part(now_us / 1_000_000),
+        part(now_us % 1_000_000),
     ]))
 }
 

@@ -7,17 +7,21 @@ use std::rc::Rc;
 use mlua::{Function, Lua, MultiValue};
 
 use super::convert::{self, Arguments};
+use super::meter::Meter;
 use super::{Access, api};
-use crate::engine::dispatch;
 use crate::engine::state::State;
 use crate::engine::table::{Call, Context};
+use crate::engine::{busy, dispatch};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
 /// Gives the two functions access to their node. They are created once, because creating them
 /// takes as long as running a short script, so a node lends its state for each run.
 #[derive(Clone)]
-pub(super) struct Commands(Rc<RefCell<Lent>>);
+pub(super) struct Commands {
+    lent: Rc<RefCell<Lent>>,
+    meter: Meter,
+}
 
 struct Lent {
     state: State,
@@ -26,21 +30,24 @@ struct Lent {
     access: Access,
 }
 
-impl Default for Commands {
-    fn default() -> Self {
-        Commands(Rc::new(RefCell::new(Lent {
+impl Commands {
+    /// Commands that this meter counts, without a node.
+    pub(super) fn new(meter: &Meter) -> Self {
+        let lent = Lent {
             state: State::new(0), // nobody's, and never acted on
             client: 0,
             wall_us: 0,
             access: Access::ReadOnly,
-        })))
+        };
+        Commands {
+            lent: Rc::new(RefCell::new(lent)),
+            meter: meter.clone(),
+        }
     }
-}
 
-impl Commands {
     /// Until the loan ends, commands operate on the node of this call, for its client.
     pub(super) fn lend<'a, 'b>(&'a self, call: &'a mut Call<'b>, access: Access) -> Loan<'a, 'b> {
-        let lent = &mut *self.0.borrow_mut();
+        let lent = &mut *self.lent.borrow_mut();
         mem::swap(&mut lent.state, call.state);
         lent.client = call.client;
         lent.wall_us = call.wall_us;
@@ -53,13 +60,13 @@ impl Commands {
 
     /// Sets where commands are propagated from here on.
     pub(super) fn set_targets(&self, targets: Targets) {
-        self.0.borrow_mut().state.db.effects.script_targets = targets;
+        self.lent.borrow_mut().state.db.effects.script_targets = targets;
     }
 
     /// `redis.call`, which raises errors. Scripts see replies in the protocol `resp`.
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
-        lua.create_function(move |lua, values| match commands.reply_to(values) {
+        lua.create_function(move |lua, values| match commands.reply_to(values)? {
             Reply::Error(error) => Err(api::raise(error)),
             reply => convert::from_reply(lua, &reply, resp.get()),
         })
@@ -69,16 +76,24 @@ impl Commands {
     pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| {
-            convert::from_reply(lua, &commands.reply_to(values), resp.get())
+            convert::from_reply(lua, &commands.reply_to(values)?, resp.get())
         })
     }
 
-    fn reply_to(&self, values: MultiValue) -> Reply {
-        let arguments = match Arguments::read(values) {
-            Ok(arguments) => arguments,
-            Err(error) => return error.into(),
+    fn reply_to(&self, values: MultiValue) -> mlua::Result<Reply> {
+        let given = values.len();
+        let reply = match Arguments::read(values) {
+            Ok(arguments) => self.call(&arguments),
+            Err(error) => error.into(),
         };
-        let lent = &mut *self.0.borrow_mut();
+        self.meter
+            .count_command(given + convert::count_items(&reply))?;
+        Ok(reply)
+    }
+
+    fn call(&self, arguments: &Arguments) -> Reply {
+        let lent = &mut *self.lent.borrow_mut();
+        lent.state.script_us = busy::taken_us(self.meter.instructions());
         let mut call = Call {
             state: &mut lent.state,
             client: lent.client,
@@ -98,6 +113,7 @@ pub(super) struct Loan<'a, 'b> {
 
 impl Drop for Loan<'_, '_> {
     fn drop(&mut self) {
-        mem::swap(&mut self.commands.0.borrow_mut().state, self.call.state);
+        mem::swap(&mut self.commands.lent.borrow_mut().state, self.call.state);
+        self.call.state.script_us = 0;
     }
 }

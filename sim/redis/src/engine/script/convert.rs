@@ -76,6 +76,21 @@ fn shortest_17(number: f64) -> Vec<u8> {
     general(number, 17).into_bytes()
 }
 
+/// The number of elements in a reply, at any depth.
+pub(super) fn count_items(reply: &Reply) -> usize {
+    let inner = |item| 1 + count_items(item);
+    match reply {
+        Reply::Array(items) | Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
+            items.iter().map(inner).sum()
+        }
+        Reply::Map(pairs) | Reply::Pairs(pairs) => {
+            let items = pairs.iter().flat_map(|(key, value)| [key, value]);
+            items.map(inner).sum()
+        }
+        _ => 0,
+    }
+}
+
 /// `redisProtocolToLuaType`: the value that a script sees under this protocol.
 pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<Value> {
     let single = |field: &str, value: Value| {

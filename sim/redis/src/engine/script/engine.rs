@@ -12,14 +12,14 @@ use super::commands::Commands;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
 use super::library::{self, Registered};
-use super::meter::Meter;
+use super::meter::{Limit, Meter};
 use super::random::Rand48;
 use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Program, Reading, Sha};
 use super::{api, lib, memory, walk};
-use crate::engine::dispatch;
 use crate::engine::table::Call;
+use crate::engine::{busy, dispatch};
 use crate::wire::reply::{Answer, Error, Resp};
 
 /// The number of compiled scripts after which all are dropped: far more than a run uses.
@@ -27,6 +27,9 @@ const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is considered endless.
 const MOST_INSTRUCTIONS: u64 = 60_000_000;
+/// The least time after which a script is considered endless by the clock, in microseconds: also
+/// where others hear earlier that the node is busy.
+const LEAST_ENDLESS_US: u64 = 1_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
 /// of a node's scripts.
 const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
@@ -103,9 +106,9 @@ impl Engine {
             stream.set(Rand48::seeded(seed as i32));
             Ok(())
         })?;
-        let commands = Commands::default();
-        let visible = lua.create_function(api::visible)?;
         let meter = Meter::default();
+        let commands = Commands::new(&meter);
+        let visible = lua.create_function(api::visible)?;
         let overrun = meter.overrun(&lua)?;
         let loading = Loading::default();
         let register = register::register_function(&lua, Rc::clone(&loading))?;
@@ -185,7 +188,7 @@ impl Engine {
             .meter
             .start(
                 &self.lua,
-                MOST_INSTRUCTIONS_OF_LOAD,
+                Limit::Instructions(MOST_INSTRUCTIONS_OF_LOAD),
                 "ERR FUNCTION LOAD timeout",
             )
             .and_then(|()| self.limited(|| self.sandbox.load.call::<Outcome>(chunk)));
@@ -275,7 +278,7 @@ impl Engine {
         };
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
-        let outcome = self.meter.start(&self.lua, MOST_INSTRUCTIONS, KILLED);
+        let outcome = self.meter.start(&self.lua, limit(call), KILLED);
         let outcome = outcome.and_then(|()| {
             let loan = self.commands.lend(call, access);
             let outcome: mlua::Result<Outcome> = self.limited(|| {
@@ -335,6 +338,19 @@ impl Engine {
         let outcome = work();
         self.lua.set_memory_limit(0)?;
         outcome
+    }
+}
+
+/// How long a script may run before it is considered endless. By its machine's clock a node waits
+/// until others would hear that it is busy: it has to answer them, and cannot while a script runs.
+fn limit(call: &Call<'_>) -> Limit {
+    let Some(clock) = call.state.clock else {
+        return Limit::Instructions(MOST_INSTRUCTIONS);
+    };
+    let most_us = busy::threshold_us(call.state).max(LEAST_ENDLESS_US);
+    Limit::Clock {
+        clock,
+        until_us: clock().saturating_add(most_us),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Counts the instructions of a script, and ends a script that runs for too long.
 //!
 //! A node measures a script's time in instructions, so their number has to be the same in every
-//! run: the count starts anew with each script.
+//! run: the count starts anew with each script, and commands count as so many. A node that has a
+//! clock ends a script by that.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,49 +11,107 @@ use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
 use super::{Reading, api};
+use crate::engine::busy::Clock;
 
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 
+/// What a call of a command costs, in instructions: a tenth of the time that it takes a real server
+/// is that of so many of a node's.
+const INSTRUCTIONS_PER_COMMAND: u64 = 100;
+/// What each argument and each element of the reply adds to it.
+const INSTRUCTIONS_PER_ITEM: u64 = 10;
+
 /// The instruction counter of a script.
 #[derive(Clone, Default)]
-pub(super) struct Meter(Rc<RefCell<Reading>>);
+pub(super) struct Meter(Rc<RefCell<Count>>);
+
+#[derive(Default)]
+struct Count {
+    reading: Reading,
+    limit: Limit,
+    /// The text of the error that ends a script beyond the limit.
+    overrun: &'static str,
+}
+
+/// How long a script may run.
+#[derive(Clone, Copy)]
+pub(super) enum Limit {
+    /// By what it does: the same in every run.
+    Instructions(u64),
+    /// Until a clock reads this.
+    Clock { clock: Clock, until_us: u64 },
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Limit::Instructions(0)
+    }
+}
 
 impl Meter {
-    /// Starts to count for a script that may run this many instructions. A longer one ends with
-    /// the error `overrun`, which it cannot catch: see [`Meter::overrun`].
-    pub(super) fn start(
-        &self,
-        lua: &Lua,
-        most_instructions: u64,
-        overrun: &'static str,
-    ) -> mlua::Result<()> {
-        *self.0.borrow_mut() = Reading::default();
-        let reading = Rc::clone(&self.0);
+    /// Starts to count for a script that may run this long. A longer one ends with the error
+    /// `overrun`, which it cannot catch: see [`Meter::overrun`].
+    pub(super) fn start(&self, lua: &Lua, limit: Limit, overrun: &'static str) -> mlua::Result<()> {
+        let reading = Reading::default();
+        *self.0.borrow_mut() = Count {
+            reading,
+            limit,
+            overrun,
+        };
+        let count = Rc::clone(&self.0);
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_COUNT);
         lua.set_global_hook(triggers, move |_, debug| {
-            let mut reading = reading.borrow_mut();
-            reading.instructions += u64::from(INSTRUCTIONS_PER_COUNT);
-            reading.note_position(debug);
-            if reading.instructions <= most_instructions {
-                return Ok(VmState::Continue);
-            }
-            reading.overrun = true;
-            Err(api::raise_text(overrun))
+            let mut count = count.borrow_mut();
+            count.reading.note_position(debug);
+            count.spend(INSTRUCTIONS_PER_COUNT.into())?;
+            Ok(VmState::Continue)
         })
+    }
+
+    /// Counts a command with this many arguments, and elements of its reply.
+    ///
+    /// # Errors
+    ///
+    /// The script has run for too long.
+    pub(super) fn count_command(&self, items: usize) -> mlua::Result<()> {
+        let items = INSTRUCTIONS_PER_ITEM.saturating_mul(items as u64);
+        let cost = INSTRUCTIONS_PER_COMMAND.saturating_add(items);
+        self.0.borrow_mut().spend(cost)
+    }
+
+    /// The instructions counted so far.
+    pub(super) fn instructions(&self) -> u64 {
+        self.0.borrow().reading.instructions
     }
 
     /// Whether the script was ended. Code that catches errors for a script checks this, and does
     /// not catch that one.
     pub(super) fn overrun(&self, lua: &Lua) -> mlua::Result<mlua::Function> {
-        let reading = Rc::clone(&self.0);
-        lua.create_function(move |_, ()| Ok(reading.borrow().overrun))
+        let count = Rc::clone(&self.0);
+        lua.create_function(move |_, ()| Ok(count.borrow().reading.overrun))
     }
 
     /// Stops counting: the script is over.
     pub(super) fn stop(&self, lua: &Lua) -> Reading {
         lua.remove_global_hook();
-        self.0.take()
+        self.0.take().reading
+    }
+}
+
+impl Count {
+    fn spend(&mut self, instructions: u64) -> mlua::Result<()> {
+        let reading = &mut self.reading;
+        reading.instructions = reading.instructions.saturating_add(instructions);
+        let is_over = match self.limit {
+            Limit::Instructions(most) => reading.instructions > most,
+            Limit::Clock { clock, until_us } => clock() > until_us,
+        };
+        if !is_over {
+            return Ok(());
+        }
+        reading.overrun = true;
+        Err(api::raise_text(self.overrun))
     }
 }
 
