@@ -147,7 +147,7 @@ fn a_pause_of_writes_lets_scripts_through_that_do_not_write() {
     let more = [
         "SCRIPT FLUSH",
         "SCRIPT EXISTS x",
-        "FUNCTION LIST",
+        "FUNCTION STATS",
         "PUBLISH a x",
         "SPUBLISH a x",
     ];
