@@ -100,7 +100,10 @@ fn a_recording_from_real_redis_is_judged_again() {
         "\"lease\":{\"verdict\":\"inconclusive\",\"why\":\"nobody looked\"}",
     );
     assert_eq!(replay(&bench, &otherwise).code, Some(2));
-    for (old, new) in [("\"wall_ns\":", "\"wall_ns\":1"), ("\"seed\":", "\"seed\":1")] {
+    for (old, new) in [
+        ("\"wall_ns\":", "\"wall_ns\":1"),
+        ("\"seed\":", "\"seed\":1"),
+    ] {
         let changed = replay(&bench, &edited(&redis, old, new));
         assert_eq!(changed.code, Some(2), "{}", changed.told());
     }
