@@ -1,6 +1,6 @@
 //! The memory that all connections of a node take.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
@@ -16,7 +16,7 @@ pub(super) struct Piece {
 
 /// A piece as it was: the same for all connections that share its memory, which stays as long as
 /// one of them has a part of it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Whole {
     address: usize,
     len: usize,
@@ -27,7 +27,7 @@ struct Whole {
 pub(super) struct Held {
     bytes: usize,
     /// How many connections have each piece. (Only looked up: the order is of no account.)
-    holders: HashMap<Whole, usize>,
+    holders: BTreeMap<Whole, usize>,
 }
 
 impl Held {

@@ -136,7 +136,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
         }
     }
     fan_out::stream(state, &waiting, &Bytes::from(head));
-    fan_out::stream(state, &waiting, &Bytes::from(snapshot));
+    fan_out::stream(state, &waiting, &snapshot);
 }
 
 /// `REPLCONF ACK offset FACK durable`.
