@@ -197,7 +197,12 @@ proptest! {
     fn what_is_written_is_read_again_byte_for_byte(recording in recordings()) {
         let file = write(&recording);
         let again = read(&file, Path::new(PATH)).unwrap();
-        prop_assert_eq!(&again, &recording);
+        let mut expected = recording;
+        if expected.header.environment == Environment::Redis {
+            // In a file it is the hash of the lines.
+            expected.footer.trace_hash.clone_from(&again.footer.trace_hash);
+        }
+        prop_assert_eq!(&again, &expected);
         prop_assert_eq!(write(&again), file);
     }
 
