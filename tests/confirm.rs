@@ -180,7 +180,7 @@ fn what_real_redis_cannot_show_is_refused_by_name() {
         "kind = \"partition\"\n    from = \"c1\"\n    to = \"n1\"",
     );
     let error = confirm(&cut).unwrap_err().to_string();
-    for words in ["`gc`", "`partition`", "`pause` and `kill`", "--on world"] {
+    for words in ["`gc`", "`partition`", "`pause` or `kill`", "--on world"] {
         assert!(error.contains(words), "{words} in: {error}");
     }
     let skewed = format!("{K1}[clocks.host.n1]\ndrift_ppm = 1000\n");
