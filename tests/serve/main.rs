@@ -439,7 +439,7 @@ fn what_it_cannot_do_it_says() {
             &["--port", &taken][..],
             format!("cannot listen on 127.0.0.1:{taken}"),
         ),
-        (&["--bind", "0.0.0.0"], "only loopback addresses".to_owned()),
+        (&["--bind", "0.0.0.0"], "not a loopback address".to_owned()),
         (
             &["--bind", "example.org"],
             "an IP address is needed".to_owned(),
