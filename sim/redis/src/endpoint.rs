@@ -9,15 +9,13 @@
 //! to the [`Limits`], and returned by [`Endpoint::unwritten`] as the socket accepts more. The
 //! endpoint does not interpret commands: replies come from the node.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 
-mod held;
-
-use self::held::{Held, Piece};
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node};
+use crate::wire::held::{Held, Piece};
 
 /// The message to a client beyond the limit, before its connection is closed.
 pub const TOO_MANY_CLIENTS: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -35,8 +33,8 @@ pub fn sleep(wake_us: u64, wall_us: u64) -> Duration {
 /// is closed; if all together exceed theirs, the one that takes most is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The input of one client that is not executed yet, the queue of a transaction included:
-    /// `client-query-buffer-limit`.
+    /// The input of one client that is not executed yet (`client-query-buffer-limit`), with the
+    /// queue of its transaction and the names that it watches, subscribes to and waits for.
     pub query_bytes: usize,
     /// The unread output of one client: the hard limit of `client-output-buffer-limit`.
     pub output_bytes: usize,
@@ -145,8 +143,8 @@ pub struct Endpoint {
     connections: BTreeMap<ConnId, Connection>,
     /// The memory of all connections.
     held: Held,
-    /// The connections that exceed the soft limit.
-    heavy: BTreeSet<ConnId>,
+    /// The connections that exceed the soft limit, and since when.
+    heavy: BTreeMap<ConnId, Duration>,
     /// The time of the last call.
     now: Now,
     steps: VecDeque<Step>,
@@ -168,15 +166,20 @@ enum Step {
 #[derive(Default)]
 struct Connection {
     /// The unwritten data.
-    backlog: VecDeque<Piece>,
+    backlog: VecDeque<Unwritten>,
     backlog_bytes: usize,
     /// The memory of its input in the node.
     input_bytes: usize,
-    /// Since when the backlog exceeds the soft limit.
-    heavy_since: Option<Duration>,
     output: Output,
     /// The node closed it: the backlog is still written.
     closing: bool,
+}
+
+/// A part of the output that is not written, or not completely.
+struct Unwritten {
+    bytes: Bytes,
+    /// The piece that it is a part of.
+    piece: Piece,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -199,7 +202,7 @@ impl Endpoint {
             expiry,
             connections: BTreeMap::new(),
             held: Held::default(),
-            heavy: BTreeSet::new(),
+            heavy: BTreeMap::new(),
             now: Now::default(),
             steps: VecDeque::new(),
             effects: Vec::new(),
@@ -246,7 +249,7 @@ impl Endpoint {
     pub fn wake(&mut self, now: Now) {
         self.node.wake(now.wall_us, &mut self.effects);
         self.take_effects(now);
-        let heavy: Vec<ConnId> = self.heavy.iter().copied().collect();
+        let heavy: Vec<ConnId> = self.heavy.keys().copied().collect();
         for conn in heavy {
             if self.is_over(conn) {
                 self.steps.push_back(Step::Refuse(conn));
@@ -310,7 +313,6 @@ impl Endpoint {
         let before = connection.output;
         connection.take(bytes, &mut self.held);
         if connection.backlog_bytes <= self.limits.soft_bytes {
-            connection.heavy_since = None;
             self.heavy.remove(&conn);
         }
         if connection.closing && connection.output == Output::Idle {
@@ -346,7 +348,9 @@ impl Endpoint {
     fn send(&mut self, conn: ConnId, bytes: Bytes) -> Option<Action> {
         let connection = self.connections.get_mut(&conn)?;
         connection.backlog_bytes += bytes.len();
-        connection.backlog.push_back(self.held.add_piece(bytes));
+        let piece = Piece::of(&bytes);
+        self.held.add(piece);
+        connection.backlog.push_back(Unwritten { bytes, piece });
         if connection.output == Output::Idle {
             connection.output = Output::Offered;
             return Some(Action::Write { conn });
@@ -390,12 +394,11 @@ impl Endpoint {
     /// Whether the unread output of a connection now exceeds a limit.
     fn is_over(&mut self, conn: ConnId) -> bool {
         let limits = &self.limits;
-        let Some(connection) = self.connections.get_mut(&conn) else {
+        let Some(connection) = self.connections.get(&conn) else {
             return false;
         };
         let for_too_long = connection.backlog_bytes > limits.soft_bytes && {
-            self.heavy.insert(conn);
-            let since = *connection.heavy_since.get_or_insert(self.now.monotonic);
+            let since = *self.heavy.entry(conn).or_insert(self.now.monotonic);
             self.now.monotonic.saturating_sub(since) > limits.soft_for
         };
         for_too_long || connection.backlog_bytes > limits.output_bytes
@@ -403,14 +406,8 @@ impl Endpoint {
 
     /// The wall-clock time at which a connection will have exceeded the soft limit for too long.
     fn next_limit_us(&self) -> Option<u64> {
-        let heavy = self
-            .heavy
-            .iter()
-            .filter_map(|conn| self.connections.get(conn));
-        let since = heavy
-            .filter_map(|connection| connection.heavy_since)
-            .min()?;
-        let due = since + self.limits.soft_for + Duration::from_micros(1);
+        let since = self.heavy.values().min()?;
+        let due = *since + self.limits.soft_for + Duration::from_micros(1);
         let left = due.saturating_sub(self.now.monotonic);
         Some(self.now.wall_us.saturating_add(left.as_micros() as u64))
     }
@@ -447,8 +444,8 @@ impl Endpoint {
         self.heavy.remove(&conn);
         if let Some(connection) = self.connections.remove(&conn) {
             self.held.replace(connection.input_bytes, 0);
-            for piece in connection.backlog {
-                self.held.remove_piece(&piece);
+            for Unwritten { piece, .. } in connection.backlog {
+                self.held.remove(piece);
             }
         }
     }
@@ -469,7 +466,7 @@ impl Connection {
         if let Some(first) = self.backlog.front_mut() {
             first.bytes.advance(bytes);
             if first.bytes.is_empty() {
-                held.remove_piece(first);
+                held.remove(first.piece);
                 self.backlog.pop_front();
             }
         }

@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 
 use bytes::Bytes;
 
-use super::session::Session;
 use super::state::State;
+use crate::wire::held::Held;
 use crate::wire::reply::Encoded;
 
 /// With more output than this, the next request waits until the driver has taken it.
@@ -18,7 +18,8 @@ const ENOUGH_BYTES: usize = 16 << 20;
 /// With more output than this in one request, the clients with most of it are disconnected.
 const MOST_BYTES: usize = 256 << 20;
 
-/// The output since the driver last took it, in bytes. What is shared counts once.
+/// An upper bound of the output since the driver last took it, in bytes. What clients share
+/// counts once.
 #[derive(Default)]
 pub(super) struct Untaken {
     bytes: usize,
@@ -43,36 +44,47 @@ impl Untaken {
 
 /// Sends a message to several clients.
 pub(super) fn push(state: &mut State, clients: &[u64], message: &Encoded) {
-    each(state, clients, |session| session.share(message));
+    for id in clients {
+        if let Some(session) = state.mark_dirty(*id) {
+            let own = session.share(message);
+            state.untaken.add(own);
+        }
+    }
+    state.untaken.add(message.encoded_bytes());
+    limit(state);
 }
 
 /// Sends a part of the replication stream, or a snapshot, to several replicas.
 pub(super) fn stream(state: &mut State, replicas: &[u64], bytes: &Bytes) {
-    each(state, replicas, |session| session.share_raw(bytes));
-}
-
-/// Appends something to the output of several clients; `append` returns the memory that it took.
-fn each(state: &mut State, clients: &[u64], append: impl Fn(&mut Session) -> usize) {
-    for id in clients {
+    for id in replicas {
         if let Some(session) = state.mark_dirty(*id) {
-            let bytes = append(session);
-            state.untaken.add(bytes);
+            let own = session.share_raw(bytes);
+            state.untaken.add(own);
         }
-        while state.untaken.bytes > MOST_BYTES && cut_largest(state) {}
     }
+    state.untaken.add(bytes.len());
+    limit(state);
 }
 
-/// Disconnects the client whose output takes the most memory, or of several the oldest; returns
-/// whether there was one.
-fn cut_largest(state: &mut State) -> bool {
-    let sessions = state.clients.values_mut();
-    let sizes = sessions.filter(|session| session.out.len() > 0);
-    let largest = sizes.max_by_key(|session| (session.out.own_bytes(), Reverse(session.id)));
-    let Some(session) = largest else {
-        return false;
-    };
-    let bytes = session.out.own_bytes();
-    session.cut_off();
-    state.untaken.bytes = state.untaken.bytes.saturating_sub(bytes);
-    true
+/// Disconnects the clients with most output, of several with as much the oldest, as long as there
+/// is too much of it.
+fn limit(state: &mut State) {
+    if state.untaken.bytes <= MOST_BYTES {
+        return;
+    }
+    // Clients may have gone, and their output with them.
+    let mut held = Held::default();
+    for session in state.clients.values() {
+        session.out.add_to(&mut held);
+    }
+    while held.bytes() > MOST_BYTES {
+        let sessions = state.clients.values_mut();
+        let Some(session) = sessions.max_by_key(|it| (it.out.len(), Reverse(it.id))) else {
+            break;
+        };
+        session.out.remove_from(&mut held);
+        session.cut_off();
+        state.dirty_clients.push(session.id);
+    }
+    state.untaken.bytes = held.bytes();
 }

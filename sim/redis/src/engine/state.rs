@@ -18,7 +18,7 @@ use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
 use super::script::{Rand48, Sha};
-use super::session::{Closing, Replies, Session, Written, kept_bytes};
+use super::session::{Closing, Replies, Session, Written, name_bytes};
 use super::shutdown::Leaving;
 use super::tracking::Caches;
 use crate::store::db::Db;
@@ -151,7 +151,7 @@ impl State {
     /// `unwatchAllKeys`.
     pub(super) fn unwatch(&mut self, id: u64) {
         for key in std::mem::take(&mut self.client(id).watched) {
-            self.client(id).names_bytes -= kept_bytes(&key);
+            self.client(id).names_bytes -= name_bytes(&key);
             self.db.unwatch(&key, id);
         }
     }

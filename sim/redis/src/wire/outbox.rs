@@ -2,9 +2,11 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::held::{Held, Piece};
+
 /// From this size on, output for several connections is shared between them instead of copied
 /// for each.
-const SHARED_FROM: usize = 4096;
+pub(super) const SHARED_FROM: usize = 4096;
 
 /// Pending output, in order: pieces that may be shared with other connections, then the tail,
 /// to which the next output is appended.
@@ -12,8 +14,6 @@ const SHARED_FROM: usize = 4096;
 pub(crate) struct Outbox {
     pieces: Vec<Bytes>,
     pieces_bytes: usize,
-    /// The part of `pieces_bytes` that is shared.
-    shared_bytes: usize,
     tail: BytesMut,
 }
 
@@ -23,9 +23,20 @@ impl Outbox {
         self.pieces_bytes + self.tail.len()
     }
 
-    /// The memory that it takes alone, apart from what is shared.
-    pub(crate) fn own_bytes(&self) -> usize {
-        self.len() - self.shared_bytes + size_of_val(&*self.pieces)
+    /// Counts its memory.
+    pub(crate) fn add_to(&self, held: &mut Held) {
+        held.replace(0, self.tail.len());
+        for bytes in &self.pieces {
+            held.add(Piece::of(bytes));
+        }
+    }
+
+    /// No longer counts its memory, which is as it was when it was counted.
+    pub(crate) fn remove_from(&self, held: &mut Held) {
+        held.replace(self.tail.len(), 0);
+        for bytes in &self.pieces {
+            held.remove(Piece::of(bytes));
+        }
     }
 
     /// The buffer to append to.
@@ -42,7 +53,6 @@ impl Outbox {
         }
         self.seal();
         self.pieces_bytes += bytes.len();
-        self.shared_bytes += bytes.len();
         self.pieces.push(bytes.clone());
         size_of::<Bytes>()
     }
@@ -59,7 +69,6 @@ impl Outbox {
     pub(crate) fn take(&mut self) -> Vec<Bytes> {
         self.seal();
         self.pieces_bytes = 0;
-        self.shared_bytes = 0;
         std::mem::take(&mut self.pieces)
     }
 

@@ -202,6 +202,12 @@ impl Encoded {
             bytes.freeze()
         })
     }
+
+    /// The memory of what is encoded so far.
+    pub(crate) fn encoded_bytes(&self) -> usize {
+        let forms = [&self.v2, &self.v3].into_iter();
+        forms.filter_map(OnceCell::get).map(Bytes::len).sum()
+    }
 }
 
 /// Appends the header of an array whose items are encoded one by one.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::engine::dispatch;
-use crate::engine::session::{Transaction, kept_bytes};
+use crate::engine::session::{Transaction, name_bytes};
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -76,7 +76,7 @@ pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
         if call.state.db.watch(key, call.client, now_ms) {
             let session = call.session();
             session.watched.push(Bytes::copy_from_slice(key));
-            session.names_bytes += kept_bytes(key);
+            session.names_bytes += name_bytes(key);
         }
     }
     Ok(Reply::OK)

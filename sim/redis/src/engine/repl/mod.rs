@@ -148,11 +148,11 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
         }
         resp::put_command(&op.words, &mut bytes);
     }
-    pass_on(state, &bytes.freeze());
+    pass_on(state, &bytes);
 }
 
 /// Appends bytes to the stream.
-fn pass_on(state: &mut State, bytes: &Bytes) {
+fn pass_on(state: &mut State, bytes: &[u8]) {
     let repl = &mut state.repl;
     repl.offset += bytes.len() as u64;
     if let Some(backlog) = &mut repl.backlog {
@@ -163,7 +163,9 @@ fn pass_on(state: &mut State, bytes: &Bytes) {
         .iter()
         .filter(|(_, replica)| replica.is_online());
     let online: Vec<u64> = online.map(|(id, _)| *id).collect();
-    fan_out::stream(state, &online, bytes);
+    if !online.is_empty() {
+        fan_out::stream(state, &online, &Bytes::copy_from_slice(bytes));
+    }
 }
 
 /// `REPLICAOF host port`: follows another server from now on. Its own replicas stay: they may be

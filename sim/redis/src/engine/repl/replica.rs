@@ -300,7 +300,7 @@ fn begin_stream(state: &mut State, conn: u64) {
 
 /// A command of the stream was executed: forwards its bytes to this server's replicas.
 pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
-    pass_on(state, &bytes::Bytes::copy_from_slice(bytes));
+    pass_on(state, bytes);
 }
 
 /// Reports this replica's offset to the master, and as of 7.2 the durable offset of its
