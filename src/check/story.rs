@@ -4,16 +4,14 @@ mod expect;
 
 use std::collections::BTreeMap;
 
-use locklab_units::{NS_PER_MS, NS_PER_S};
+pub use locklab_units::NS_PER_MS as MS;
+use locklab_units::NS_PER_S;
 
 use super::{Bounds, ResourceRole};
 use locklab_history::{
     Access, Bare, ClockKind, Deadline, Event, Failpoint, FaultKind, FaultyLinks, History, Name, Op,
     Outcome, PacketFault, Phase, Record,
 };
-
-/// Nanoseconds per millisecond.
-pub const MS: u64 = NS_PER_MS;
 
 /// Every wall clock shows 2026 when the run begins.
 const EPOCH_NS: u64 = 1_767_225_600 * NS_PER_S;

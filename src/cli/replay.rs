@@ -76,7 +76,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     })
 }
 
-/// The largest recording that is read, in bytes: larger than any that a run can leave.
+/// The maximum size of a recording, in bytes. Runs end before theirs get as large.
 const LARGEST: u64 = 1 << 30;
 
 /// The bytes of a recording.
@@ -137,8 +137,8 @@ fn conclusion(
             "recorded on real Redis: judged again, with the same verdicts".into()
         }
         (Environment::Redis, Some(line)) => format!(
-            "NOT the same: line {line} of {} was changed since it was recorded, or is judged \
-             otherwise now: {}",
+            "NOT the same: {} was changed since it was recorded, or its verdicts differ now (line \
+             {line}); judged again: {}",
             path.display(),
             again.display(),
         ),

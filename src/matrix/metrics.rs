@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::history::{FaultKind, Outcome, Phase, Record};
 
-    const MS: u64 = locklab_units::NS_PER_MS;
+    use locklab_units::NS_PER_MS as MS;
 
     fn at(at_ms: u64, host: &str, event: Event) -> Record {
         Record {

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::test::fresh_seed;
 use crate::tool::{cargo, install};
 
 /// The code that is changed, and the tests that should notice.
@@ -65,8 +65,7 @@ impl Shard {
     /// One of [`SHARDS`], by chance.
     fn any() -> Shard {
         Shard {
-            // The standard library seeds its hashers with random numbers from the system.
-            index: RandomState::new().hash_one(0) % SHARDS,
+            index: fresh_seed() % SHARDS,
             count: SHARDS,
         }
     }

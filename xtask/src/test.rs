@@ -137,9 +137,14 @@ fn seed(named: Option<String>, length: Length) -> String {
     match (named, length) {
         (Some(seed), _) => seed,
         (None, Length::Short) => FIXED_SEED.to_owned(),
-        // The standard library seeds its hashers with random numbers from the system.
-        (None, Length::Long) => RandomState::new().hash_one(0).to_string(),
+        (None, Length::Long) => fresh_seed().to_string(),
     }
+}
+
+/// A different number at each call.
+pub fn fresh_seed() -> u64 {
+    // The standard library seeds its hashers with random numbers from the system.
+    RandomState::new().hash_one(0)
 }
 
 #[derive(Clone, Copy)]

@@ -1,15 +1,15 @@
 //! Long-running scripts: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
 //!
 //! No time passes within one call of a node, so a script runs to its end immediately. But it
-//! *takes* time, a microsecond for every ten instructions (a command counts as a hundred), and if that is significant the node
-//! withholds the effects of the script until then. Clients cannot tell the difference: a server
-//! that runs a script does nothing else, and after `busy-reply-threshold` milliseconds it replies
-//! `BUSY` to every client, except for a few commands that access no keys. A script that the
-//! interpreter had to stop never ends: it runs until it is killed, which is possible if it has
-//! called no command that writes.
+//! *takes* time, a microsecond for every ten instructions (a command counts as a hundred), and if
+//! that is significant the node withholds the effects of the script until then. Clients cannot
+//! tell the difference: a server that runs a script does nothing else, and after
+//! `busy-reply-threshold` milliseconds it replies `BUSY` to every client, except for a few
+//! commands that access no keys. A script that the interpreter had to stop never ends: it runs
+//! until it is killed, which is possible if it has called no command that writes.
 //!
-//! On a node that has its machine's clock a script takes the time that it takes. One that runs for
-//! longer than others would wait for an answer never ends, too.
+//! A served node, which reads its machine's clock, has run a script for as long as the script
+//! takes. There the interpreter stops a script when `busy-reply-threshold` is over.
 //!
 //! Two things are known too early here. Whether a script writes is decided for the whole script,
 //! not for the part before the kill. And a message that a script publishes is sent when the node

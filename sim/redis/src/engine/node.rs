@@ -251,6 +251,7 @@ impl Node {
         if self.state.busy.is_some() {
             return busy::next_wake_us(&self.state);
         }
+        // Requests that wait until the driver has taken the output so far.
         if !self.state.waiting.resumed.is_empty() {
             return self.state.seen_us;
         }

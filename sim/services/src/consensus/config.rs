@@ -1,6 +1,6 @@
 //! The configuration of a member.
 
-const MS: u64 = locklab_units::NS_PER_MS;
+use locklab_units::NS_PER_MS as MS;
 
 /// The timeouts of a member, by its own monotonic clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

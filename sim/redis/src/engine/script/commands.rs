@@ -34,7 +34,7 @@ impl Commands {
     /// Commands that this meter counts, without a node.
     pub(super) fn new(meter: &Meter) -> Self {
         let lent = Lent {
-            state: State::new(0), // nobody's, and never acted on
+            state: State::new(0), // of no node; never used
             client: 0,
             wall_us: 0,
             access: Access::ReadOnly,

@@ -27,8 +27,8 @@ const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is considered endless.
 const MOST_INSTRUCTIONS: u64 = 60_000_000;
-/// The least time after which a script is considered endless by the clock, in microseconds: also
-/// where others hear earlier that the node is busy.
+/// A script that runs for a shorter time, in microseconds, is not considered endless, however
+/// low `busy-reply-threshold` is.
 const LEAST_ENDLESS_US: u64 = 1_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
 /// of a node's scripts.
@@ -341,8 +341,9 @@ impl Engine {
     }
 }
 
-/// How long a script may run before it is considered endless. By its machine's clock a node waits
-/// until others would hear that it is busy: it has to answer them, and cannot while a script runs.
+/// How long a script may run before it is considered endless. A served node runs it until
+/// `busy-reply-threshold` is over: then the node has to answer `BUSY`, and it cannot answer while
+/// a script runs.
 fn limit(call: &Call<'_>) -> Limit {
     let Some(clock) = call.state.clock else {
         return Limit::Instructions(MOST_INSTRUCTIONS);
@@ -367,7 +368,7 @@ pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Erro
 
 fn interpreter_error(error: mlua::Error) -> Error {
     match error {
-        // As Redis would say it of an error without a value of its own.
+        // The form in which Redis reports an error that its own handler did not see.
         mlua::Error::MemoryError(_) => Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)),
         error => Error::new(format!("ERR Lua: {error}")),
     }

@@ -1,8 +1,8 @@
 //! Counts the instructions of a script, and ends a script that runs for too long.
 //!
 //! A node measures a script's time in instructions, so their number has to be the same in every
-//! run: the count starts anew with each script, and commands count as so many. A node that has a
-//! clock ends a script by that.
+//! run: the count starts anew with each script, and a command counts as a number of instructions.
+//! A node that reads a clock ends a script by the clock instead.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,10 +16,9 @@ use crate::engine::busy::Clock;
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 
-/// What a call of a command costs, in instructions: a tenth of the time that it takes a real server
-/// is that of so many of a node's.
+/// The cost of a call of a command, in instructions.
 const INSTRUCTIONS_PER_COMMAND: u64 = 100;
-/// What each argument and each element of the reply adds to it.
+/// The cost of each argument and of each element of the reply.
 const INSTRUCTIONS_PER_ITEM: u64 = 10;
 
 /// The instruction counter of a script.

@@ -173,8 +173,8 @@ fn with_engine<T>(work: impl FnOnce(&mut Engine) -> Result<T, Error>) -> Result<
                 Error::new(format!("ERR the Lua interpreter did not start: {error}"))
             })?),
         };
-        // A panic is a bug, but one script's: no other client may notice it. What it left in the
-        // interpreter is unknown.
+        // A panic is a bug. It fails the script that caused it, and no other client notices. The
+        // state that it left in the interpreter is unknown, so the next script gets a new one.
         catch_unwind(AssertUnwindSafe(|| work(engine))).unwrap_or_else(|_| {
             *kept = None;
             Err(Error::of("ERR Lua: the interpreter failed, and is renewed"))

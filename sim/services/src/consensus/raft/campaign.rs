@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::*;
 use locklab_world::random::Stream;
 
-const MS: u64 = locklab_units::NS_PER_MS;
+use locklab_units::NS_PER_MS as MS;
 
 /// The state of the disk after a restart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
