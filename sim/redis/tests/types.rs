@@ -77,7 +77,7 @@ fn a_scan_finds_all_that_is_there_from_its_start_to_its_end() {
 #[test]
 fn a_scan_of_what_does_not_change_finds_everything_once() {
     let mut client = Client::new(0);
-    for member in numbered("m", 300) {
+    for member in numbered("m", 600) {
         client.send(&format!("SET {member} 1"));
         client.send(&format!("SADD set {member}"));
         client.send(&format!("HSET hash {member} 1"));
@@ -93,9 +93,9 @@ fn a_scan_of_what_does_not_change_finds_everything_once() {
         let (mut found, steps) = client.scan(command, |_| ());
         // Values and scores.
         found.retain(|line| line != "1");
-        assert_eq!(found.len(), 300, "{command}");
+        assert_eq!(found.len(), 600, "{command}");
         let found: BTreeSet<String> = found.into_iter().collect();
-        assert_eq!(found, numbered("m", 300), "{command}");
+        assert_eq!(found, numbered("m", 600), "{command}");
         assert!(steps >= 30, "{command}: {steps}");
     }
 }

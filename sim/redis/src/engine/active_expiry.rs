@@ -74,6 +74,7 @@ impl State {
 
     /// Records the current wall-clock time.
     pub(super) fn see_time(&mut self, wall_us: u64) {
+        self.started_us.get_or_insert(wall_us);
         let seen = self.seen_us.replace(wall_us);
         if let Some(seen_us) = seen.filter(|seen_us| *seen_us > wall_us) {
             self.run_due_cycles(seen_us);
@@ -110,7 +111,8 @@ impl State {
         propagate::flush(self, Unit::Parts);
     }
 
-    fn caches_in_use(&self) -> bool {
+    /// Whether any client is tracked.
+    pub(super) fn caches_in_use(&self) -> bool {
         self.clients
             .values()
             .any(|client| client.tracking.is_some())

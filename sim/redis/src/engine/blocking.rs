@@ -150,6 +150,11 @@ fn unblock(state: &mut State, client: u64, reply: &Reply) {
     state.waiting.forget(client);
     state.waiting.resumed.push_back(client);
     state.listen();
+    if let Some(session) = state.clients.get(&client)
+        && let Reply::Error(error) = reply
+    {
+        state.stats.fail_waiting(session.last_command, error);
+    }
     if let Some(session) = state.mark_dirty(client) {
         session.blocked = None;
         session.answer(reply);

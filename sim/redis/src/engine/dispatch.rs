@@ -1,5 +1,7 @@
 //! The path from a request to its reply: `processCommand` of `src/server.c`.
 
+mod errors;
+
 use std::borrow::Cow;
 
 use super::needs::Needs;
@@ -10,9 +12,11 @@ use super::script::{Access, Flags, ScriptFlag};
 use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
-use super::{busy, tracking};
+use super::{busy, monitor, tracking};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
+use errors::unknown;
+pub(super) use errors::wrong_arity;
 
 /// The outcome of a request.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -89,6 +93,7 @@ pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     if !state.db.changes.is_empty() {
         deliver(state);
     }
+    monitor::after_reply(state);
 }
 
 fn queue(session: &mut Session, args: &[&[u8]], needs: Needs) {
@@ -113,16 +118,16 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
 /// it.
 fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply {
     let session = state.client(client);
+    let mut error = error;
     if args[0].eq_ignore_ascii_case(b"exec") {
         session.transaction = None;
         state.unwatch(client);
         let why = error.text().strip_prefix(b"ERR ").unwrap_or(error.text());
-        let text = [b"EXECABORT Transaction discarded because of: ", why].concat();
-        return Error::new(text).into();
-    }
-    if let Some(transaction) = &mut session.transaction {
+        error = Error::new([b"EXECABORT Transaction discarded because of: ", why].concat());
+    } else if let Some(transaction) = &mut session.transaction {
         transaction.refused = true;
     }
+    state.stats.reject(table::find(args), &error);
     error.into()
 }
 
@@ -136,33 +141,51 @@ pub(super) fn call(call: &mut Call<'_>) -> Reply {
 
 /// Executes a command of a script: `scriptCall` of `src/script.c`.
 pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
-    let Some(command) = table::find(call.args) else {
-        return Error::of("ERR Unknown Redis command called from script").into();
-    };
+    let command = table::find(call.args);
+    match command.ok_or(UNKNOWN_IN_SCRIPT) {
+        Ok(command) => match check_in_script(call, command, access) {
+            Ok(()) => run(command, call),
+            Err(error) => call.refuse_in_script(Some(command), error),
+        },
+        Err(error) => call.refuse_in_script(None, error),
+    }
+}
+
+const UNKNOWN_IN_SCRIPT: Error = Error::of("ERR Unknown Redis command called from script");
+
+fn check_in_script(call: &mut Call<'_>, command: &Command, access: Access) -> Result<(), Error> {
     if !has_right_arity(command, call.args) {
-        return Error::of("ERR Wrong number of args calling Redis command from script").into();
+        return Err(Error::of(
+            "ERR Wrong number of args calling Redis command from script",
+        ));
     }
     if command.has(Flag::NoScript) {
-        return Error::of("ERR This Redis command is not allowed from script").into();
+        return Err(Error::of(
+            "ERR This Redis command is not allowed from script",
+        ));
     }
     if is_stale(call.state) && !command.has(Flag::Stale) {
-        return Error::of("ERR Can not execute the command on a stale replica").into();
+        return Err(Error::of(
+            "ERR Can not execute the command on a stale replica",
+        ));
     }
     // `scriptVerifyWriteCommandAllow`: what is sent to replicas counts as a write, so that
     // read-only scripts may run while writes are paused.
     if access == Access::ReadOnly && Needs::of_command(command).replicates {
-        return Error::of("ERR Write commands are not allowed from read-only scripts.").into();
+        return Err(Error::of(
+            "ERR Write commands are not allowed from read-only scripts.",
+        ));
     }
     if command.has(Flag::Write) {
         if too_few_replicas(call.state, call.wall_us) {
-            return NO_REPLICAS.into();
+            return Err(NO_REPLICAS);
         }
         if is_read_only(call.state, call.client) {
-            return READ_ONLY.into();
+            return Err(READ_ONLY);
         }
         call.state.script_wrote = true;
     }
-    run(command, call)
+    Ok(())
 }
 
 /// Whether a script may run in the current state, given the requirements it declares
@@ -210,7 +233,8 @@ pub(super) fn may_run(
 }
 
 fn run(command: &Command, call: &mut Call<'_>) -> Reply {
-    call.state.commands_processed += 1;
+    call.state.stats.begin(command);
+    monitor::begin(call, command);
     let tracks = call.session().tracking.is_some();
     let movable = command.has(Flag::MovableKeys);
     if tracks && movable && call.context != Context::Script {
@@ -235,6 +259,8 @@ fn run(command: &Command, call: &mut Call<'_>) -> Reply {
             Context::Direct | Context::Transaction => deliver_before_reply(call.state),
         }
     }
+    call.state.stats.end(command, call.context, &reply);
+    monitor::end(call, command);
     reply
 }
 
@@ -256,6 +282,7 @@ fn check(
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
+    tracking::limit(state);
     let needs = Needs::of(state, client, command, args);
     if needs.writes && too_few_replicas(state, wall_us) {
         return Err(NO_REPLICAS);
@@ -273,10 +300,14 @@ fn check(
     if needs.fresh_data && is_stale(state) {
         return Err(MASTER_DOWN);
     }
-    match busy::refuses(state, command) {
-        Some(error) => Err(error),
-        None => Ok((command, needs)),
+    if let Some(error) = busy::refuses(state, command) {
+        return Err(error);
     }
+    // Those that no pause holds back must not use that.
+    if state.counts_as_replica(client) && needs.touches_keyspace() {
+        return Err(Error::of("ERR Replica can't interact with the keyspace"));
+    }
+    Ok((command, needs))
 }
 
 const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
@@ -314,47 +345,4 @@ fn is_stale(state: &State) -> bool {
 fn has_right_arity(command: &Command, args: &[&[u8]]) -> bool {
     let expected = command.arity.unsigned_abs() as usize;
     args.len() == expected || (command.arity < 0 && args.len() > expected)
-}
-
-/// The error for a wrong number of words; `name` has the form `client|setname`.
-pub(super) fn wrong_arity(name: &str) -> Error {
-    Error::new(format!(
-        "ERR wrong number of arguments for '{name}' command"
-    ))
-}
-
-/// The error for an unknown command name. Shows as much of the request as Redis does: 128 bytes
-/// of the name, and 128 of the other words together.
-fn unknown(args: &[&[u8]]) -> Error {
-    if table::is_container(args[0]) {
-        let mut text = b"ERR unknown subcommand '".to_vec();
-        text.extend_from_slice(&c_string(args[1], 128));
-        text.extend_from_slice(b"'. Try ");
-        text.extend_from_slice(&args[0].to_ascii_uppercase());
-        text.extend_from_slice(b" HELP.");
-        return Error::new(text);
-    }
-    let mut text = b"ERR unknown command '".to_vec();
-    text.extend_from_slice(&c_string(args[0], 128));
-    text.extend_from_slice(b"', with args beginning with: ");
-    let start = text.len();
-    for arg in &args[1..] {
-        let shown = text.len() - start;
-        if shown >= 128 {
-            break;
-        }
-        text.push(b'\'');
-        text.extend_from_slice(&c_string(arg, 128 - shown));
-        text.extend_from_slice(b"' ");
-    }
-    Error::new(text)
-}
-
-/// The part of a string that C prints: up to a NUL, and at most `max` bytes.
-fn c_string(text: &[u8], max: usize) -> Vec<u8> {
-    text.iter()
-        .copied()
-        .take(max)
-        .take_while(|b| *b != 0)
-        .collect()
 }

@@ -5,11 +5,13 @@
 mod active_expiry;
 mod blocking;
 mod busy;
+mod categories;
 mod cmd;
 mod config;
 mod dispatch;
 mod fan_out;
 mod functions;
+mod monitor;
 mod needs;
 mod node;
 mod notify;
@@ -25,6 +27,7 @@ mod script;
 mod session;
 mod shutdown;
 mod state;
+mod stats;
 mod table;
 mod tracking;
 

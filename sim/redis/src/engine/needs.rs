@@ -20,6 +20,8 @@ pub(super) struct Needs {
     /// It may change the keyspace, or send something to replicas: `CMD_WRITE |
     /// CMD_MAY_REPLICATE`.
     pub(super) replicates: bool,
+    /// It reads the keyspace, and nothing else.
+    pub(super) reads: bool,
 }
 
 impl Needs {
@@ -43,6 +45,7 @@ impl Needs {
             writes,
             fresh_data: !command.has(Flag::Stale),
             replicates: writes || command.has(Flag::MayReplicate),
+            reads: command.has(Flag::ReadOnly),
         }
     }
 
@@ -53,7 +56,13 @@ impl Needs {
             writes,
             fresh_data: !flags.contains(&ScriptFlag::AllowStale),
             replicates: writes,
+            reads: false,
         }
+    }
+
+    /// Whether it uses the keyspace in any way.
+    pub(super) fn touches_keyspace(self) -> bool {
+        self.replicates || self.reads
     }
 }
 
@@ -65,6 +74,7 @@ impl BitOr for Needs {
             writes: self.writes || other.writes,
             fresh_data: self.fresh_data || other.fresh_data,
             replicates: self.replicates || other.replicates,
+            reads: self.reads || other.reads,
         }
     }
 }

@@ -102,7 +102,9 @@ impl Node {
     pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
         let refused = |why: &str| ParameterError::new(parameter, value, why);
         self.state.config.has_file = true;
-        if parameter == "replicaof" {
+        let is_replicaof = |found: &config::Parameter| found.name == config::REPLICAOF;
+        let found = config::find(parameter.as_bytes());
+        if found.is_some_and(is_replicaof) {
             let (host, port) = value
                 .rsplit_once(' ')
                 .and_then(|(host, port)| Some((host, port.parse().ok()?)))
@@ -114,8 +116,7 @@ impl Node {
             self.state.repl.history = false;
             return Ok(());
         }
-        let found = config::find(parameter.as_bytes())
-            .ok_or_else(|| refused("there is no parameter of this name"))?;
+        let found = found.ok_or_else(|| refused("there is no parameter of this name"))?;
         let value = found.read(value.as_bytes()).map_err(|why| refused(&why))?;
         self.state.config.set(found, value);
         self.state.listen();
@@ -278,6 +279,7 @@ impl Node {
             handover_us,
             leaving_us,
             write_us,
+            self.state.caches.limit_us,
         ];
         due.into_iter().flatten().min()
     }
@@ -309,6 +311,7 @@ impl Node {
             shutdown::go_on(&mut self.state, wall_us);
             repl::run_due_cron(&mut self.state, wall_us);
             blocking::time_out(&mut self.state, now_ms);
+            tracking::limit_at_tick(&mut self.state, wall_us);
         }
         loop {
             self.resume_all(wall_us);
@@ -422,6 +425,12 @@ impl Parser {
     /// returns the length handled.
     fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
+        let keep = |state: &mut State, bytes| {
+            if let Some(session) = state.clients.get_mut(&client) {
+                session.query_bytes = bytes;
+            }
+        };
+        keep(state, input.len());
         while may_go_on(state, client) && !state.is_asleep(wall_us) && !state.untaken.is_enough() {
             let (processed, len) = match self.next(&input[used..]) {
                 Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
@@ -431,6 +440,7 @@ impl Parser {
                 }
                 Parsed::Incomplete => break,
                 Parsed::Malformed(error) => {
+                    state.stats.count_error(&error);
                     let session = state.client(client);
                     session.answer(&error.into());
                     session.closing = Some(Closing::AfterReplies);
@@ -447,6 +457,7 @@ impl Parser {
                 Processed::Postponed => break,
             }
         }
+        keep(state, self.unread(&input[used..]));
         used
     }
 }

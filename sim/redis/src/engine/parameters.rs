@@ -149,9 +149,11 @@ impl SnapshotRule {
 }
 
 impl fmt::Display for SnapshotRule {
-    /// The value of `save`.
+    /// The value of `save`. Redis takes at least a second, and at most 2³¹ - 1 changes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.after.as_secs(), self.changes)
+        let most_changes = i32::MAX as u64;
+        let changes = self.changes.get().min(most_changes);
+        write!(f, "{} {changes}", self.after.as_secs().max(1))
     }
 }
 

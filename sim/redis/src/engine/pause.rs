@@ -34,13 +34,15 @@ impl State {
 
     /// Whether a request of this client is deferred. A replica's never is.
     pub(super) fn is_paused(&self, client: u64, needs: Needs) -> bool {
-        let whom = self.paused().filter(|_| !self.is_replica(client));
+        let whom = self.paused().filter(|_| !self.counts_as_replica(client));
         whom.is_some_and(|whom| whom == Whom::All || needs.replicates)
     }
 
-    fn is_replica(&self, client: u64) -> bool {
+    /// Whether a client is a replica to Redis (`CLIENT_SLAVE`): a monitor is.
+    pub(super) fn counts_as_replica(&self, client: u64) -> bool {
         let session = self.clients.get(&client);
-        session.is_some_and(|session| session.peer == Peer::Replica)
+        self.monitors.contains(client)
+            || session.is_some_and(|session| session.peer == Peer::Replica)
     }
 
     /// The number of clients that wait for the end of the pause.

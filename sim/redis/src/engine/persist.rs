@@ -8,11 +8,13 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::config::REPLICAOF;
 use super::functions::Functions;
 use super::parameters::Parameters;
 use super::session::{Addresses, Replies, Session, Written};
 use super::state::State;
-use super::{blocking, dispatch, notify};
+use super::stats::Stats;
+use super::{blocking, dispatch, notify, repl};
 use crate::resp;
 use crate::store::db::Overdue;
 use crate::store::effects::Op;
@@ -115,8 +117,8 @@ pub(super) fn stop(state: &mut State) {
 /// `rewriteConfig`: the current parameters and the master.
 pub(super) fn save_config(state: &mut State) {
     let mut lines = state.config.lines();
-    if let Some(link) = state.repl.link() {
-        lines.push(("replicaof".into(), format!("{} {}", link.host, link.port)));
+    if state.repl.link().is_some() {
+        lines.push((REPLICAOF.into(), repl::master_address(state)));
     }
     let lines = Parameters::of_node(lines);
     state.persist.writes.push(DiskWrite::Config(lines));
@@ -217,7 +219,8 @@ impl State {
             .map(|point| persist.saved_s + point.seconds + 1)
             .min();
         let due_s = [sync_s, save_s].into_iter().flatten().min()?;
-        Some(self.tick_from(due_s.saturating_mul(1_000_000)))
+        // Limited so that the sum does not overflow.
+        Some(self.tick_from(due_s.saturating_mul(1_000_000).min(u64::MAX / 2)))
     }
 
     /// Whether there may be pending writes.
@@ -252,6 +255,7 @@ impl State {
 /// counts as absent.
 pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     state.config.has_file |= files.config.is_some();
+    state.started_us = Some(wall_us);
     state.persist.saved_s = wall_us / 1_000_000;
     state.persist.synced_s = wall_us / 1_000_000;
     let file = match state.config.append_only() {
@@ -260,7 +264,7 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     };
     let mut rest = &file[..];
     if rdb::is_snapshot(rest)
-        && let Ok(snapshot) = rdb::load(rest)
+        && let Ok(snapshot) = rdb::load(rest, state.db.limits)
         && let Ok(functions) = Functions::of(&snapshot.libraries)
     {
         let now_ms = (wall_us / 1000) as i64;
@@ -309,5 +313,5 @@ fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
     state.dirty_clients.clear();
     state.persist.buffer.clear();
     state.persist.selected = false;
-    state.commands_processed = 0;
+    state.stats = Stats::default();
 }

@@ -18,7 +18,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "A node is a server with `databases 1`; locks use no other database.",
     ),
     (
-        "`KEYS`, hashes beyond 128 fields or 64 bytes, and sets with anything but integers list their elements in another order than Redis: by name, or by insertion.",
+        "`KEYS`, hashes beyond the limits of a listpack (512 fields or 64 bytes), and sets with anything but integers list their elements in another order than Redis: by name, or by insertion.",
         "In Redis the order is random, and differs from server to server. A run must be repeatable.",
     ),
     (
@@ -54,11 +54,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
-        "`CONFIG SET` accepts `timeout`, `maxmemory`, `client-output-buffer-limit`, `proto-max-bulk-len` and `repl-backlog-ttl`, but they have no effect.",
-        "They protect a machine's memory or connections. A served node has its own limits.",
+        "`CONFIG SET` accepts `timeout`, `maxmemory`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `slowlog-*`, but they have no effect.",
+        "They protect a machine's memory or connections, or serve to inspect a server. A served node has its own limits.",
     ),
     (
-        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory and no file descriptors. There is one user, and there are no `HELP` texts.",
+        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, and no file descriptors. There is one user, and there are no `HELP` texts.",
         "A fake node has no use for the rest.",
     ),
     (
@@ -82,12 +82,24 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "The node records no access times, counts no memory, and needs no time for a command.",
     ),
     (
-        "`INFO` has only the fields that apply to a node. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
+        "`INFO` has only the fields that apply to a node; what only a machine can measure is constant (`used_cpu_*`, the times in `commandstats`), and so are `process_id` and `mem_allocator`. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
         "Clients use little of it.",
     ),
     (
         "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
         "The compact forms save memory, which a node does not count.",
+    ),
+    (
+        "A master sends every snapshot with its length before it, also to a replica that could read it up to an end mark (`capa eof`); a connection may ask for it while replies to it are pending.",
+        "Redis streams it to such a replica, and the stream of commands follows its first acknowledgement. What arrives is the same.",
+    ),
+    (
+        "The rows of `commandstats` and `errorstats`, and the names of `COMMAND LIST`, are sorted by name. A script's own error with the text of one that a command gave it is not counted again.",
+        "In Redis the order is that of a hash table. Redis marks the errors of commands; the node recognises them by their texts.",
+    ),
+    (
+        "The node's seed determines which keys a node forgets because of `tracking-table-max-keys`.",
+        "In Redis the choice is random. A run must be repeatable.",
     ),
     (
         "`WAITAOF` exists, and a replica with an append-only file acknowledges what is durable there (`REPLCONF ACK … FACK …`).",
@@ -162,7 +174,7 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     (
         "inspection by people",
-        "MONITOR LCS LOLWUT *|HELP COMMAND|GETKEYS* LATENCY|HISTOGRAM MEMORY|STATS \
+        "LCS LOLWUT *|HELP COMMAND|GETKEYS* LATENCY|HISTOGRAM MEMORY|STATS \
          MEMORY|MALLOC-STATS SCRIPT|DEBUG",
     ),
 ];

@@ -53,6 +53,8 @@ pub(super) struct Session {
     pub(super) since_us: u64,
     /// The time of its last command.
     pub(super) active_us: u64,
+    /// The input that is being handled, or is kept because it is no whole request, in bytes.
+    pub(super) query_bytes: usize,
     /// The pending output.
     pub(super) out: Outbox,
     /// The output is complete: it holds the last reply before the connection closes.
@@ -214,6 +216,7 @@ impl Session {
             last_command: "NULL",
             since_us: now_us,
             active_us: now_us,
+            query_bytes: 0,
             out: Outbox::default(),
             ended: false,
         }

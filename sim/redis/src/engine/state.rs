@@ -12,6 +12,7 @@ use super::busy::{Busy, Clock};
 use super::config::Config;
 use super::fan_out::Untaken;
 use super::functions::Functions;
+use super::monitor::Monitors;
 use super::pause::Pause;
 use super::persist::{Persistence, Saving};
 use super::pubsub::PubSub;
@@ -20,6 +21,7 @@ use super::repl::Replication;
 use super::script::{Rand48, Sha};
 use super::session::{Closing, Replies, Session, Written, name_bytes};
 use super::shutdown::Leaving;
+use super::stats::Stats;
 use super::tracking::Caches;
 use crate::store::db::Db;
 
@@ -54,8 +56,12 @@ pub(super) struct State {
     choices: SplitMix64,
     /// 40 hexadecimal digits that identify this start of the server.
     pub(super) run_id: String,
-    /// Commands called since the start, for INFO.
-    pub(super) commands_processed: u64,
+    /// The counters of INFO.
+    pub(super) stats: Stats,
+    /// The clients that see every call.
+    pub(super) monitors: Monitors,
+    /// The first time that the node has seen, in microseconds.
+    pub(super) started_us: Option<u64>,
     /// The last time that the node has seen, in microseconds.
     pub(super) seen_us: Option<u64>,
     /// The client whose command is running (`server.current_client`).
@@ -98,7 +104,9 @@ impl State {
             random: Rand48::default(),
             choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),
-            commands_processed: 0,
+            stats: Stats::default(),
+            monitors: Monitors::default(),
+            started_us: None,
             seen_us: None,
             current: None,
             dirty_clients: Vec::new(),
@@ -184,6 +192,7 @@ impl State {
         self.unwatch(id);
         self.pubsub.forget(self.clients.get_mut(&id));
         self.waiting.forget(id);
+        self.monitors.forget(id);
         let session = self.client(id);
         session.blocked = None;
         session.tracking = None;
@@ -199,7 +208,14 @@ impl State {
                 .clients
                 .values()
                 .any(|session| session.tracking.is_some());
+        self.db.limits = self.config.limits;
         self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
+    }
+
+    /// Whole seconds since the start, by the wall clock.
+    pub(super) fn uptime_s(&self, wall_us: u64) -> i64 {
+        let second = |us: u64| (us / 1_000_000) as i64;
+        second(wall_us) - second(self.started_us.unwrap_or(wall_us))
     }
 
     /// The current progress of the server.

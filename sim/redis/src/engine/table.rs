@@ -2,7 +2,7 @@
 
 use super::cmd::{
     auth, blocking, client, config, connection, debug, del, expire, failover, function, get, incr,
-    keys, multi, pubsub, replication, script, server, set, tracking, wait,
+    info, keys, monitor, multi, pubsub, replication, script, server, set, tracking, wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -167,6 +167,12 @@ impl Command {
         self.flags.contains(&flag)
     }
 
+    /// Whether it runs a script or a function.
+    pub(super) fn runs_script(&self) -> bool {
+        let flags = [Flag::TakesScript, Flag::TakesSha, Flag::TakesFunction];
+        flags.into_iter().any(|flag| self.has(flag))
+    }
+
     /// The keys in a request.
     pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
         if self.has(Flag::MovableKeys) {
@@ -304,7 +310,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("incr", 2, &[Write, DenyOom, Fast], ONE, incr::incr),
     command("incrby", 3, &[Write, DenyOom, Fast], ONE, incr::incrby),
     command("incrbyfloat", 3, &[Write, DenyOom, Fast], ONE, strings::incrbyfloat),
-    command("info", -1, &[Loading, Stale], NONE, server::info),
+    command("info", -1, &[Loading, Stale], NONE, info::info),
     command("keys", 2, &[ReadOnly], NONE, scan::keys),
     container("latency", -2, LATENCY),
     command("lindex", 3, &[ReadOnly], ONE, lists::lindex),
@@ -322,6 +328,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("ltrim", 4, &[Write], ONE, lists::ltrim),
     container("memory", -2, MEMORY),
     command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
+    command("monitor", 1, &[Admin, NoScript, Loading, Stale], NONE, monitor::monitor),
     command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
     command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
     command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, multi::multi),

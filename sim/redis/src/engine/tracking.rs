@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 use super::state::State;
 use crate::wire::reply::{Reply, Resp};
@@ -49,7 +51,11 @@ pub(super) enum OwnChanges {
 #[derive(Default)]
 pub(super) struct Caches {
     /// The clients that read a key since it last changed.
-    readers: BTreeMap<Bytes, BTreeSet<u64>>,
+    readers: IndexMap<Bytes, BTreeSet<u64>, FxBuildHasher>,
+    /// How often in a row [`limit`] could not make the table small enough.
+    futile: u32,
+    /// When a tick of `serverCron` finds the table too large, in wall-clock microseconds.
+    pub(super) limit_us: Option<u64>,
     /// Invalidations for the client whose command is running, sent after its reply; `None` for
     /// all keys.
     own: Vec<Option<Bytes>>,
@@ -95,22 +101,100 @@ pub(super) fn invalidate(state: &mut State, key: &Bytes) {
     if state.clients.values().any(|c| c.prefixes().is_some()) {
         state.caches.changed.insert(key.clone(), writer);
     }
-    for id in state.caches.readers.remove(key).unwrap_or_default() {
-        let Some(tracking) = state.clients.get(&id).and_then(|c| c.tracking.as_ref()) else {
-            continue;
-        };
-        let own = writer == Some(id);
-        if matches!(tracking.mode, Mode::Broadcast(_))
-            || (own && tracking.own_changes == OwnChanges::Untold)
-        {
-            continue;
-        }
-        if own {
+    for id in forget_key(state, key) {
+        if writer == Some(id) {
             state.caches.own.push(Some(key.clone()));
         } else {
-            send(state, id, Reply::Array(vec![Reply::Bulk(key.clone())]));
+            send_key(state, id, key);
         }
     }
+}
+
+/// Forgets who read a key; returns the clients to notify.
+fn forget_key(state: &mut State, key: &Bytes) -> Vec<u64> {
+    let readers = state.caches.readers.swap_remove(key).unwrap_or_default();
+    let is_told = |id: &u64| {
+        let tracking = state.clients.get(id).and_then(|c| c.tracking.as_ref());
+        tracking.is_some_and(|tracking| {
+            let untold = tracking.own_changes == OwnChanges::Untold;
+            let is_own = untold && state.current == Some(*id);
+            !is_own && !matches!(tracking.mode, Mode::Broadcast(_))
+        })
+    };
+    readers.into_iter().filter(is_told).collect()
+}
+
+fn send_key(state: &mut State, id: u64, key: &Bytes) {
+    send(state, id, Reply::Array(vec![Reply::Bulk(key.clone())]));
+}
+
+/// `trackingLimitUsedSlots`: if clients read more than `tracking-table-max-keys` keys, drops some,
+/// chosen at random; the more, the more often in a row that was not enough.
+pub(super) fn limit(state: &mut State) {
+    const EFFORT: u32 = 100;
+    if state.caches.readers.is_empty() {
+        return;
+    }
+    for _ in 0..EFFORT.saturating_mul(state.caches.futile + 1) {
+        if !is_too_large(state) {
+            state.caches.futile = 0;
+            return;
+        }
+        let index = state.choose(state.caches.readers.len());
+        let drawn = state.caches.readers.get_index(index);
+        if let Some(key) = drawn.map(|(key, _)| key.clone()) {
+            // Also the client whose request is to be handled now gets it at once.
+            for id in forget_key(state, &key) {
+                send_key(state, id, &key);
+            }
+        }
+    }
+    state.caches.futile = match is_too_large(state) {
+        true => state.caches.futile.saturating_add(1),
+        false => 0,
+    };
+}
+
+/// What INFO counts.
+pub(super) struct Tracked {
+    pub(super) keys: usize,
+    /// Keys, once for each client that read them.
+    pub(super) items: usize,
+    pub(super) prefixes: usize,
+}
+
+/// Counts the keys and prefixes whose changes clients are told of.
+pub(super) fn count(state: &State) -> Tracked {
+    let readers = &state.caches.readers;
+    let prefixes = state.clients.values().filter_map(|c| c.prefixes());
+    let prefixes: BTreeSet<&Bytes> = prefixes.flatten().collect();
+    Tracked {
+        keys: readers.len(),
+        items: readers.values().map(BTreeSet::len).sum(),
+        prefixes: prefixes.len(),
+    }
+}
+
+/// `serverCron` limits the table as well.
+pub(super) fn limit_at_tick(state: &mut State, wall_us: u64) {
+    if state
+        .caches
+        .limit_us
+        .is_some_and(|due_us| due_us <= wall_us)
+    {
+        limit(state);
+    }
+    state.caches.limit_us = is_too_large(state).then(|| state.tick_from(wall_us + 1));
+}
+
+/// Whether the table has to become smaller: not before a client is tracked again, if none is.
+fn is_too_large(state: &State) -> bool {
+    let keys = state.caches.readers.len();
+    if keys == 0 {
+        return false;
+    }
+    let most = state.config.most_tracked_keys();
+    most > 0 && keys > most && state.caches_in_use()
 }
 
 /// `trackingInvalidateKeysOnFlush`: every key was deleted.

@@ -162,7 +162,7 @@ impl Town {
                 server.master = Some(host.to_owned());
                 "+OK\r\n".to_owned()
             }
-            ["INFO"] => {
+            ["INFO", "server", "replication"] => {
                 let text = info(to, &servers);
                 format!("${}\r\n{text}\r\n", text.len())
             }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::effects::Effects;
 use crate::store::changes::{Changes, Class};
-use crate::store::value::Value;
+use crate::store::value::{Limits, Value};
 
 /// A key's value and its time to live.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct Db {
     pub(crate) effects: Effects,
     /// How expired keys are handled.
     pub(crate) overdue: Overdue,
+    /// The limits of compact encodings.
+    pub(crate) limits: Limits,
 }
 
 /// How a lookup handles an expired key.

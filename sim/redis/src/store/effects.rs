@@ -27,10 +27,11 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Whether it belongs to no database: no SELECT precedes it.
+    /// Whether it belongs to no database: no SELECT precedes it. MULTI has the database of the
+    /// first command of its unit.
     pub(crate) fn is_of_no_database(&self) -> bool {
         let name = self.words.first().map_or(&b""[..], |word| word);
-        [&b"MULTI"[..], b"EXEC", b"PING", b"REPLCONF"].contains(&name)
+        [&b"EXEC"[..], b"PING", b"REPLCONF"].contains(&name)
     }
 }
 

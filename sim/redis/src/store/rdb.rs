@@ -10,7 +10,7 @@ mod lzf;
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::store::db::{Db, Entry};
-use crate::store::value::{Hash, List, Set, Value, Zset};
+use crate::store::value::{Hash, Limits, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
 const MAGIC: &[u8] = b"REDIS0010";
@@ -162,12 +162,12 @@ pub(crate) struct Snapshot {
     pub(crate) len: usize,
 }
 
-/// Reads a snapshot from the start of a file.
+/// Reads a snapshot from the start of a file. The limits decide which values are compact.
 ///
 /// # Errors
 ///
 /// If it is truncated, or holds something that no node supports: another database, a stream.
-pub(crate) fn load(file: &[u8]) -> Result<Snapshot, CorruptRdb> {
+pub(crate) fn load(file: &[u8], limits: Limits) -> Result<Snapshot, CorruptRdb> {
     let mut reader = Reader(file);
     let version = reader.take(MAGIC.len())?.strip_prefix(b"REDIS");
     // A later version may have unknown forms; they are refused when they occur.
@@ -201,7 +201,7 @@ pub(crate) fn load(file: &[u8]) -> Result<Snapshot, CorruptRdb> {
             END => break,
             kind => {
                 let key = reader.string()?;
-                let value = reader.value(kind)?;
+                let value = reader.value(kind, limits)?;
                 let expires_at_ms = expires_at_ms.take();
                 snapshot.entries.push((
                     key,
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn value(&mut self, kind: u8) -> Result<Value, CorruptRdb> {
+    fn value(&mut self, kind: u8, limits: Limits) -> Result<Value, CorruptRdb> {
         Ok(match kind {
             STRING => Value::String(self.string()?),
             LIST => {
@@ -277,22 +277,22 @@ impl<'a> Reader<'a> {
             LIST_QUICKLIST => Value::List(self.quicklist()?),
             SET => {
                 let members: Result<Vec<_>, _> = (0..self.len()?).map(|_| self.string()).collect();
-                set(&members?)
+                set(&members?, limits)
             }
-            SET_INTSET => set(&compact::intset(&self.string()?)?),
-            SET_LISTPACK => set(&self.listpack()?),
+            SET_INTSET => set(&compact::intset(&self.string()?)?, limits),
+            SET_LISTPACK => set(&self.listpack()?, limits),
             HASH => {
                 let mut hash = Hash::default();
                 for _ in 0..self.len()? {
                     let field = self.string()?;
-                    hash.set(&field, self.string()?);
+                    hash.set(&field, self.string()?, limits.hash);
                 }
                 Value::Hash(hash)
             }
             HASH_LISTPACK => {
                 let mut hash = Hash::default();
                 for (field, value) in pairs(&self.listpack()?)? {
-                    hash.set(field, value.clone());
+                    hash.set(field, value.clone(), limits.hash.of_any_length());
                 }
                 Value::Hash(hash)
             }
@@ -300,14 +300,14 @@ impl<'a> Reader<'a> {
                 let mut zset = Zset::default();
                 for _ in 0..self.len()? {
                     let member = self.string()?;
-                    zset.set(&member, f64::from_le_bytes(self.bytes()?));
+                    zset.set(&member, f64::from_le_bytes(self.bytes()?), limits.zset);
                 }
                 Value::Zset(zset)
             }
             ZSET_LISTPACK => {
                 let mut zset = Zset::default();
                 for (member, score) in pairs(&self.listpack()?)? {
-                    zset.set(member, number(score)?);
+                    zset.set(member, number(score)?, limits.zset.of_any_length());
                 }
                 Value::Zset(zset)
             }
@@ -332,10 +332,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn set(members: &[Bytes]) -> Value {
+fn set(members: &[Bytes], limits: Limits) -> Value {
     let mut set = Set::default();
     for member in members {
-        set.add(member);
+        set.add(member, limits.intset_entries);
     }
     Value::Set(set)
 }
@@ -360,12 +360,13 @@ mod tests {
 
     #[test]
     fn every_type_and_length_comes_back_and_nothing_short_does() {
+        let limits = Limits::default();
         let mut hash = Hash::default();
-        hash.set(b"field", "value".into());
+        hash.set(b"field", "value".into(), limits.hash);
         let mut set = Set::default();
-        set.add(b"7");
+        set.add(b"7", limits.intset_entries);
         let mut zset = Zset::default();
-        zset.set(b"member", -1.5);
+        zset.set(b"member", -1.5, limits.zset);
         let values = [
             Value::String("x".repeat(63).into()),
             Value::String("x".repeat(64).into()),
@@ -389,14 +390,14 @@ mod tests {
         }
         let snapshot = save(&db, std::iter::empty());
         let mut again = Db::default();
-        for (key, entry) in load(&snapshot).expect("it is whole").entries {
+        for (key, entry) in load(&snapshot, limits).expect("it is whole").entries {
             again.load(key, entry);
         }
         assert_eq!(format!("{:?}", again.iter_all().collect::<Vec<_>>()), {
             format!("{:?}", db.iter_all().collect::<Vec<_>>())
         });
         for len in 0..snapshot.len() {
-            assert!(load(&snapshot[..len]).is_err(), "{len} bytes");
+            assert!(load(&snapshot[..len], limits).is_err(), "{len} bytes");
         }
     }
 }

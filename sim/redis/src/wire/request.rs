@@ -73,6 +73,19 @@ impl Parser {
         }
     }
 
+    /// How much of an incomplete request Redis would still keep: it drops what it has read, up to
+    /// the text of the argument that is incomplete.
+    pub(crate) fn unread(&self, input: &[u8]) -> usize {
+        let Some(begun) = &self.begun else {
+            return input.len();
+        };
+        let start = match header(input, begun.at, b"") {
+            Ok(Some((_, start))) => start,
+            _ => begun.at,
+        };
+        input.len() - start
+    }
+
     fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Parsed<'a>>, Refusal> {
         let Some((count, start)) = header(input, 0, b"too big mbulk count string")? else {
             return Ok(None);

@@ -8,8 +8,11 @@
 mod absent;
 mod busy;
 mod cases;
+mod categories;
+mod following;
 mod functions;
 mod handover;
+mod info;
 mod libraries;
 mod lock_scripts;
 mod pair;
@@ -21,5 +24,6 @@ mod scripts;
 mod shutdown;
 mod talk;
 mod talks;
+mod tracking_limit;
 mod versions;
 mod wire;

@@ -45,10 +45,7 @@ impl Pair {
         words: &[&[u8]],
         likeness: Likeness,
     ) -> Result<Vec<u8>, String> {
-        let request = command(words);
-        let now_us = self.now_us();
-        let real = self.real[connection].request(&request);
-        let fake = sent(&self.receive(self.fake[connection], &request, now_us));
+        let (real, fake) = self.replies(connection, words);
         if alike(&real, &fake, likeness) {
             return Ok(fake);
         }
@@ -61,6 +58,45 @@ impl Pair {
             real.escape_ascii(),
             fake.escape_ascii()
         ))
+    }
+
+    /// Sends a request on a connection of both servers; returns the replies of the real one and
+    /// of the fake.
+    pub fn replies(&mut self, connection: usize, words: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
+        let request = command(words);
+        let now_us = self.now_us();
+        let real = self.real[connection].request(&request);
+        let fake = sent(&self.receive(self.fake[connection], &request, now_us));
+        (real, fake)
+    }
+
+    /// Sends bytes on a new connection of both servers, which stays; no reply is awaited.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.send_to_each(bytes, bytes);
+    }
+
+    /// Like [`Pair::send`], with a request that names the history of the server it goes to.
+    pub fn send_with_id(&mut self, request: impl Fn(&str) -> String) {
+        let (real, fake) = self.replies(0, &[b"INFO", b"replication"]);
+        let [real, fake] = [real, fake].map(|info| {
+            let info = String::from_utf8_lossy(&info);
+            let mut lines = info.lines();
+            let id = lines.find_map(|line| line.strip_prefix("master_replid:"));
+            request(id.expect("INFO names the history"))
+        });
+        self.send_to_each(real.as_bytes(), fake.as_bytes());
+    }
+
+    fn send_to_each(&mut self, real: &[u8], fake: &[u8]) {
+        let mut client = self.server.connect();
+        client.send(real);
+        self.real.push(client);
+        let now_us = self.now_us();
+        let conn = self.node.accept();
+        self.receive(conn, fake, now_us);
+        self.fake.push(conn);
+        // The real server has handled it when it answers twice.
+        self.now_us();
     }
 
     /// Sends arbitrary bytes on a new connection and closes it; returns the difference of the

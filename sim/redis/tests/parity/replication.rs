@@ -14,10 +14,13 @@ struct Masters {
     clock: RealClient,
     real: RealClient,
     real_stream: RealClient,
+    /// A client that waits.
+    real_waiter: RealClient,
     _server: RealServer,
     node: Node,
     fake: ConnId,
     fake_stream: ConnId,
+    fake_waiter: ConnId,
     fake_sent: Vec<u8>,
 }
 
@@ -25,15 +28,17 @@ impl Masters {
     fn start() -> Self {
         let server = RealServer::start();
         let mut node = Node::new(NodeConfig::default());
-        let (fake, fake_stream) = (node.accept(), node.accept());
+        let (fake, fake_stream, fake_waiter) = (node.accept(), node.accept(), node.accept());
         let mut masters = Masters {
             clock: server.connect(),
             real: server.connect(),
             real_stream: server.connect(),
+            real_waiter: server.connect(),
             _server: server,
             node,
             fake,
             fake_stream,
+            fake_waiter,
             fake_sent: Vec::new(),
         };
         for line in [
@@ -54,6 +59,17 @@ impl Masters {
         let mut effects = Vec::new();
         self.node.receive(self.fake, &request, now_us, &mut effects);
         self.take(effects);
+    }
+
+    /// Sends both a request that has to wait, on a connection of its own.
+    fn wait(&mut self, line: &str) {
+        let request = request(&words(line, '"'));
+        self.real_waiter.send(&request);
+        let now_us = self.clock.time_us();
+        let mut effects = Vec::new();
+        self.node
+            .receive(self.fake_waiter, &request, now_us, &mut effects);
+        assert_eq!(effects, [], "{line} does not wait");
     }
 
     fn follow(&mut self) {
@@ -208,6 +224,20 @@ fn a_master_passes_on_what_a_real_one_does() {
         ],
         &["ZADD z 1 a", "ZADD z 1 a", "ZREM z a", "ZREM z a"],
         &[
+            "RPUSH l a b c",
+            "LMPOP 2 nope l LEFT COUNT 10",
+            "RPUSH l a b c",
+            "LMPOP 1 l RIGHT",
+            "BLMPOP 0 1 l LEFT COUNT 1",
+            "BLMPOP 0 1 l LEFT COUNT 7",
+            "ZADD z 1 a 2 b 3 c",
+            "ZMPOP 1 z MIN",
+            "ZMPOP 1 z MAX COUNT 9",
+            "ZADD z 1 a 2 b 3 c",
+            "BZMPOP 0 2 nope z MIN COUNT 2",
+            "BZMPOP 0 1 z MAX COUNT 2",
+        ],
+        &[
             "PUBLISH c x",
             "SPUBLISH c x",
             "GET k",
@@ -246,6 +276,153 @@ fn a_master_passes_on_what_a_real_one_does() {
         }
         let (real, fake) = masters.streams();
         assert_eq!(commands(&fake), commands(&real), "after {lines:?}");
+    }
+}
+
+#[test]
+fn a_client_that_waited_takes_what_there_is() {
+    let mut masters = Masters::start();
+    for (waiting, line) in [
+        ("BLMPOP 0 1 l LEFT COUNT 9", "RPUSH l a b"),
+        ("BLMPOP 0 1 l RIGHT COUNT 1", "RPUSH l a b"),
+        ("BLPOP new 0", "RPUSH new a b"),
+        ("BZMPOP 0 1 z MIN COUNT 9", "ZADD z 1 a 2 b"),
+        ("BZMPOP 0 1 z MAX", "ZADD z 1 a 2 b"),
+    ] {
+        masters.wait(waiting);
+        masters.say(line);
+        let (real, fake) = masters.streams();
+        assert_eq!(commands(&fake), commands(&real), "{waiting} after {line}");
+    }
+}
+
+#[test]
+fn the_database_comes_before_the_unit() {
+    let mut masters = Masters::start();
+    for line in ["MULTI", "SET a 1", "INCR a", "EXEC"] {
+        masters.say(line);
+    }
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+    let mut masters = Masters::start();
+    masters.say(r#"EVAL "redis.call('publish', 'c', 'x') redis.call('set', 'k', 'v')" 0"#);
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+}
+
+/// A master that keeps replicas waiting for an hour, real or fake, and two replicas: which of them
+/// has a snapshot after each step.
+trait Patient {
+    /// A replica says what it can, and then asks for the whole data set.
+    fn ask(&mut self, replica: usize, capa: &str);
+    /// What the replicas received within a second and a half.
+    fn heard(&mut self) -> [Vec<u8>; 2];
+
+    fn story(&mut self, capas: [&str; 2]) -> Vec<[bool; 2]> {
+        let has = |heard: &Vec<u8>| heard.windows(11).any(|part| part == b"+FULLRESYNC");
+        let mut steps = Vec::new();
+        for (replica, capa) in capas.into_iter().enumerate() {
+            self.ask(replica, capa);
+            steps.push(self.heard().each_ref().map(has));
+        }
+        steps
+    }
+}
+
+struct RealPatient {
+    replicas: [RealClient; 2],
+    _server: RealServer,
+}
+
+impl RealPatient {
+    fn start() -> Self {
+        let server = RealServer::start();
+        server.connect().request(PATIENT);
+        RealPatient {
+            replicas: [server.connect(), server.connect()],
+            _server: server,
+        }
+    }
+}
+
+impl Patient for RealPatient {
+    fn ask(&mut self, replica: usize, capa: &str) {
+        self.replicas[replica].request(format!("REPLCONF {capa}\r\n").as_bytes());
+        self.replicas[replica].send(b"PSYNC ? -1\r\n");
+    }
+
+    fn heard(&mut self) -> [Vec<u8>; 2] {
+        std::thread::sleep(Duration::from_millis(1500));
+        self.replicas.each_mut().map(|replica| replica.arrived().0)
+    }
+}
+
+struct FakePatient {
+    node: Node,
+    replicas: [ConnId; 2],
+    heard: [Vec<u8>; 2],
+    now_us: u64,
+}
+
+impl FakePatient {
+    fn start() -> Self {
+        let mut node = Node::new(NodeConfig::default());
+        let admin = node.accept();
+        node.receive(admin, PATIENT, 1, &mut Vec::new());
+        FakePatient {
+            replicas: [node.accept(), node.accept()],
+            node,
+            heard: Default::default(),
+            now_us: 1_000_000,
+        }
+    }
+
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            if let Effect::Send { conn, bytes } = effect {
+                let replica = usize::from(conn == self.replicas[1]);
+                self.heard[replica].extend_from_slice(&bytes);
+            }
+        }
+    }
+}
+
+impl Patient for FakePatient {
+    fn ask(&mut self, replica: usize, capa: &str) {
+        for line in [&format!("REPLCONF {capa}\r\n"), "PSYNC ? -1\r\n"] {
+            let (conn, now_us) = (self.replicas[replica], self.now_us);
+            let mut effects = Vec::new();
+            self.node
+                .receive(conn, line.as_bytes(), now_us, &mut effects);
+            self.take(effects);
+        }
+    }
+
+    fn heard(&mut self) -> [Vec<u8>; 2] {
+        self.now_us += 1_500_000;
+        let mut effects = Vec::new();
+        self.node.wake(self.now_us, &mut effects);
+        self.take(effects);
+        self.heard.each_mut().map(std::mem::take)
+    }
+}
+
+const PATIENT: &[u8] = b"CONFIG SET repl-diskless-sync yes repl-diskless-sync-delay 3600\r\n";
+
+#[test]
+fn only_a_replica_that_reads_to_an_end_mark_is_kept_waiting() {
+    if versions::skips_test() {
+        return;
+    }
+    for capas in [
+        ["capa eof capa psync2", "capa psync2"],
+        ["capa psync2", "capa psync2 capa EOF"],
+        ["listening-port 1", "capa eofx"],
+        ["capa eof", "capa eof"],
+    ] {
+        let real = RealPatient::start().story(capas);
+        let fake = FakePatient::start().story(capas);
+        assert_eq!(fake, real, "{capas:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Several connections that receive each other's events: after each request, the output on
 //! all connections must be the same from both servers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -95,6 +96,7 @@ impl Talk {
         for (number, client) in &mut self.clients {
             let (real, real_closed) = client.real.arrived();
             let fake = std::mem::take(&mut client.fake_sent);
+            let (real, fake) = (without_calls(&real), without_calls(&fake));
             let alike = alike_all(&real, &fake, likeness);
             if real_closed != client.fake_closed || !alike {
                 let end = |closed| if closed { " closed" } else { "" };
@@ -177,6 +179,31 @@ impl Talk {
         self.clock.time_us();
         self.clock.time_us()
     }
+}
+
+/// What a server sent, with the times and addresses of MONITOR's lines taken out.
+fn without_calls(sent: &[u8]) -> Cow<'_, [u8]> {
+    let is_call = |line: &&[u8]| line.starts_with(b"+1") && line.contains(&b'[');
+    if !sent.split(|b| *b == b'\n').any(|line| is_call(&line)) {
+        return Cow::Borrowed(sent);
+    }
+    // The clock of the talk asks the real server for its time.
+    let is_of_clock = |line: &&[u8]| is_call(line) && line.ends_with(b"\"TIME\"\r\n");
+    let lines = sent.split_inclusive(|b| *b == b'\n');
+    let plain = lines.filter(|line| !is_of_clock(line)).map(|line| {
+        if !is_call(&line) {
+            return line.to_vec();
+        }
+        let text = String::from_utf8_lossy(line);
+        let (head, call) = text.split_once("] ").expect("a call has a place");
+        let place = if head.ends_with(" lua") {
+            "lua"
+        } else {
+            "address"
+        };
+        format!("+time [0 {place}] {call}").into_bytes()
+    });
+    Cow::Owned(plain.collect::<Vec<_>>().concat())
 }
 
 const LIST: &[u8] = b"CLIENT LIST\r\n";

@@ -20,7 +20,7 @@ pub(in crate::engine) enum Want {
     Move([Bytes; 3]),
     /// Several elements, preceded by their key: the command that takes them, and their maximum
     /// number.
-    Several(&'static str, Bytes),
+    Several(&'static str, usize),
 }
 
 /// The result of taking from a key.
@@ -33,9 +33,9 @@ pub(in crate::engine) enum Taken {
 impl Want {
     /// Takes the requested elements from a key, if there are any.
     pub(in crate::engine) fn take(&self, call: &mut Call<'_>, key: &[u8]) -> Taken {
-        if !matches!(run(call, &[self.count(), key]), Reply::Integer(1..)) {
+        let Reply::Integer(available @ 1..) = run(call, &[self.count(), key]) else {
             return Taken::Nothing;
-        }
+        };
         Taken::Reply(match self {
             Want::Element(name) => {
                 let element = run(call, &[name.as_bytes(), key]);
@@ -49,8 +49,10 @@ impl Want {
                 other => other,
             },
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
-            Want::Several(name, count) => {
-                let taken = match run(call, &[name.as_bytes(), key, count]) {
+            Want::Several(name, most) => {
+                // Replicas are told how many there were, not how many were asked for.
+                let count = (*most).min(available as usize).to_string();
+                let taken = match run(call, &[name.as_bytes(), key, count.as_bytes()]) {
                     // With scores, each pair is an array of its own in RESP2 too.
                     Reply::Pairs(pairs) => Reply::Array(
                         pairs
@@ -211,7 +213,7 @@ fn several<'a>(words: &'a [&'a [u8]], ends: Ends) -> Result<(&'a [&'a [u8]], Wan
     let mut ends = ends.iter();
     let end = ends.find(|(word, _)| end.eq_ignore_ascii_case(word.as_bytes()));
     let (_, command) = end.ok_or(SYNTAX)?;
-    Ok((keys, Want::Several(command, Bytes::from(most.to_string()))))
+    Ok((keys, Want::Several(command, most)))
 }
 
 fn take_from_first(call: &mut Call<'_>, keys: &[&[u8]], want: &Want) -> Option<Reply> {

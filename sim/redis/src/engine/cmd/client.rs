@@ -46,7 +46,8 @@ pub(in crate::engine) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
 /// `CLIENT INFO`: this client's line of CLIENT LIST.
 pub(in crate::engine) fn info(call: &mut Call<'_>) -> Answer {
     let wall_us = call.wall_us;
-    let line = call.session().describe(wall_us);
+    let is_monitor = call.state.monitors.contains(call.client);
+    let line = call.session().describe(wall_us, is_monitor);
     Ok(Reply::text(line))
 }
 
@@ -77,9 +78,10 @@ pub(in crate::engine) fn list(call: &mut Call<'_>) -> Answer {
             .collect(),
         None => clients.values().filter(|c| filter.matches(c)).collect(),
     };
-    let lines = listed
-        .into_iter()
-        .map(|session| session.describe(call.wall_us) + "\n");
+    let monitors = &call.state.monitors;
+    let describe =
+        |session: &Session| session.describe(call.wall_us, monitors.contains(session.id));
+    let lines = listed.into_iter().map(|session| describe(session) + "\n");
     Ok(Reply::text(lines.collect::<String>()))
 }
 
@@ -283,7 +285,7 @@ impl Filter {
 
 impl Session {
     /// `catClientInfoString`. A fake node has no values for memory and file descriptors.
-    fn describe(&self, wall_us: u64) -> String {
+    fn describe(&self, wall_us: u64, is_monitor: bool) -> String {
         let Addresses { peer, local } = self.addresses;
         let age_s = wall_us.saturating_sub(self.since_us) / 1_000_000;
         let idle_s = wall_us.saturating_sub(self.active_us) / 1_000_000;
@@ -298,22 +300,24 @@ impl Session {
         };
         format!(
             "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db=0 \
-             sub={} psub={} ssub={} multi={queued} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 \
+             sub={} psub={} ssub={} multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
              rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
              redir={redirect} resp={protocol}",
             self.id,
             String::from_utf8_lossy(&self.name),
-            self.flags(),
+            self.flags(is_monitor),
             self.subscriptions.channels.len(),
             self.subscriptions.patterns.len(),
             self.subscriptions.shard_channels.len(),
+            self.query_bytes,
             self.last_command,
         )
     }
 
-    fn flags(&self) -> String {
+    fn flags(&self, is_monitor: bool) -> String {
         let tracking = self.tracking.as_ref();
         let letters = [
+            ('O', is_monitor),
             ('S', self.peer == Peer::Replica),
             ('M', self.peer == Peer::Master),
             ('P', self.subscriptions.any()),

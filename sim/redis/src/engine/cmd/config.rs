@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::engine::config;
 use crate::engine::persist;
+use crate::engine::repl;
+use crate::engine::stats::Stats;
 use crate::engine::table::Call;
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
@@ -15,6 +17,10 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
         let is_glob = pattern.iter().any(|b| b"[*?".contains(b));
         let lower = pattern.to_ascii_lowercase();
         for (parameter, value) in call.state.config.all() {
+            let value = match parameter.name {
+                config::REPLICAOF => repl::master_address(call.state),
+                _ => value,
+            };
             for name in parameter.names().map(str::as_bytes) {
                 // A name without pattern characters is returned as it was written.
                 if is_glob && glob::matches(&lower, name) {
@@ -49,7 +55,9 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
         if parameter.is_immutable() {
             return Err(refuse(pair[0], "can't set immutable config"));
         }
-        let again = |known: &(&[u8], &config::Parameter, &[u8])| known.1.name == parameter.name;
+        // A former name counts as another parameter: the last value is set.
+        let again =
+            |known: &(&[u8], &config::Parameter, &[u8])| known.0.eq_ignore_ascii_case(pair[0]);
         if parameters.iter().any(again) {
             return Err(refuse(pair[0], "duplicate parameter"));
         }
@@ -75,7 +83,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
 
 /// `CONFIG RESETSTAT`: resets the counters of INFO to zero.
 pub(in crate::engine) fn resetstat(call: &mut Call<'_>) -> Answer {
-    call.state.commands_processed = 0;
+    call.state.stats = Stats::default();
     call.state.db.expired_keys = 0;
     Ok(Reply::OK)
 }

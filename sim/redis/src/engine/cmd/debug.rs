@@ -6,7 +6,7 @@ use crate::engine::shutdown::{self, Patience};
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1`.
+/// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1 | ERROR text`.
 pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
     let name = call.args[1].to_ascii_lowercase();
     match (name.as_slice(), &call.args[2..]) {
@@ -20,6 +20,13 @@ pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
             call.state.run_due_cycles(call.wall_us);
             call.state.active_expiry.enabled = leading_number(flag) >= 1.0;
             Ok(Reply::OK)
+        }
+        (b"error", [text]) => {
+            let no_newline = |b: &u8| if b"\r\n".contains(b) { b' ' } else { *b };
+            let text: Vec<u8> = text.iter().map(no_newline).collect();
+            // Directly, because INFO does not count it among the errors.
+            call.session().answer(&Error::new(text).into());
+            Ok(Reply::NONE)
         }
         _ => Err(super::subcommand_syntax(call.args)),
     }

@@ -27,9 +27,10 @@ fn set_fields(call: &mut Call<'_>, name: &str) -> Result<usize, Error> {
     if !pairs.remainder().is_empty() {
         return Err(wrong_arity(name));
     }
+    let limits = call.state.db.limits.hash;
     let hash = call.edit_or_create::<Hash>(key)?;
     let new = pairs
-        .filter(|pair| hash.set(pair[0], Bytes::copy_from_slice(pair[1])))
+        .filter(|pair| hash.set(pair[0], Bytes::copy_from_slice(pair[1]), limits))
         .count();
     call.reply_goes_here();
     call.changed_by(Class::Hash, "hset", key);
@@ -39,11 +40,12 @@ fn set_fields(call: &mut Call<'_>, name: &str) -> Result<usize, Error> {
 /// `HSETNX key field value`: 1 if the field did not exist and was set.
 pub(in crate::engine) fn hsetnx(call: &mut Call<'_>) -> Answer {
     let (key, field, value) = (call.args[1], call.args[2], call.args[3]);
+    let limits = call.state.db.limits.hash;
     let hash = call.edit_or_create::<Hash>(key)?;
     if hash.get(field).is_some() {
         return Ok(Reply::Integer(0));
     }
-    hash.set(field, Bytes::copy_from_slice(value));
+    hash.set(field, Bytes::copy_from_slice(value), limits);
     call.reply_goes_here();
     call.changed_by(Class::Hash, "hset", key);
     Ok(Reply::Integer(1))
@@ -161,7 +163,9 @@ fn set_field(
     value: impl Into<Bytes>,
 ) -> Result<(), Error> {
     let (key, field) = (call.args[1], call.args[2]);
-    call.edit_or_create::<Hash>(key)?.set(field, value.into());
+    let limits = call.state.db.limits.hash;
+    let hash = call.edit_or_create::<Hash>(key)?;
+    hash.set(field, value.into(), limits);
     call.reply_goes_here();
     call.changed_by(Class::Hash, event, key);
     Ok(())

@@ -54,6 +54,9 @@ pub(in crate::engine) fn replconf(call: &mut Call<'_>) -> Answer {
                 call.session().announced_port = u16::try_from(port).unwrap_or(0);
             }
             b"ip-address" => call.session().announced_ip = Bytes::copy_from_slice(value),
+            b"capa" if value.eq_ignore_ascii_case(b"eof") => {
+                call.state.repl.readers_to_mark.insert(call.client);
+            }
             b"capa" | b"version" | b"rdb-only" | b"rdb-filter-only" => {}
             b"ack" => {
                 if let Ok(offset) = not_negative(value) {
@@ -85,7 +88,7 @@ pub(in crate::engine) fn replconf(call: &mut Call<'_>) -> Answer {
 /// the master.
 pub(in crate::engine) fn psync(call: &mut Call<'_>) -> Answer {
     let up = |link: &repl::Link| link.is_up();
-    if call.state.repl.replicas.contains_key(&call.client) {
+    if call.state.counts_as_replica(call.client) {
         return Ok(Reply::NONE);
     }
     if let [_, id, _, word, ..] = call.args

@@ -1,11 +1,10 @@
-//! Commands about the server: TIME, INFO, COMMAND.
+//! Commands about the server: TIME, COMMAND.
 
-use std::fmt::Write as _;
-
-use crate::VERSION;
-use crate::engine::state::State;
+use super::SYNTAX;
+use crate::engine::categories;
 use crate::engine::table::{COMMANDS, Call, Command, find};
-use crate::wire::reply::{Answer, Reply};
+use crate::glob;
+use crate::wire::reply::{Answer, Error, Reply};
 
 /// `TIME`: the node's wall clock in seconds, and the microseconds within the second.
 pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
@@ -17,68 +16,6 @@ pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
     ]))
 }
 
-/// `INFO [section …]`: the sections and fields that apply to a fake node.
-pub(in crate::engine) fn info(call: &mut Call<'_>) -> Answer {
-    let wanted = &call.args[1..];
-    let named = |name: &str| {
-        let is = |word: &&[u8]| word.eq_ignore_ascii_case(name.as_bytes());
-        wanted.iter().any(is)
-    };
-    let every = wanted.is_empty() || named("all") || named("default") || named("everything");
-    call.state.run_due_cycles(call.wall_us);
-    let mut text = String::new();
-    for (name, body) in SECTIONS {
-        if every || named(name) {
-            if !text.is_empty() {
-                text.push_str("\r\n");
-            }
-            text.push_str("# ");
-            text.push_str(name);
-            text.push_str("\r\n");
-            text.push_str(&body(call.state, call.wall_us));
-        }
-    }
-    Ok(Reply::text(text))
-}
-
-type Section = (&'static str, fn(&State, u64) -> String);
-
-const SECTIONS: [Section; 5] = [
-    ("Server", |state, wall_us| {
-        let mut text = format!(
-            "redis_version:{VERSION}\r\nredis_mode:standalone\r\nrun_id:{}\r\n",
-            state.run_id
-        );
-        if let Some(leaving) = &state.leaving {
-            let left_ms = leaving.until_ms - (wall_us / 1000) as i64;
-            let _ = write!(text, "shutdown_in_milliseconds:{left_ms}\r\n");
-        }
-        text
-    }),
-    ("Clients", |state, _| {
-        format!(
-            "connected_clients:{}\r\nblocked_clients:{}\r\n",
-            state.clients.len() - state.repl.replicas.len(),
-            state.waiting.len() + state.count_postponed()
-        )
-    }),
-    ("Stats", |state, _| {
-        format!(
-            "total_commands_processed:{}\r\nexpired_keys:{}\r\n",
-            state.commands_processed, state.db.expired_keys
-        )
-    }),
-    ("Replication", super::replication::info),
-    ("Keyspace", |state, _| {
-        let mut text = String::new();
-        if state.db.len() > 0 {
-            let (keys, expires) = (state.db.len(), state.db.volatile_len());
-            let _ = write!(text, "db0:keys={keys},expires={expires},avg_ttl=0\r\n");
-        }
-        text
-    }),
-];
-
 /// `COMMAND`: the table entries of all commands.
 pub(in crate::engine) fn command(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(COMMANDS.iter().map(describe).collect()))
@@ -89,13 +26,60 @@ pub(in crate::engine) fn command_count(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(COMMANDS.len() as i64))
 }
 
-/// `COMMAND LIST`, including subcommands.
-pub(in crate::engine) fn command_list(_: &mut Call<'_>) -> Answer {
+/// `COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern]`, including
+/// subcommands.
+pub(in crate::engine) fn command_list(call: &mut Call<'_>) -> Answer {
+    let listed = Listed::parse(&call.args[2..])?;
     let with_subcommands =
         |command: &'static Command| std::iter::once(command).chain(command.subcommands);
     let all = COMMANDS.iter().flat_map(with_subcommands);
-    let names = all.map(|command| Reply::bulk(command.name));
+    let names = all
+        .filter(|command| listed.contains(command))
+        .map(|command| Reply::bulk(command.name));
     Ok(Reply::Array(names.collect()))
+}
+
+/// The commands that COMMAND LIST returns.
+enum Listed {
+    All,
+    /// Those of a module: there are none.
+    OfModule,
+    /// Those of an ACL category.
+    InCategory(String),
+    /// Those whose names match a pattern.
+    Matching(Vec<u8>),
+}
+
+impl Listed {
+    fn parse(words: &[&[u8]]) -> Result<Self, Error> {
+        let [filter_by, kind, value] = words else {
+            return match words {
+                [] => Ok(Listed::All),
+                _ => Err(SYNTAX),
+            };
+        };
+        if !filter_by.eq_ignore_ascii_case(b"filterby") {
+            return Err(SYNTAX);
+        }
+        let value = value.to_ascii_lowercase();
+        match kind.to_ascii_lowercase().as_slice() {
+            b"module" => Ok(Listed::OfModule),
+            b"aclcat" => Ok(Listed::InCategory(
+                String::from_utf8_lossy(&value).into_owned(),
+            )),
+            b"pattern" => Ok(Listed::Matching(value)),
+            _ => Err(SYNTAX),
+        }
+    }
+
+    fn contains(&self, command: &Command) -> bool {
+        match self {
+            Listed::All => true,
+            Listed::OfModule => false,
+            Listed::InCategory(category) => categories::contains(category, command),
+            Listed::Matching(pattern) => glob::matches(pattern, command.name.as_bytes()),
+        }
+    }
 }
 
 /// `COMMAND INFO [name …]`.

@@ -16,8 +16,10 @@ const MAX_DRAWN: u64 = 1 << 20;
 /// `SADD key member [member …]`: returns the number of new members.
 pub(in crate::engine) fn sadd(call: &mut Call<'_>) -> Answer {
     let (key, members) = (call.args[1], &call.args[2..]);
+    let most_ints = call.state.db.limits.intset_entries;
     let set = call.edit_or_create::<Set>(key)?;
-    let added = members.iter().filter(|member| set.add(member)).count();
+    let added = members.iter();
+    let added = added.filter(|member| set.add(member, most_ints)).count();
     if added > 0 {
         call.changed_by(Class::Set, "sadd", key);
     }
@@ -95,7 +97,11 @@ pub(in crate::engine) fn smove(call: &mut Call<'_>) -> Answer {
     }
     call.changed_by(Class::Set, "srem", source);
     // The member may have been in both.
-    if call.edit_or_create::<Set>(destination)?.add(member) {
+    let most_ints = call.state.db.limits.intset_entries;
+    if call
+        .edit_or_create::<Set>(destination)?
+        .add(member, most_ints)
+    {
         call.changed_by(Class::Set, "sadd", destination);
     }
     Ok(Reply::Integer(1))

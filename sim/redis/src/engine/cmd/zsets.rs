@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::{NOT_A_FLOAT, SYNTAX, double, not_negative};
 use crate::engine::table::Call;
 use crate::store::changes::Class;
-use crate::store::value::Zset;
+use crate::store::value::{Listpack, Zset};
 use crate::wire::float::parse_f64;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -38,11 +38,12 @@ fn add(call: &mut Call<'_>, options: Options) -> Answer {
     if call.read::<Zset>(key)?.is_none() && options.only_present {
         return Ok(options.reply(Outcome::default()));
     }
+    let limits = call.state.db.limits.zset;
     let zset = call.edit_or_create::<Zset>(key)?;
     let mut outcome = Outcome::default();
-    let added = pairs
-        .iter()
-        .try_for_each(|(score, member)| options.apply(zset, *score, member, &mut outcome));
+    let added = pairs.iter().try_for_each(|(score, member)| {
+        options.apply(zset, (*score, member), limits, &mut outcome)
+    });
     if outcome.added + outcome.updated > 0 {
         call.reply_goes_here();
         call.changed_by(Class::SortedSet, options.event(), key);
@@ -113,13 +114,13 @@ impl Options {
     fn apply(
         &self,
         zset: &mut Zset,
-        score: f64,
-        member: &[u8],
+        (score, member): (f64, &[u8]),
+        limits: Listpack,
         outcome: &mut Outcome,
     ) -> Result<(), Error> {
         let Some(old) = zset.score(member) else {
             if !self.only_present {
-                zset.set(member, score);
+                zset.set(member, score, limits);
                 outcome.added += 1;
                 outcome.score = Some(score);
             }
@@ -137,7 +138,7 @@ impl Options {
         }
         outcome.score = Some(new);
         if new != old {
-            zset.set(member, new);
+            zset.set(member, new, limits);
             outcome.updated += 1;
         }
         Ok(())

@@ -70,6 +70,13 @@ pub(in crate::engine) fn psync(
         durable: 0,
         acked_us: wall_us,
     };
+    if missing.is_some() {
+        state.stats.partial_syncs += 1;
+    } else {
+        state.stats.full_syncs += 1;
+        // Not if it did not ask to continue.
+        state.stats.refused_partial_syncs += u64::from(!id.starts_with('?'));
+    }
     if let Some(missing) = missing {
         let answer = format!("+CONTINUE {}\r\n", state.repl.id);
         let session = state.client(client);
@@ -86,7 +93,12 @@ pub(in crate::engine) fn psync(
     }
     replica.state = ReplicaState::Waiting { since_us: wall_us };
     state.repl.replicas.insert(client, replica);
-    start_due_syncs(state, wall_us);
+    match state.repl.readers_to_mark.contains(&client) {
+        true => start_due_syncs(state, wall_us),
+        // It needs a snapshot of known length, from a file: one is made at once, and serves
+        // whoever waits.
+        false => sync_waiting(state, wall_us),
+    }
 }
 
 /// Starts to keep the stream.
@@ -118,6 +130,11 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
     if longest.is_none_or(|waited_us| waited_us < delay_us) {
         return;
     }
+    sync_waiting(state, wall_us);
+}
+
+/// Sends a snapshot to all replicas that wait for one.
+fn sync_waiting(state: &mut State, wall_us: u64) {
     let snapshot = rdb::save(&state.db, state.functions.codes());
     let head = format!(
         "+FULLRESYNC {} {}\r\n${}\r\n",

@@ -11,7 +11,7 @@ pub(super) mod handover;
 pub(super) mod master;
 pub(super) mod replica;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 
@@ -43,6 +43,8 @@ pub(super) struct Replication {
     pub(super) backlog: Option<Backlog>,
     /// The replicas of this server, by their connections.
     pub(super) replicas: BTreeMap<u64, Replica>,
+    /// The connections that read a snapshot up to an end mark (`REPLCONF capa eof`).
+    pub(super) readers_to_mark: BTreeSet<u64>,
     /// Whether there is a history to continue: a master's own, or a received one.
     pub(super) history: bool,
     /// The stream contains SELECT since the last replica began to receive it.
@@ -71,6 +73,7 @@ impl Replication {
             offset: 0,
             backlog: None,
             replicas: BTreeMap::new(),
+            readers_to_mark: BTreeSet::new(),
             history: true,
             selected: false,
             handover: None,
@@ -184,6 +187,12 @@ pub(super) fn follow(state: &mut State, host: String, port: u16) {
     state.listen();
 }
 
+/// The master's host and port, as CONFIG shows them; empty without a master.
+pub(super) fn master_address(state: &State) -> String {
+    let link = state.repl.link();
+    link.map_or_else(String::new, |link| format!("{} {}", link.host, link.port))
+}
+
 /// `REPLICAOF NO ONE`: becomes a master, with a new history.
 pub(super) fn promote(state: &mut State) {
     if state.repl.link().is_none() {
@@ -222,6 +231,7 @@ pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
 /// A connection closed, which may have been a replica's or the master's.
 pub(super) fn lost(state: &mut State, conn: u64) {
     state.repl.replicas.remove(&conn);
+    state.repl.readers_to_mark.remove(&conn);
     replica::lost(state, conn);
 }
 

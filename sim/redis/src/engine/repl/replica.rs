@@ -40,6 +40,8 @@ pub(in crate::engine) enum LinkState {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum Step {
     Ping,
+    /// AUTH, and all of [`Step::Announce`].
+    Authenticate,
     Announce,
     Psync,
 }
@@ -154,18 +156,34 @@ fn hear_one(state: &mut State, conn: u64, input: &[u8]) -> Option<usize> {
             Some(used)
         }
         LinkState::Sync(_) => {
-            let len: usize = line.strip_prefix('$').and_then(|len| len.parse().ok())?;
+            let form = line.strip_prefix('$')?;
+            let (len, mark_len) = match form.strip_prefix("EOF:") {
+                Some(mark) => (len_to_mark(&input[used..], mark.as_bytes())?, mark.len()),
+                None => (form.parse().ok()?, 0),
+            };
             let snapshot = input.get(used..used.checked_add(len)?)?;
             load(state, conn, snapshot);
-            Some(used + len)
+            Some(used + len + mark_len)
         }
         _ => None,
     }
 }
 
+/// The length of a snapshot that ends with a mark. A master sends nothing after the mark before
+/// the replica has acknowledged it.
+fn len_to_mark(input: &[u8], mark: &[u8]) -> Option<usize> {
+    let snapshot = input.strip_suffix(mark)?;
+    Some(snapshot.len())
+}
+
 fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str) {
     if answers > 1 {
         let answers = answers - 1;
+        let step = match step {
+            Step::Authenticate if line.starts_with('-') => return state.kill(conn),
+            Step::Authenticate => Step::Announce,
+            step => step,
+        };
         set(
             state,
             LinkState::Handshake {
@@ -178,18 +196,7 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
     }
     let words: Vec<&str> = line.split(' ').collect();
     match (step, &words[..]) {
-        (Step::Ping, _) if line.starts_with('+') => {
-            let port = state.config.port();
-            let ip = state.config.announced_ip();
-            let port: &[&str] = &["REPLCONF", "listening-port", &port];
-            let ip: &[&str] = &["REPLCONF", "ip-address", &ip];
-            // Without `capa eof`: a snapshot is preceded by its length.
-            let capa: &[&str] = &["REPLCONF", "capa", "psync2"];
-            match ip[2].is_empty() {
-                true => ask(state, conn, Step::Announce, &[port, capa]),
-                false => ask(state, conn, Step::Announce, &[port, ip, capa]),
-            }
-        }
+        (Step::Ping, _) if accepts_ping(line) => announce(state, conn),
         (Step::Announce, _) => {
             let (id, offset) = match state.repl.history {
                 true => (state.repl.id.clone(), state.repl.offset as i64 + 1),
@@ -235,6 +242,40 @@ fn hear_answer(state: &mut State, conn: u64, step: Step, answers: u8, line: &str
     }
 }
 
+/// Whether the master may be asked for more: it answers, if only that it wants a password.
+fn accepts_ping(answer: &str) -> bool {
+    ["+", "-NOAUTH", "-NOPERM", "-ERR operation not permitted"]
+        .iter()
+        .any(|start| answer.starts_with(start))
+}
+
+/// Authenticates if there is a password, and announces this replica's address and abilities.
+fn announce(state: &mut State, conn: u64) {
+    let credentials = state.config.master_credentials();
+    let auth: Vec<&str> = ["AUTH"]
+        .into_iter()
+        .chain(credentials.iter().map(String::as_str))
+        .collect();
+    let port = state.config.port();
+    let ip = state.config.announced_ip();
+    let mut requests: Vec<&[&str]> = Vec::new();
+    let step = match credentials.is_empty() {
+        true => Step::Announce,
+        false => {
+            requests.push(&auth);
+            Step::Authenticate
+        }
+    };
+    let port = ["REPLCONF", "listening-port", &port];
+    requests.push(&port);
+    let ip = ["REPLCONF", "ip-address", &ip];
+    if !ip[2].is_empty() {
+        requests.push(&ip);
+    }
+    requests.push(&["REPLCONF", "capa", "eof", "capa", "psync2"]);
+    ask(state, conn, step, &requests);
+}
+
 /// Sends requests, and waits for as many replies.
 fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
     let answers = requests.len() as u8;
@@ -265,7 +306,7 @@ fn set(state: &mut State, to: LinkState) {
 
 /// Replaces the whole data set by the master's.
 fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
-    let snapshot = rdb::load(snapshot).ok();
+    let snapshot = rdb::load(snapshot, state.db.limits).ok();
     let loaded = snapshot.and_then(|snapshot| {
         let functions = Functions::of(&snapshot.libraries).ok()?;
         Some((snapshot.entries, functions))

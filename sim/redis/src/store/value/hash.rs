@@ -4,7 +4,7 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
+use super::Listpack;
 
 /// A hash. The order is that of Redis's listpack. In Redis a hash that outgrew its listpack
 /// has no defined order; here it keeps the same one.
@@ -21,8 +21,8 @@ impl Hash {
     }
 
     /// Sets a field; returns whether it is new.
-    pub(crate) fn set(&mut self, field: &[u8], value: Bytes) -> bool {
-        self.outgrown |= field.len().max(value.len()) > LISTPACK_MAX_BYTES;
+    pub(crate) fn set(&mut self, field: &[u8], value: Bytes, limits: Listpack) -> bool {
+        self.outgrown |= field.len().max(value.len()) > limits.bytes;
         let new = match self.fields.get_mut(field) {
             Some(old) => {
                 *old = value;
@@ -33,7 +33,7 @@ impl Hash {
                 true
             }
         };
-        self.outgrown |= self.fields.len() > LISTPACK_MAX_ENTRIES;
+        self.outgrown |= self.fields.len() > limits.entries;
         new
     }
 

@@ -5,6 +5,7 @@
 //! the keyspace (`db`).
 
 mod hash;
+mod limits;
 mod list;
 mod set;
 mod zset;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 
 use crate::wire::number::parse_i64;
 pub(crate) use hash::Hash;
+pub(crate) use limits::{Limits, Listpack};
 pub(crate) use list::{End, List};
 pub(crate) use set::Set;
 pub(crate) use zset::Zset;
@@ -39,8 +41,7 @@ impl Value {
         }
     }
 
-    /// The name of the encoding in `OBJECT ENCODING`, under the limits of the default
-    /// configuration.
+    /// The name of the encoding in `OBJECT ENCODING`.
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Value::String(text) if parse_i64(text).is_some() => "int",
@@ -67,10 +68,6 @@ impl Value {
 
 /// `OBJ_ENCODING_EMBSTR_SIZE_LIMIT` of `src/object.c`.
 const EMBSTR_MAX_BYTES: usize = 44;
-/// `hash-max-listpack-entries` and `zset-max-listpack-entries`.
-const LISTPACK_MAX_ENTRIES: usize = 128;
-/// `hash-max-listpack-value` and `zset-max-listpack-value`.
-const LISTPACK_MAX_BYTES: usize = 64;
 
 /// One of the data types, for functions that read or change any of them.
 pub(crate) trait Kind: Sized {

@@ -8,9 +8,6 @@ use rustc_hash::FxBuildHasher;
 
 use crate::wire::number::parse_i64;
 
-/// `set-max-intset-entries`.
-const INTSET_MAX_ENTRIES: usize = 512;
-
 /// A set. A set of integers is kept sorted, as in Redis. Other sets have no order in Redis;
 /// here they are in insertion order.
 #[derive(Clone, Debug)]
@@ -27,12 +24,13 @@ impl Default for Set {
 }
 
 impl Set {
-    /// Adds a member; returns whether it is new.
-    pub(crate) fn add(&mut self, member: &[u8]) -> bool {
+    /// Adds a member; returns whether it is new. At most `most_ints` are kept as integers.
+    pub(crate) fn add(&mut self, member: &[u8], most_ints: usize) -> bool {
         if let Set::Ints(ints) = self {
             if let Some(number) = parse_i64(member) {
                 let new = ints.insert(number);
-                if ints.len() > INTSET_MAX_ENTRIES {
+                // The limit may be lower than it was for the members so far.
+                if new && ints.len() > most_ints {
                     self.outgrow();
                 }
                 return new;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{LISTPACK_MAX_BYTES, LISTPACK_MAX_ENTRIES};
+use super::Listpack;
 
 /// A sorted set: members ordered by score, and by their bytes within a score.
 #[derive(Clone, Default, Debug)]
@@ -23,7 +23,7 @@ impl Zset {
     }
 
     /// Sets the score of a member; the score is not NaN.
-    pub(crate) fn set(&mut self, member: &[u8], score: f64) {
+    pub(crate) fn set(&mut self, member: &[u8], score: f64, limits: Listpack) {
         let member = match self.scores.get_key_value(member) {
             Some((member, old)) => {
                 let (member, old) = (member.clone(), *old);
@@ -33,8 +33,8 @@ impl Zset {
                 member
             }
             None => {
-                self.outgrown |= member.len() > LISTPACK_MAX_BYTES;
-                self.outgrown |= self.ranked.len() >= LISTPACK_MAX_ENTRIES;
+                self.outgrown |= member.len() > limits.bytes;
+                self.outgrown |= self.ranked.len() >= limits.entries;
                 Bytes::copy_from_slice(member)
             }
         };

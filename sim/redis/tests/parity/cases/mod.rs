@@ -6,6 +6,7 @@
 //! One with `?` compares arrays as if they were sorted. `sleep N` waits N milliseconds.
 
 mod diagnostics;
+mod encodings;
 mod expiry;
 mod hashes;
 mod keys;

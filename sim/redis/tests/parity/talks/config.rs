@@ -58,6 +58,117 @@ fn get_and_set() {
 }
 
 #[test]
+fn save_points_and_output_limits() {
+    check(&[
+        "CONFIG SET save 60
+         CONFIG SET save \"60 1 x\"
+         CONFIG SET save \"0 1\"
+         CONFIG SET save \"60 -1\"
+         CONFIG SET save \"60  1\"
+         CONFIG SET save \" 60 1\"
+         CONFIG SET save \"60 1 \"
+         CONFIG SET save \" \"
+         CONFIG SET save \"x y\"
+         CONFIG SET save \"60 1x\"
+         CONFIG GET save
+         CONFIG SET save \"+6000 0100000\"
+         CONFIG GET save
+         CONFIG SET save \"6000 100000 30000 2000000\"
+         CONFIG GET save
+         CONFIG SET save \"99999999999999999999 5000000000\"
+         CONFIG GET save
+         CONFIG SET save \"9000000000 \"
+         CONFIG GET save
+         CONFIG SET save \"\"
+         CONFIG GET save",
+        "CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal 1 2\"
+         CONFIG SET client-output-buffer-limit \"master 1 2 3\"
+         CONFIG SET client-output-buffer-limit \"foo 1 2 3\"
+         CONFIG SET client-output-buffer-limit \"normal 1x 2 3\"
+         CONFIG SET client-output-buffer-limit \"normal -1 2 3\"
+         CONFIG SET client-output-buffer-limit \"normal 1 2 -3\"
+         CONFIG SET client-output-buffer-limit \"normal 1 2 3x\"
+         CONFIG SET client-output-buffer-limit \"normal 0 0 0  slave 1 1 1\"
+         CONFIG SET client-output-buffer-limit \"normal 0 0 0 pubsub 1x 0 0\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal 100mb 2kb 3\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"REPLICA 1 2 3 pubsub 4m 5k 6\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal 0 0 0 normal 1gb 1gb 1\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal  0 0\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal 0 0 99999999999\"
+         CONFIG GET client-output-buffer-limit
+         CONFIG SET client-output-buffer-limit \"normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60\"",
+        "CONFIG SET hash-max-listpack-value 99999999999gb
+         CONFIG SET zset-max-ziplist-value 9223372036854775808
+         CONFIG GET zset-max-ziplist-value
+         CONFIG SET repl-backlog-size 0
+         CONFIG SET proto-max-bulk-len 1
+         CONFIG SET maxmemory 99999999999gb
+         CONFIG GET maxmemory
+         CONFIG SET hash-max-listpack-entries 5 hash-max-ziplist-entries 512
+         CONFIG GET hash-max-listpack-entries
+         CONFIG SET hash-max-listpack-entries 5 HASH-max-listpack-entries 512
+         CONFIG SET replica-priority 7 slave-priority 100
+         CONFIG GET replica-priority",
+        "CONFIG SET maxmemory mb
+         CONFIG SET maxmemory -1
+         CONFIG SET maxmemory 1tb
+         CONFIG SET maxmemory \"\"
+         CONFIG GET maxmemory",
+    ]);
+}
+
+#[test]
+fn the_master_and_what_a_replica_says_to_it() {
+    check(&["CONFIG GET replicaof
+         CONFIG GET slaveof
+         CONFIG GET replicao*
+         CONFIG SET replicaof \"127.0.0.1 1\"
+         CONFIG SET slaveof \"no one\"
+         CONFIG GET masterauth
+         CONFIG SET masterauth x
+         CONFIG GET masterauth
+         CONFIG SET masterauth \"\"
+         CONFIG GET masteruser
+         CONFIG SET masteruser u
+         CONFIG GET masteruser
+         CONFIG SET masteruser \"\""]);
+}
+
+#[test]
+fn the_slow_log_has_parameters() {
+    check(&["CONFIG GET slowlog-log-slower-than
+         CONFIG SET slowlog-log-slower-than -2
+         CONFIG SET slowlog-log-slower-than x
+         CONFIG SET slowlog-log-slower-than -1
+         CONFIG GET slowlog-log-slower-than
+         CONFIG SET slowlog-log-slower-than 10000
+         CONFIG SET slowlog-max-len -1
+         CONFIG SET slowlog-max-len 128
+         CONFIG GET slowlog-max-len"]);
+}
+
+#[test]
+fn errors_to_order() {
+    check(&["DEBUG ERROR \"HELLO w\"
+         DEBUG ERROR \"a\nb\rc\"
+         DEBUG ERROR \"\"
+         DEBUG ERROR
+         DEBUG ERROR a b
+         MULTI
+         DEBUG ERROR \"FOO bar\"
+         PING
+         EXEC"]);
+}
+
+#[test]
 fn replicas_that_are_missing() {
     check(&["CONFIG SET min-replicas-to-write 1
          SET a 1

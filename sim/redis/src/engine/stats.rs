@@ -1,0 +1,180 @@
+//! What INFO counts: calls, errors and synchronisations.
+//!
+//! Times are not counted: no command takes any.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::table::{Call, Command, Context};
+use crate::wire::reply::{Error, Reply};
+
+/// The counters that CONFIG RESETSTAT resets.
+#[derive(Default)]
+pub(super) struct Stats {
+    /// Commands called.
+    pub(super) commands_processed: u64,
+    /// Replicas that asked for a synchronisation and needed the whole data set.
+    pub(super) full_syncs: u64,
+    /// Replicas that continued where they were.
+    pub(super) partial_syncs: u64,
+    /// Replicas that asked to continue, and could not.
+    pub(super) refused_partial_syncs: u64,
+    /// Error replies.
+    pub(super) error_replies: u64,
+    commands: BTreeMap<&'static str, Calls>,
+    /// Error replies by their codes.
+    errors: BTreeMap<String, u64>,
+    /// The value of `error_replies` when the running command, or the last one that it called,
+    /// began or ended.
+    seen: u64,
+    /// The errors that the running script got from commands.
+    of_script: Vec<Error>,
+}
+
+/// The outcomes of a command's calls.
+#[derive(Default)]
+struct Calls {
+    done: u64,
+    /// Refused before they were called.
+    rejected: u64,
+    failed: u64,
+}
+
+/// How many different errors of one script are remembered.
+const MAX_OF_SCRIPT: usize = 32;
+
+impl Stats {
+    /// A command is about to be called.
+    pub(super) fn begin(&mut self, command: &Command) {
+        self.seen = self.error_replies;
+        if command.runs_script() {
+            self.of_script.clear();
+        }
+    }
+
+    /// A command was called, with this reply.
+    pub(super) fn end(&mut self, command: &Command, context: Context, reply: &Reply) {
+        self.commands_processed += 1;
+        let mut errors = Vec::new();
+        errors_in(reply, command.runs_script(), &mut errors);
+        let mut failed = 0;
+        for error in errors {
+            if command.runs_script() && self.is_of_script(error) {
+                // It was counted when the script got it.
+                failed += 1;
+            } else {
+                self.count_error(error);
+            }
+            if context == Context::Script {
+                self.remember(error);
+            }
+        }
+        failed += u64::from(self.error_replies > self.seen);
+        self.seen = self.error_replies;
+        let calls = self.commands.entry(command.name).or_default();
+        calls.done += 1;
+        calls.failed += failed;
+    }
+
+    /// A request, or a script's call, was refused before the command, if it exists, was called.
+    pub(super) fn reject(&mut self, command: Option<&Command>, error: &Error) {
+        self.count_error(error);
+        self.seen = self.error_replies;
+        if let Some(command) = command {
+            self.commands.entry(command.name).or_default().rejected += 1;
+        }
+    }
+
+    /// A script's call of a command was refused.
+    pub(super) fn reject_in_script(&mut self, command: Option<&Command>, error: &Error) {
+        self.reject(command, error);
+        self.remember(error);
+    }
+
+    /// A client that waited in this command got an error.
+    pub(super) fn fail_waiting(&mut self, command: &'static str, error: &Error) {
+        self.count_error(error);
+        self.commands.entry(command).or_default().failed += 1;
+    }
+
+    /// An error reply was sent (`afterErrorReply`).
+    pub(super) fn count_error(&mut self, error: &Error) {
+        self.error_replies += 1;
+        *self.errors.entry(code(error)).or_default() += 1;
+    }
+
+    fn remember(&mut self, error: &Error) {
+        if self.of_script.len() < MAX_OF_SCRIPT && !self.of_script.contains(error) {
+            self.of_script.push(error.clone());
+        }
+    }
+
+    /// Whether an error in a script's reply is one that a command gave it. Redis marks those; here
+    /// they are known by their texts.
+    fn is_of_script(&self, error: &Error) -> bool {
+        self.of_script.iter().any(|known| {
+            let rest = error.text().strip_prefix(known.text());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b" script: "))
+        })
+    }
+
+    /// The lines of the section `Commandstats`.
+    pub(super) fn describe_commands(&self) -> String {
+        let mut text = String::new();
+        for (name, calls) in &self.commands {
+            let _ = write!(
+                text,
+                "cmdstat_{name}:calls={},usec=0,usec_per_call=0.00,rejected_calls={},\
+                 failed_calls={}\r\n",
+                calls.done, calls.rejected, calls.failed
+            );
+        }
+        text
+    }
+
+    /// The lines of the section `Errorstats`.
+    pub(super) fn describe_errors(&self) -> String {
+        let mut text = String::new();
+        for (code, count) in &self.errors {
+            let _ = write!(text, "errorstat_{code}:count={count}\r\n");
+        }
+        text
+    }
+}
+
+/// The code of an error: its first word, if that is short; without the characters that have a
+/// meaning in INFO.
+fn code(error: &Error) -> String {
+    const MAX_BYTES: usize = 30;
+    let text = error.text();
+    let end = text.iter().take(MAX_BYTES + 1).position(|b| *b == b' ');
+    let code = end.map_or(&b"ERR"[..], |end| &text[..end]);
+    String::from_utf8_lossy(code).replace(['#', ':', '\n', '\r'], "_")
+}
+
+/// The errors in a reply. Only a script's has some inside of it.
+fn errors_in<'a>(reply: &'a Reply, deep: bool, found: &mut Vec<&'a Error>) {
+    match reply {
+        Reply::Error(error) => found.push(error),
+        Reply::Array(items) | Reply::Set(items) if deep => {
+            for item in items {
+                errors_in(item, deep, found);
+            }
+        }
+        Reply::Map(pairs) if deep => {
+            for (key, value) in pairs {
+                errors_in(key, deep, found);
+                errors_in(value, deep, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl Call<'_> {
+    /// Refuses a script's call of a command.
+    pub(super) fn refuse_in_script(&mut self, command: Option<&Command>, error: Error) -> Reply {
+        self.state.stats.reject_in_script(command, &error);
+        error.into()
+    }
+}

@@ -1,0 +1,149 @@
+//! A node that follows a real server: it authenticates, takes the snapshot to its end mark, and
+//! then the stream.
+
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_testing::until;
+
+use crate::real::{RealClient, RealServer};
+use crate::versions;
+
+/// A node, and its connection to a real master.
+struct Following {
+    node: Node,
+    /// The connection's name to the node, once it asked for one.
+    conn: Option<ConnId>,
+    link: Option<RealClient>,
+    client: ConnId,
+    heard: String,
+    server: RealServer,
+    master: RealClient,
+}
+
+impl Following {
+    fn start(parameters: &[(&str, &str)], master_says: &[&str]) -> Self {
+        let server = RealServer::start();
+        let mut master = server.connect();
+        for line in master_says {
+            master.request(format!("{line}\r\n").as_bytes());
+        }
+        let mut node = Node::new(NodeConfig::default());
+        let replicaof = format!("127.0.0.1 {}", server.port());
+        for (name, value) in parameters
+            .iter()
+            .chain(&[("replicaof", replicaof.as_str())])
+        {
+            let done = node.configure(name, value);
+            done.expect("the parameter exists");
+        }
+        Following {
+            client: node.accept(),
+            node,
+            conn: None,
+            link: None,
+            heard: String::new(),
+            server,
+            master,
+        }
+    }
+
+    /// Carries what there is to carry, in both directions.
+    fn carry(&mut self) {
+        let now_us = self.master.time_us();
+        let mut effects = Vec::new();
+        self.node.wake(now_us, &mut effects);
+        if let (Some(conn), Some(link)) = (self.conn, &mut self.link) {
+            let (bytes, closed) = link.arrived();
+            self.node.receive(conn, &bytes, now_us, &mut effects);
+            if closed {
+                self.node.closed(conn);
+                (self.conn, self.link) = (None, None);
+            }
+        }
+        while !effects.is_empty() {
+            for effect in std::mem::take(&mut effects) {
+                self.carry_out(effect, now_us, &mut effects);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect, now_us: u64, more: &mut Vec<Effect>) {
+        match effect {
+            Effect::Connect { conn, .. } => {
+                (self.conn, self.link) = (Some(conn), Some(self.server.connect()));
+                self.node.connected(conn, now_us, more);
+            }
+            Effect::Send { conn, bytes } if conn == self.client => {
+                self.heard.push_str(&String::from_utf8_lossy(&bytes));
+            }
+            Effect::Send { bytes, .. } => {
+                if let Some(link) = &mut self.link {
+                    link.send(&bytes);
+                }
+            }
+            Effect::Close { .. } => (self.conn, self.link) = (None, None),
+            other => panic!("a follower does not ask for {other:?}"),
+        }
+    }
+
+    /// What the node answers to a client.
+    fn ask(&mut self, line: &str) -> String {
+        let now_us = self.master.time_us();
+        let line = format!("{line}\r\n");
+        let mut effects = Vec::new();
+        self.node
+            .receive(self.client, line.as_bytes(), now_us, &mut effects);
+        for effect in effects {
+            self.carry_out(effect, now_us, &mut Vec::new());
+        }
+        std::mem::take(&mut self.heard)
+    }
+
+    /// Waits until the node answers this.
+    fn until_said(&mut self, line: &str, part: &str) {
+        until(|| {
+            self.carry();
+            let said = self.ask(line);
+            match said.contains(part) {
+                true => Ok(()),
+                false => Err(said),
+            }
+        });
+    }
+}
+
+const SYNC_AT_ONCE: &str = "CONFIG SET repl-diskless-sync yes repl-diskless-sync-delay 0";
+
+#[test]
+fn a_node_takes_a_snapshot_to_its_end_mark_from_a_real_master() {
+    if versions::skips_test() {
+        return;
+    }
+    let fill = "EVAL \"for i = 1, 600 do redis.call('hset', 'h', 'f' .. i, i) end redis.call('set', 'big', string.rep('x', 300000))\" 0";
+    let mut following = Following::start(&[], &[SYNC_AT_ONCE, fill]);
+    following.until_said("INFO replication", "master_link_status:up");
+    assert_eq!(following.ask("HLEN h"), ":600\r\n");
+    assert_eq!(following.ask("STRLEN big"), ":300000\r\n");
+    assert_eq!(following.ask("OBJECT ENCODING h"), "$9\r\nhashtable\r\n");
+    following.master.request(b"SET later 1\r\n");
+    following.until_said("GET later", "$1\r\n1\r\n");
+    // The real master has read an acknowledgement.
+    let acked = following.master.request(b"WAIT 0 0\r\n");
+    assert!(acked.starts_with(b":"));
+}
+
+#[test]
+fn a_node_authenticates_with_a_real_master() {
+    if versions::skips_test() {
+        return;
+    }
+    let says = [SYNC_AT_ONCE, "SET k v", "CONFIG SET requirepass secret"];
+    let mut following = Following::start(&[("masterauth", "wrong")], &says);
+    for _ in 0..50 {
+        following.carry();
+    }
+    let info = following.ask("INFO replication");
+    assert!(info.contains("master_link_status:down"), "{info}");
+    following.ask("CONFIG SET masterauth secret masteruser default");
+    following.until_said("INFO replication", "master_link_status:up");
+    assert_eq!(following.ask("GET k"), "$1\r\nv\r\n");
+}

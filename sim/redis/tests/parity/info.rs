@@ -1,0 +1,264 @@
+//! INFO: its fields, and what it counts, after the same requests.
+
+use crate::pair::Pair;
+use crate::versions;
+use crate::wire::words;
+
+/// What both servers say to INFO, as lines.
+fn info(pair: &mut Pair, sections: &str) -> [Vec<String>; 2] {
+    let line = words(&format!("INFO {sections}"), '"');
+    let line: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();
+    let (real, fake) = pair.replies(0, &line);
+    [real, fake].map(|reply| {
+        let text = String::from_utf8_lossy(&reply);
+        let lines = text.split("\r\n").filter(|line| !line.is_empty());
+        let lines = lines.filter(|line| !line.starts_with('$'));
+        lines.map(str::to_owned).collect()
+    })
+}
+
+/// The name of a field; the whole line of a section.
+fn name(line: &str) -> String {
+    line.split(':').next().unwrap_or_default().to_owned()
+}
+
+/// Lines of statistics without times, in order.
+fn timeless(lines: Vec<String>) -> Vec<String> {
+    let timeless = lines.into_iter().map(|line| {
+        let parts = line.split(',').filter(|part| !part.starts_with("usec"));
+        parts.collect::<Vec<_>>().join(",")
+    });
+    // The clock of the tests asks the real server alone for its time.
+    let mut lines: Vec<String> = timeless
+        .filter(|line| !line.starts_with("cmdstat_time:"))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn the_fields_are_those_of_redis_and_in_their_order() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(1);
+    for sections in [
+        "",
+        "all",
+        "everything",
+        "default",
+        "stats",
+        "server clients",
+        "nope",
+    ] {
+        let [real, fake] = info(&mut pair, sections);
+        let is_time = |name: &String| name.starts_with("cmdstat_time");
+        let real: Vec<String> = real.iter().map(|line| name(line)).collect();
+        let fake: Vec<String> = fake.iter().map(|line| name(line)).collect();
+        let mut rest = real.iter().filter(|name| !is_time(name));
+        for name in fake.iter().filter(|name| !name.starts_with("cmdstat_")) {
+            assert!(
+                rest.any(|other| other == name),
+                "INFO {sections}: {name} is not there, or not in this place"
+            );
+        }
+        let is_section = |name: &&String| name.starts_with("# ") && *name != "# Latencystats";
+        let sections_of = |names: &[String]| -> Vec<String> {
+            names.iter().filter(is_section).cloned().collect()
+        };
+        assert_eq!(sections_of(&fake), sections_of(&real), "INFO {sections}");
+    }
+}
+
+#[test]
+fn what_needs_no_measurement_is_said_as_redis_says_it() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(1);
+    let script = words("SCRIPT LOAD \"return 1\"", '"');
+    let script: Vec<&[u8]> = script.iter().map(Vec::as_slice).collect();
+    pair.replies(0, &script);
+    let [real, fake] = info(&mut pair, "everything");
+    for name in [
+        "redis_git_sha1",
+        "redis_git_dirty",
+        "redis_mode",
+        "arch_bits",
+        "hz",
+        "configured_hz",
+        "connected_clients",
+        "maxclients",
+        "tracking_clients",
+        "number_of_cached_scripts",
+        "number_of_functions",
+        "number_of_libraries",
+        "maxmemory",
+        "maxmemory_policy",
+        "lazyfree_pending_objects",
+        "loading",
+        "aof_enabled",
+        "sync_full",
+        "sync_partial_ok",
+        "sync_partial_err",
+        "tracking_total_keys",
+        "tracking_total_items",
+        "tracking_total_prefixes",
+        "total_error_replies",
+        "used_cpu_sys_children",
+        "used_cpu_user_children",
+        "cluster_enabled",
+    ] {
+        let line = |lines: &[String]| {
+            let start = format!("{name}:");
+            lines.iter().find(|line| line.starts_with(&start)).cloned()
+        };
+        // The clock of the tests is a client of the real server alone, an administrator one of
+        // the node.
+        let (real, fake) = (line(&real), line(&fake));
+        assert!(real.is_some(), "{name} is not in Redis");
+        assert_eq!(fake, real);
+    }
+    for name in [
+        "tcp_port",
+        "process_id",
+        "uptime_in_seconds",
+        "uptime_in_days",
+        "mem_allocator",
+        "used_cpu_sys",
+        "used_cpu_user",
+    ] {
+        let has = |line: &String| line.starts_with(&format!("{name}:"));
+        assert!(real.iter().any(has) && fake.iter().any(has), "{name}");
+    }
+}
+
+#[test]
+fn calls_and_errors_are_counted() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(2);
+    let mut failures = Vec::new();
+    for case in [
+        "SET a x\nINCR a\nGET\nNOPE\nGET a b\nSET l",
+        "AUTH x\nAUTH u p",
+        "MULTI\nINCR a\nNOPE\nEXEC",
+        "MULTI\nINCR a\nGET a\nEXEC",
+        "MULTI\nGET\nEXEC",
+        "EXEC\nDISCARD",
+        "WATCH a\n2: SET a x\nMULTI\nGET a\nEXEC",
+        "EVAL \"return redis.call('incr','a')\" 0",
+        "EVAL \"return redis.pcall('incr','a')\" 0",
+        "EVAL \"redis.pcall('incr','a') return 1\" 0",
+        "EVAL \"redis.pcall('incr','a') return {err='MY e'}\" 0",
+        "EVAL \"return redis.error_reply('MY e')\" 0",
+        "EVAL \"return redis.call('nope')\" 0",
+        "EVAL \"return redis.call('get')\" 0",
+        "EVAL \"return redis.call('client', 'list')\" 0",
+        "EVAL \"error('x y')\" 0",
+        "EVAL \"syntax(\" 0",
+        "EVAL_RO \"return redis.call('set', 'a', 1)\" 0",
+        "EVALSHA abc 0\nEVAL \"return 1\" x",
+        "EVAL \"return {redis.pcall('incr','a'), {err='FOO bar'}}\" 0",
+        "EVAL \"return {err='nospace'}\" 0",
+        "EVAL \"return redis.call('set', 'b', 1)\" 0\nGET b",
+        "DEBUG ERROR \"FOO bar\"\nDEBUG ERROR",
+        "CONFIG SET hz x\nCLIENT NOPE\nCLIENT\nCLIENT KILL x y z",
+        "SELECT 5\nSUBSCRIBE x\nGET a\nUNSUBSCRIBE x",
+        "HELLO 4\nWAIT x 0",
+        "get a\nGeT a\nclient id\nobject encoding a\nSETNX a 1",
+        "CONFIG SET min-replicas-to-write 1\nSET a 1\nMULTI\nSET a 1\nEXEC\nEVAL \"return redis.call('set','a',1)\" 0\nCONFIG SET min-replicas-to-write 0",
+        "EVAL \"local e = redis.pcall('incr', 'a') return redis.call('incr', 'a')\" 0",
+        "FCALL f 0\nFUNCTION LOAD x\nLMPOP 1 a LEFT\nBLPOP a 0",
+    ] {
+        for line in std::iter::once("CONFIG RESETSTAT").chain(case.lines()) {
+            let (connection, line) = match line.strip_prefix("2: ") {
+                Some(line) => (1, line),
+                None => (0, line),
+            };
+            let line = words(line, '"');
+            let line: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();
+            pair.replies(connection, &line);
+        }
+        let counted = info(&mut pair, "commandstats errorstats").map(timeless);
+        let total = info(&mut pair, "stats").map(|lines| {
+            let total = |line: &String| line.starts_with("total_error_replies:");
+            lines.into_iter().filter(total).collect::<Vec<_>>()
+        });
+        let [real, fake] = counted;
+        if real != fake || total[0] != total[1] {
+            failures.push(format!(
+                "{case}\n  {real:?} {:?}\n  {fake:?} {:?}",
+                total[0], total[1]
+            ));
+        }
+        pair.replies(0, &[b"FLUSHALL"]);
+        pair.replies(0, &[b"SET", b"a", b"x"]);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn malformed_requests_are_errors_too() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(1);
+    for bytes in [&b"*x\r\n"[..], b"*1\r\nfoo\r\n", b"SET \"x\r\n"] {
+        let same = pair.compare_raw(bytes);
+        same.expect("both refuse it alike");
+    }
+    let [real, fake] = info(&mut pair, "errorstats");
+    assert_eq!(fake, real);
+}
+
+#[test]
+fn synchronisations_are_counted() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(1);
+    let config = words("CONFIG SET repl-diskless-sync no", '"');
+    let config: Vec<&[u8]> = config.iter().map(Vec::as_slice).collect();
+    pair.replies(0, &config);
+    let count = |pair: &mut Pair, step: &str| {
+        let counts = info(pair, "stats").map(|lines| {
+            let synced = |line: &String| line.starts_with("sync_");
+            lines.into_iter().filter(synced).collect::<Vec<_>>()
+        });
+        assert_eq!(counts[1], counts[0], "{step}");
+    };
+    for request in ["PSYNC ? -1\r\n", "PSYNC abc 5\r\n", "PSYNC abc -1\r\n"] {
+        pair.send(request.as_bytes());
+        count(&mut pair, request);
+    }
+    pair.send_with_id(|id| format!("PSYNC {id} 1\r\n"));
+    count(&mut pair, "the right history");
+}
+
+#[test]
+fn the_query_buffer_is_shown() {
+    if versions::skips_test() {
+        return;
+    }
+    let mut pair = Pair::start(1);
+    for bytes in [
+        "*2\r\n$3\r\nGET\r\n$10\r\nabc",
+        "*2\r\n$3\r\nGET\r\n",
+        "*2\r\n$3\r\nGET\r\n$1",
+        "*22\r",
+        "PING\r\nPING",
+        "BLPOP nope 0\r\nPING\r\nPI",
+    ] {
+        pair.send(bytes.as_bytes());
+    }
+    let (real, fake) = pair.replies(0, &[b"CLIENT", b"LIST"]);
+    let [real, fake] = [real, fake].map(|list| {
+        let list = String::from_utf8_lossy(&list).into_owned();
+        let words = list.split_whitespace();
+        let sizes = words.filter_map(|word| word.strip_prefix("qbuf="));
+        sizes.map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(fake, real);
+}
