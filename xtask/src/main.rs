@@ -11,6 +11,7 @@ mod determinism;
 mod format;
 mod fuzz;
 mod mutants;
+mod published;
 mod redis;
 mod test;
 mod tidy;
@@ -21,12 +22,13 @@ Usage: cargo xtask <chore>
 
   test             Everything that CI checks
   test --long      That with a new seed for the random tests, 200,000 commands against
-                   a real redis-server, a minute of libFuzzer, the dependencies'
-                   licences, a part of the mutants, and the build of the other
-                   simulators' workloads
+                   a real redis-server, a thousand hostile connections, a minute of
+                   libFuzzer, the dependencies' licences, a part of the mutants, the
+                   published results, and the build of the other simulators' workloads
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism      Run every scenario twice, and in several processes, and compare
+  published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--shard K/N]
                    Change the code that judges, and see whether a test notices
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(),
+        ["published"] => published::run(),
         ["deny"] => deny::run(),
         ["mutants"] => mutants::run(mutants::Shard::WHOLE),
         ["mutants", "--shard", shard] => mutants::Shard::parse(shard).and_then(mutants::run),

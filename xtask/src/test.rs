@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, deny, determinism, format, fuzz, mutants, redis, tidy};
+use crate::{bench, deny, determinism, format, fuzz, mutants, published, redis, tidy};
 
 /// The seed from which random tests draw their cases; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -84,6 +84,17 @@ const LONG_STEPS: &[Step] = &[
             &[("LOCKLAB_LONG", "1")],
             "cargo test --package locklab-redis --test parity any_",
         ),
+    },
+    Step {
+        name: "soak",
+        action: Action::Test(
+            &[("LOCKLAB_LONG", "1")],
+            "cargo test --release --package locklab-redis --features server --test soak",
+        ),
+    },
+    Step {
+        name: "published results",
+        action: Action::Chore("published", published::run),
     },
     Step {
         name: "libFuzzer",

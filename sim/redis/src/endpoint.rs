@@ -44,7 +44,8 @@ pub struct Limits {
     /// See [`Limits::soft_bytes`].
     pub soft_for: Duration,
     /// Input and output of all connections together: `maxmemory-clients`. Output that several
-    /// share counts once.
+    /// share counts once. Buffers grow by doubling, so the process may have allocated twice as
+    /// much.
     pub total_bytes: usize,
     /// Input and output of a connection to a master or a replica, which transfers a whole data
     /// set; up to this limit the other limits of one client do not apply to it.

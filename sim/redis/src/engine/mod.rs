@@ -30,6 +30,7 @@ mod state;
 mod stats;
 mod table;
 mod tracking;
+mod turn;
 
 pub use node::{ConnId, Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};

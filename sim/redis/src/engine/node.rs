@@ -11,7 +11,7 @@ use super::propagate::{self, Unit};
 use super::repl::{self, Handover, replica};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, busy, config, shutdown, tracking};
+use super::{blocking, busy, config, shutdown, tracking, turn};
 use crate::wire::request::{Parsed, Parser};
 
 /// The properties that distinguish one node from another when it starts.
@@ -181,18 +181,24 @@ impl Node {
     /// Handles every complete request in the connection's query buffer, and keeps the rest.
     /// Appends the resulting output to `effects`. A request that blocks or that CLIENT PAUSE
     /// defers, and those after it, are handled by a later call of this method or of
-    /// [`Node::wake`]; so is the rest of many requests with much output, which the driver has to
-    /// take first. Bytes on an unknown connection are ignored.
+    /// [`Node::wake`]. So is the rest of many requests with much output, which the driver has to
+    /// take first, or of many that take long by the clock of [`Node::read_clock`]. Bytes on an
+    /// unknown connection are ignored.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
         let Some(input) = self.inputs.get_mut(&conn) else {
             return;
         };
         self.state.see_time(wall_us);
+        if self.state.turn.is_queued(conn.0) {
+            input.pending.extend_from_slice(bytes);
+            return;
+        }
         if self.state.is_asleep(wall_us) {
             input.pending.extend_from_slice(bytes);
             self.state.waiting.resumed.push_back(conn.0);
             return;
         }
+        turn::begin(&mut self.state);
         busy::end_if_over(&mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
         // Usually nothing is pending and `bytes` holds complete requests, which are then handled
@@ -206,8 +212,11 @@ impl Node {
             input.pending.extend_from_slice(bytes);
             input.resume(&mut self.state, conn.0, wall_us);
         }
-        if self.state.is_asleep(wall_us) || self.state.untaken.is_enough() {
+        let has_more = !input.pending.is_empty();
+        if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
+        } else if has_more && turn::is_over(&self.state) {
+            self.state.turn.queue(conn.0);
         }
         self.state.dirty_clients.push(conn.0);
         self.finish(wall_us, effects);
@@ -252,8 +261,7 @@ impl Node {
         if self.state.busy.is_some() {
             return busy::next_wake_us(&self.state);
         }
-        // Requests that wait until the driver has taken the output so far.
-        if !self.state.waiting.resumed.is_empty() {
+        if self.state.turn.is_awaited() {
             return self.state.seen_us;
         }
         let at_tick = |ms: i64| {
@@ -299,6 +307,8 @@ impl Node {
             if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
+            turn::begin(&mut self.state);
+            turn::resume_queued(&mut self.state);
             self.finish(wall_us, effects);
         }
     }
@@ -339,6 +349,7 @@ impl Node {
             self.send(ConnId(id), effects);
         }
         self.state.untaken.clear();
+        turn::end(&mut self.state);
         for id in std::mem::take(&mut self.state.killed) {
             let conn = ConnId(id);
             self.inputs.remove(&conn);
@@ -363,7 +374,7 @@ impl Node {
     /// Continues with the requests of clients that had to wait.
     fn resume_all(&mut self, wall_us: u64) {
         while !self.state.is_asleep(wall_us)
-            && !self.state.untaken.is_enough()
+            && !turn::is_over(&self.state)
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
             // The client may have been killed meanwhile.
@@ -372,8 +383,8 @@ impl Node {
             {
                 input.resume(&mut self.state, id, wall_us);
                 self.state.dirty_clients.push(id);
-                if self.state.untaken.is_enough() {
-                    self.state.waiting.resumed.push_back(id);
+                if !input.pending.is_empty() && turn::is_over(&self.state) {
+                    self.state.turn.queue(id);
                 }
             }
         }
@@ -421,8 +432,8 @@ impl Input {
 }
 
 impl Parser {
-    /// Handles the complete requests at the start of `input` until the client has to wait;
-    /// returns the length handled.
+    /// Handles the complete requests at the start of `input` until the client has to wait, or the
+    /// turn is over; returns the length handled.
     fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
         let mut used = 0;
         let keep = |state: &mut State, bytes| {
@@ -431,7 +442,7 @@ impl Parser {
             }
         };
         keep(state, input.len());
-        while may_go_on(state, client) && !state.is_asleep(wall_us) && !state.untaken.is_enough() {
+        while may_go_on(state, client) && !state.is_asleep(wall_us) {
             let (processed, len) = match self.next(&input[used..]) {
                 Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
                 Parsed::Inline { args, len } => {
@@ -453,6 +464,9 @@ impl Parser {
                         replica::applied(state, &input[used..used + len]);
                     }
                     used += len;
+                    if used == input.len() || turn::is_over(state) {
+                        break;
+                    }
                 }
                 Processed::Postponed => break,
             }

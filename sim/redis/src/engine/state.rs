@@ -23,6 +23,7 @@ use super::session::{Closing, Replies, Session, Written, name_bytes};
 use super::shutdown::Leaving;
 use super::stats::Stats;
 use super::tracking::Caches;
+use super::turn::Turn;
 use crate::store::db::Db;
 
 /// The server.
@@ -69,6 +70,7 @@ pub(super) struct State {
     /// Clients that may have pending output, or may have to be closed.
     pub(super) dirty_clients: Vec<u64>,
     pub(super) untaken: Untaken,
+    pub(super) turn: Turn,
     /// Connections that were closed immediately.
     pub(super) killed: Vec<u64>,
     /// DEBUG SLEEP or a script: the server does nothing before this wall-clock time, in
@@ -111,6 +113,7 @@ impl State {
             current: None,
             dirty_clients: Vec::new(),
             untaken: Untaken::default(),
+            turn: Turn::default(),
             killed: Vec::new(),
             asleep_until_us: None,
             leaving: None,

@@ -1,0 +1,89 @@
+//! A served node does not let clients with many costly requests keep it from the others.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use locklab_redis::resp::command;
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+/// A clock that a node reads: a millisecond passes with each request.
+fn clock() -> u64 {
+    static NOW_US: AtomicU64 = AtomicU64::new(1_000_000);
+    NOW_US.fetch_add(1_000, Ordering::Relaxed)
+}
+
+fn node() -> Node {
+    let mut node = Node::new(NodeConfig::default());
+    node.read_clock(clock);
+    node
+}
+
+/// The numbers that a client got, in order: each is the reply to one INCR.
+fn numbers(effects: &[Effect], of: ConnId) -> Vec<u32> {
+    let sent = effects.iter().filter_map(|effect| match effect {
+        Effect::Send { conn, bytes } if *conn == of => Some(&bytes[..]),
+        _ => None,
+    });
+    let text = String::from_utf8(sent.collect::<Vec<_>>().concat()).expect("numbers");
+    let lines = text.lines();
+    lines
+        .map(|line| line[1..].parse().expect("a number"))
+        .collect()
+}
+
+#[test]
+fn many_requests_of_one_client_take_several_turns() {
+    let mut node = node();
+    let (busy, other) = (node.accept(), node.accept());
+    let mut effects = Vec::new();
+    let requests = command(&[b"INCR", b"n"]).repeat(40);
+    node.receive(busy, &requests, 0, &mut effects);
+    let first = numbers(&effects, busy);
+    assert!((1..20).contains(&first.len()), "{first:?}");
+    // Whatever else it sends comes later.
+    node.receive(busy, &command(&[b"INCR", b"n"]), 0, &mut effects);
+    assert_eq!(numbers(&effects, busy), first);
+    // The other client is answered at once, and only this client.
+    node.receive(other, &command(&[b"INCR", b"other"]), 0, &mut effects);
+    assert_eq!(numbers(&effects, other), [1]);
+    assert_eq!(numbers(&effects, busy), first);
+    while let Some(wake_us) = node.next_wake_us() {
+        assert_eq!(wake_us, 0);
+        node.wake(wake_us, &mut effects);
+    }
+    assert_eq!(numbers(&effects, busy), (1..=41).collect::<Vec<_>>());
+}
+
+#[test]
+fn clients_with_many_requests_take_turns() {
+    let mut node = node();
+    let mut effects = Vec::new();
+    let clients = [(); 3].map(|()| node.accept());
+    let names: [&[u8]; 3] = [b"a", b"b", b"c"];
+    for (client, name) in clients.into_iter().zip(names) {
+        node.receive(
+            client,
+            &command(&[b"INCR", name]).repeat(30),
+            0,
+            &mut effects,
+        );
+    }
+    for _ in 0..3 {
+        node.wake(0, &mut effects);
+    }
+    let done = clients.map(|client| numbers(&effects, client).len());
+    assert!(done.iter().all(|done| *done > 10), "{done:?}");
+}
+
+/// A request in parts leaves nothing to do until the next part.
+#[test]
+fn half_a_request_waits_for_no_turn() {
+    let mut node = node();
+    let client = node.accept();
+    let mut effects = Vec::new();
+    let mut requests = command(&[b"INCR", b"n"]).repeat(3).to_vec();
+    requests.extend_from_slice(b"*2\r\n$4\r\nIN");
+    node.receive(client, &requests, 0, &mut effects);
+    assert_eq!(node.next_wake_us(), None);
+    node.receive(client, b"CR\r\n$1\r\nn\r\n", 0, &mut effects);
+    assert_eq!(numbers(&effects, client), [1, 2, 3, 4]);
+}
