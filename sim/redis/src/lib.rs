@@ -10,9 +10,9 @@
 //! | the initial state of a node | [`Parameters`], [`Persistence`] |
 //! | a client of a server | [`resp`] |
 //!
-//! [`Node`] is one `redis-server`, of the version [`VERSION`] and with `databases 1`: master
-//! or replica, with persistence if its driver provides a disk. [`sentinel::Sentinel`] is one
-//! `redis-sentinel`. Neither does input or output or reads a clock: the driver passes in the
+//! [`Node`] is one `redis-server`, of the version [`VERSION`]: master or replica, with
+//! persistence if its driver provides a disk. [`sentinel::Sentinel`] is one `redis-sentinel`.
+//! Neither does input or output or reads a clock: the driver passes in the
 //! received bytes and the time, and carries out the [`Effect`]s.
 //!
 //! ```

@@ -249,6 +249,57 @@ fn a_replica_that_was_away_goes_on_where_it_was() {
 }
 
 #[test]
+fn replicas_go_on_in_the_database_of_the_stream() {
+    let mut cluster = Cluster::of(3);
+    cluster.say("n1", "SELECT 5");
+    cluster.say("n1", "SET k 1");
+    // Takes a snapshot in the middle of the stream that n2 passes on.
+    cluster.say("n3", "REPLICAOF n2 6379");
+    cluster.sleep(1);
+    cluster.say("n1", "SET k 2");
+    // A lost link, and a stream without another SELECT.
+    cluster.say("n1", "CLIENT KILL TYPE replica");
+    cluster.sleep(1);
+    cluster.say("n1", "SET j 3");
+    for node in ["n2", "n3"] {
+        assert_eq!(cluster.say(node, "DBSIZE"), ":0\r\n");
+        cluster.say(node, "SELECT 5");
+        assert_eq!(
+            cluster.say(node, "MGET k j"),
+            "*2\r\n$1\r\n2\r\n$1\r\n3\r\n"
+        );
+    }
+    let role = cluster.info("n3", "master_host");
+    assert_eq!(role, "n2");
+    // The new master's stream begins with SELECT, wherever the old one was.
+    cluster.say("n2", "REPLICAOF NO ONE");
+    cluster.say("n1", "REPLICAOF n2 6379");
+    cluster.sleep(1);
+    cluster.say("n2", "SELECT 6");
+    cluster.say("n2", "SET k 6");
+    for node in ["n1", "n3"] {
+        cluster.say(node, "SELECT 6");
+        assert_eq!(cluster.say(node, "GET k"), "$1\r\n6\r\n", "{node}");
+    }
+    assert_eq!(
+        cluster.info("n2", "master_replid"),
+        cluster.info("n3", "master_replid")
+    );
+}
+
+#[test]
+fn a_failover_goes_on_in_the_database_of_the_stream() {
+    let mut cluster = Cluster::of(2);
+    cluster.say("n1", "SELECT 5");
+    cluster.say("n1", "SET k 1");
+    cluster.say("n1", "FAILOVER");
+    cluster.sleep(2000);
+    cluster.say("n2", "SELECT 5");
+    assert_eq!(cluster.say("n2", "APPEND k x"), ":2\r\n");
+    assert_eq!(cluster.say("n1", "GET k"), "$2\r\n1x\r\n");
+}
+
+#[test]
 fn after_a_failover_the_old_master_loses_what_it_wrote_alone() {
     let mut cluster = Cluster::of(3);
     cluster.say("n1", "SET k 1");

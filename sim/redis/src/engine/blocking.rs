@@ -48,10 +48,10 @@ pub(super) enum On {
 #[derive(Default)]
 pub(super) struct Waiting {
     clients: BTreeSet<u64>,
-    /// The clients that wait for each key, in the order of their arrival.
-    keys: BTreeMap<Bytes, Vec<u64>>,
+    /// The clients that wait for each key of each database, in the order of their arrival.
+    keys: BTreeMap<(usize, Bytes), Vec<u64>>,
     /// Keys that have changed since, in order.
-    ready: Vec<Bytes>,
+    ready: Vec<(usize, Bytes)>,
     /// Clients that are no longer blocked: their next requests are due.
     pub(super) resumed: VecDeque<u64>,
 }
@@ -81,9 +81,10 @@ impl Waiting {
 /// Blocks a client.
 pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     state.waiting.clients.insert(client);
+    let db = state.client(client).db;
     if let On::Keys(keys, _) = &blocked.on {
         for key in keys {
-            let waiters = state.waiting.keys.entry(key.clone()).or_default();
+            let waiters = state.waiting.keys.entry((db, key.clone())).or_default();
             if !waiters.contains(&client) {
                 waiters.push(client);
             }
@@ -98,11 +99,26 @@ pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     state.listen();
 }
 
-/// Marks a key as changed (`signalKeyAsReady`).
-pub(super) fn may_be_ready(state: &mut State, key: &Bytes) {
+/// Marks a key of a database as changed (`signalKeyAsReady`).
+pub(super) fn may_be_ready(state: &mut State, db: usize, key: &Bytes) {
     let waiting = &mut state.waiting;
-    if waiting.keys.contains_key(key) && !waiting.ready.contains(key) {
-        waiting.ready.push(key.clone());
+    if waiting.keys.is_empty() {
+        return;
+    }
+    let key = (db, key.clone());
+    if waiting.keys.contains_key(&key) && !waiting.ready.contains(&key) {
+        waiting.ready.push(key);
+    }
+}
+
+/// Marks those of the awaited keys of a database that exist (`scanDatabaseForReadyKeys`).
+pub(super) fn look_for_keys(state: &mut State, db: usize) {
+    let awaited = state.waiting.keys.keys().filter(|(of, _)| *of == db);
+    let awaited: Vec<Bytes> = awaited.map(|(_, key)| key.clone()).collect();
+    for key in awaited {
+        if state.db.within(db, |db| db.contains(&key)) {
+            may_be_ready(state, db, &key);
+        }
     }
 }
 
@@ -110,21 +126,23 @@ pub(super) fn may_be_ready(state: &mut State, key: &Bytes) {
 /// further keys ready.
 pub(super) fn serve(state: &mut State, wall_us: u64) {
     while !state.waiting.ready.is_empty() {
-        for key in std::mem::take(&mut state.waiting.ready) {
-            let waiters = state.waiting.keys.get(&key).cloned();
+        for place in std::mem::take(&mut state.waiting.ready) {
+            let waiters = state.waiting.keys.get(&place).cloned();
             for client in waiters.unwrap_or_default() {
-                serve_client(state, client, &key, wall_us);
+                serve_client(state, client, &place, wall_us);
             }
         }
     }
 }
 
-fn serve_client(state: &mut State, client: u64, key: &Bytes, wall_us: u64) {
+fn serve_client(state: &mut State, client: u64, place: &(usize, Bytes), wall_us: u64) {
+    let (db, key) = place;
     let blocked = state.clients.get(&client).and_then(|c| c.blocked.as_ref());
     let Some(On::Keys(_, want)) = blocked.map(|blocked| blocked.on.clone()) else {
         return;
     };
     let current = state.current.replace(client);
+    state.db.select(*db);
     let taken = want.take(
         &mut Call {
             state,

@@ -12,7 +12,7 @@ const NAMED: &[(&str, &str)] = &[
          client|trackinginfo client|unblock client|unpause command command|count command|docs \
          command|info command|list echo hello ping quit reset select wait",
     ),
-    ("dangerous", "flushall flushdb info keys role"),
+    ("dangerous", "flushall flushdb info keys role swapdb"),
     (
         "hash",
         "hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset hscan hset hsetnx \
@@ -20,9 +20,9 @@ const NAMED: &[(&str, &str)] = &[
     ),
     (
         "keyspace",
-        "copy dbsize del exists expire expireat expiretime flushall flushdb keys object|encoding \
+        "copy dbsize del exists expire expireat expiretime flushall flushdb keys move object|encoding \
          object|freq object|idletime object|refcount persist pexpire pexpireat pexpiretime pttl \
-         randomkey rename renamenx scan touch ttl type unlink",
+         randomkey rename renamenx scan swapdb touch ttl type unlink",
     ),
     (
         "list",

@@ -105,6 +105,11 @@ impl Config {
         self.number("hz").clamp(1, 500)
     }
 
+    /// The number of databases.
+    pub(super) fn databases(&self) -> usize {
+        usize::try_from(self.number("databases")).unwrap_or(usize::MAX)
+    }
+
     /// The maximum number of connections.
     pub(super) fn max_clients(&self) -> usize {
         usize::try_from(self.number("maxclients")).unwrap_or(usize::MAX)

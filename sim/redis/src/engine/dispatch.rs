@@ -32,6 +32,8 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
     state.db.overdue = state.overdue_for(client);
     let session = state.client(client);
     session.active_us = wall_us;
+    let db = session.db;
+    state.db.select(db);
     if is_http(args[0]) {
         state.close(client, Closing::Now);
         return Processed::Done;

@@ -93,7 +93,8 @@ fn line(call: &mut Call<'_>, command: &Command) -> String {
         Context::Script => "lua".to_owned(),
         Context::Direct | Context::Transaction => call.session().addresses.peer.to_string(),
     };
-    let mut line = format!("{seconds}.{micros:06} [0 {caller}]");
+    let db = call.state.db.selected();
+    let mut line = format!("{seconds}.{micros:06} [{db} {caller}]");
     let secret = secrets(command, call.args);
     for (index, word) in call.args.iter().enumerate() {
         line.push(' ');

@@ -119,6 +119,7 @@ impl Node {
         let found = found.ok_or_else(|| refused("there is no parameter of this name"))?;
         let value = found.read(value.as_bytes()).map_err(|why| refused(&why))?;
         self.state.config.set(found, value);
+        self.state.db.count = self.state.config.databases();
         self.state.listen();
         Ok(())
     }

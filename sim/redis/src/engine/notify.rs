@@ -77,28 +77,33 @@ fn pass_on(state: &mut State, changes: Vec<Change>) {
         match change {
             Change::Modified(key) => tracking::invalidate(state, &key),
             Change::Flushed => tracking::invalidate_all(state),
-            Change::Event { class, event, key } => {
-                blocking::may_be_ready(state, &key);
-                notify(state, class, event, &key);
+            Change::Event {
+                db,
+                class,
+                event,
+                key,
+            } => {
+                blocking::may_be_ready(state, db, &key);
+                notify(state, db, class, event, &key);
             }
         }
     }
 }
 
 /// `notifyKeyspaceEvent`.
-fn notify(state: &mut State, class: Class, event: &str, key: &[u8]) {
+fn notify(state: &mut State, db: usize, class: Class, event: &str, key: &[u8]) {
     let settings = &state.config.notify;
     if !settings.includes(class) {
         return;
     }
     let (keyspace, keyevent) = (settings.has('K'), settings.has('E'));
     if keyspace {
-        let channel = [b"__keyspace@0__:", key].concat();
+        let channel = [format!("__keyspace@{db}__:").as_bytes(), key].concat();
         publish(state, Kind::Channel, &channel, event.as_bytes());
     }
     if keyevent {
-        let channel = [b"__keyevent@0__:", event.as_bytes()].concat();
-        publish(state, Kind::Channel, &channel, key);
+        let channel = format!("__keyevent@{db}__:{event}");
+        publish(state, Kind::Channel, channel.as_bytes(), key);
     }
 }
 

@@ -14,8 +14,7 @@ use super::parameters::Parameters;
 use super::session::{Addresses, Replies, Session, Written};
 use super::state::State;
 use super::stats::Stats;
-use super::{blocking, dispatch, notify, repl};
-use crate::resp;
+use super::{blocking, dispatch, notify, propagate, repl};
 use crate::store::db::Overdue;
 use crate::store::effects::Op;
 use crate::store::rdb;
@@ -67,8 +66,8 @@ pub(super) struct Persistence {
     writes: Vec<DiskWrite>,
     /// Bytes to append.
     buffer: BytesMut,
-    /// The file contains SELECT.
-    selected: bool,
+    /// The number of the database that the file has selected; none if it has selected none.
+    selected: Option<usize>,
     /// Bytes were appended since the last sync.
     unsynced: bool,
     /// The progress of the server when everything was last durable; none without a file.
@@ -87,11 +86,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     }
     let persist = &mut state.persist;
     for op in ops.iter().filter(|op| op.targets.file) {
-        if !persist.selected && !op.is_of_no_database() {
-            persist.selected = true;
-            resp::put_command(&["SELECT", "0"], &mut persist.buffer);
-        }
-        resp::put_command(&op.words, &mut persist.buffer);
+        propagate::put(op, &mut persist.selected, &mut persist.buffer);
     }
 }
 
@@ -100,7 +95,7 @@ pub(super) fn rewrite(state: &mut State) {
     if state.config.append_only() {
         let persist = &mut state.persist;
         persist.buffer.clear();
-        persist.selected = false;
+        persist.selected = None;
         persist.unsynced = false;
         persist.durable = None;
         let snapshot = rdb::save(&state.db, state.functions.codes());
@@ -264,14 +259,14 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
     };
     let mut rest = &file[..];
     if rdb::is_snapshot(rest)
-        && let Ok(snapshot) = rdb::load(rest, state.db.limits)
+        && let Ok(snapshot) = rdb::load(rest, state.db.count, state.db.limits)
         && let Ok(functions) = Functions::of(&snapshot.libraries)
     {
         let now_ms = (wall_us / 1000) as i64;
-        for (key, entry) in snapshot.entries {
+        for (db, key, entry) in snapshot.entries {
             // `rdbLoadRio`: time passed while the server was down.
             if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
-                state.db.load(key, entry);
+                state.db.within(db, |db| db.load(key, entry));
             }
         }
         state.functions = functions;
@@ -312,6 +307,6 @@ fn replay(state: &mut State, mut commands: &[u8], wall_us: u64) {
     notify::deliver(state);
     state.dirty_clients.clear();
     state.persist.buffer.clear();
-    state.persist.selected = false;
+    state.persist.selected = None;
     state.stats = Stats::default();
 }

@@ -7,8 +7,9 @@
 //! as DEL, before the command that found it. The effects of one request are wrapped in MULTI and
 //! EXEC if they are more than one command.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
+use crate::resp;
 use crate::store::effects::{Op, Targets};
 
 use super::state::State;
@@ -59,7 +60,9 @@ pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) 
         Some(words) => words,
         None => call.args.iter().map(copy).collect(),
     };
-    effects.ops.push(Op { words, targets });
+    let db = Some(call.state.db.selected());
+    let effects = &mut call.state.db.effects;
+    effects.ops.push(Op { db, words, targets });
 }
 
 /// A request is complete: propagates its effects (`propagatePendingCommands`).
@@ -71,22 +74,33 @@ pub(super) fn flush(state: &mut State, unit: Unit) {
     }
     let mut ops = std::mem::take(&mut effects.ops);
     if ops.len() > 1 && unit == Unit::Whole {
-        let bare = |name| Op {
+        let bare = |name, db| Op {
+            db,
             words: vec![Bytes::from_static(name)],
             targets: Targets::ALL,
         };
-        ops.insert(0, bare(b"MULTI"));
-        ops.push(bare(b"EXEC"));
+        ops.insert(0, bare(b"MULTI", ops[0].db));
+        ops.push(bare(b"EXEC", None));
     }
     repl::feed(state, &ops);
     persist::feed(state, &ops);
 }
 
+/// Appends a command to a stream of commands, which has selected a database, or none so far.
+pub(super) fn put(op: &Op, selected: &mut Option<usize>, out: &mut BytesMut) {
+    if let Some(db) = op.db.filter(|db| *selected != Some(*db)) {
+        *selected = Some(db);
+        resp::put_command(&["SELECT", &db.to_string()], out);
+    }
+    resp::put_command(&op.words, out);
+}
+
 /// A waiting client was served: records the command that served it.
 pub(super) fn record_served(state: &mut State) {
+    let db = Some(state.db.selected());
     let effects = &mut state.db.effects;
     if let Some(words) = effects.instead.take() {
         let targets = Targets::ALL;
-        effects.ops.push(Op { words, targets });
+        effects.ops.push(Op { db, words, targets });
     }
 }

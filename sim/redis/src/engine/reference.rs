@@ -14,15 +14,11 @@ use crate::VERSION;
 /// The intentional differences between the node and Redis, and the reasons.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
-        "Only database 0 exists.",
-        "A node is a server with `databases 1`; locks use no other database.",
-    ),
-    (
         "`KEYS`, hashes beyond the limits of a listpack (512 fields or 64 bytes), and sets with anything but integers list their elements in another order than Redis: by name, or by insertion.",
         "In Redis the order is random, and differs from server to server. A run must be repeatable.",
     ),
     (
-        "An expired key that was not accessed before the node's clock stepped back may exist again. An active expiry cycle deletes every expired key, in order of expiry, and takes no time.",
+        "An expired key that was not accessed before the node's clock stepped back may exist again. An active expiry cycle deletes every expired key, database by database in order of expiry, and takes no time.",
         "While no client listens, a node runs these cycles only when it is asked to count keys, because each costs a run a timer. (A served node runs them all.) Redis samples a hash table, and leaves up to a tenth of the expired keys for later.",
     ),
     (
@@ -44,6 +40,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
     (
         "`QUIT` closes the connection after `CLIENT REPLY OFF` too. An unauthenticated connection may send long requests.",
         "In 7.0.15 the first waits for a reply that is never sent, and refusing the second only protects memory.",
+    ),
+    (
+        "`SWAPDB` serves the clients that wait for several keys of a database in the order of the keys' names.",
+        "In Redis the order is that of a hash table.",
     ),
     (
         "Events of missing keys (`m`) are never published.",
@@ -86,8 +86,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Clients use little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
-        "The compact forms save memory, which a node does not count.",
+        "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams, and no database beyond its own `databases`: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
+        "The compact forms save memory, which a node does not count. Redis exits if a snapshot has more databases.",
     ),
     (
         "A master sends every snapshot with its length before it, also to a replica that could read it up to an end mark (`capa eof`); a connection may ask for it while replies to it are pending.",
@@ -162,10 +162,7 @@ const ABSENT: &[(&str, &str)] = &[
         "SINTER* SUNION* SDIFF* ZINTER* ZUNION* ZDIFF* ZRANGESTORE",
     ),
     ("random members", "HRANDFIELD ZRANDMEMBER"),
-    (
-        "moving keys between servers or databases",
-        "DUMP RESTORE MIGRATE MOVE SWAPDB",
-    ),
+    ("moving keys between servers", "DUMP RESTORE MIGRATE"),
     ("saving on request", "SAVE BGSAVE BGREWRITEAOF LASTSAVE"),
     ("replication before 2.8", "SYNC"),
     (

@@ -24,8 +24,10 @@ pub(super) struct Session {
     pub(super) authenticated: bool,
     /// The transaction between MULTI and EXEC.
     pub(super) transaction: Option<Transaction>,
-    /// The keys watched with WATCH.
-    pub(super) watched: Vec<Bytes>,
+    /// The number of the selected database.
+    pub(super) db: usize,
+    /// The keys watched with WATCH, each with the number of its database.
+    pub(super) watched: Vec<(usize, Bytes)>,
     /// The memory of the names that it watches and subscribes to.
     pub(super) names_bytes: usize,
     pub(super) subscriptions: Subscriptions,
@@ -199,6 +201,7 @@ impl Session {
             resp: Resp::V2,
             authenticated,
             transaction: None,
+            db: 0,
             watched: Vec::new(),
             names_bytes: 0,
             subscriptions: Subscriptions::default(),

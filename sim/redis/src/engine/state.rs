@@ -161,9 +161,9 @@ impl State {
 
     /// `unwatchAllKeys`.
     pub(super) fn unwatch(&mut self, id: u64) {
-        for key in std::mem::take(&mut self.client(id).watched) {
+        for (db, key) in std::mem::take(&mut self.client(id).watched) {
             self.client(id).names_bytes -= name_bytes(&key);
-            self.db.unwatch(&key, id);
+            self.db.within(db, |db| db.unwatch(&key, id));
         }
     }
 
@@ -180,6 +180,7 @@ impl State {
     pub(super) fn reset(&mut self, id: u64) {
         self.release(id);
         let authenticated = self.config.requirepass.is_empty();
+        self.select(id, 0);
         let session = self.client(id);
         session.resp = Default::default();
         session.name = Bytes::new();
@@ -189,6 +190,15 @@ impl State {
             session.replies = Replies::On;
         }
         session.authenticated = authenticated;
+    }
+
+    /// Selects a database for a client, from its running command on.
+    pub(super) fn select(&mut self, id: u64, db: usize) {
+        self.client(id).db = db;
+        self.db.select(db);
+        if self.repl.is_master(id) {
+            self.repl.stream_db = db;
+        }
     }
 
     fn release(&mut self, id: u64) {

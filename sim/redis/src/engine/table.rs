@@ -1,8 +1,9 @@
 //! The command table: name, arity, flags, keys, function (`src/commands.c`).
 
 use super::cmd::{
-    auth, blocking, client, config, connection, debug, del, expire, failover, function, get, incr,
-    info, keys, monitor, multi, pubsub, replication, script, server, set, tracking, wait,
+    auth, blocking, client, config, connection, databases, debug, del, expire, failover, function,
+    get, incr, info, keys, monitor, multi, pubsub, replication, script, server, set, tracking,
+    wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -56,7 +57,7 @@ impl Call<'_> {
 
     /// `notifyKeyspaceEvent`: a command calls this for each change that it made to a key.
     pub(super) fn notify(&mut self, class: Class, event: &'static str, key: &[u8]) {
-        self.state.db.changes.event(class, event, key);
+        self.state.db.event(class, event, key);
     }
 
     /// `addReply`: called by a command that in Redis replies before it sends (all of) its
@@ -283,8 +284,8 @@ pub(super) static COMMANDS: &[Command] = &[
     command("failover", -1, &[Admin, NoScript, Stale], NONE, failover::failover),
     command("fcall", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesFunction], NONE, function::fcall),
     command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesFunction], NONE, function::fcall_ro),
-    command("flushall", -1, &[Write], NONE, keys::flush),
-    command("flushdb", -1, &[Write], NONE, keys::flush),
+    command("flushall", -1, &[Write], NONE, keys::flushall),
+    command("flushdb", -1, &[Write], NONE, keys::flushdb),
     container("function", -2, FUNCTION),
     command("get", 2, &[ReadOnly, Fast], ONE, get::get),
     command("getdel", 2, &[Write, Fast], ONE, get::getdel),
@@ -329,6 +330,7 @@ pub(super) static COMMANDS: &[Command] = &[
     container("memory", -2, MEMORY),
     command("mget", -2, &[ReadOnly, Fast], ALL, strings::mget),
     command("monitor", 1, &[Admin, NoScript, Loading, Stale], NONE, monitor::monitor),
+    command("move", 3, &[Write, Fast], ONE, databases::move_key),
     command("mset", -3, &[Write, DenyOom], PAIRS, strings::mset),
     command("msetnx", -3, &[Write, DenyOom], PAIRS, strings::msetnx),
     command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, multi::multi),
@@ -361,7 +363,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("scan", -2, &[ReadOnly], NONE, scan::scan),
     command("scard", 2, &[ReadOnly, Fast], ONE, sets::scard),
     container("script", -2, SCRIPT),
-    command("select", 2, &[Loading, Stale, Fast], NONE, keys::select),
+    command("select", 2, &[Loading, Stale, Fast], NONE, databases::select),
     command("set", -3, &[Write, DenyOom], ONE, set::set),
     command("setex", 4, &[Write, DenyOom], ONE, set::setex),
     command("setnx", 3, &[Write, DenyOom, Fast], ONE, set::setnx),
@@ -383,6 +385,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("subscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::subscribe),
     command("substr", 4, &[ReadOnly], ONE, strings::getrange),
     command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], ALL, pubsub::sunsubscribe),
+    command("swapdb", 3, &[Write, Fast], NONE, databases::swapdb),
     command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
     command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),

@@ -49,11 +49,13 @@ pub(crate) enum Change {
     Modified(Bytes),
     /// `notifyKeyspaceEvent`.
     Event {
+        /// The number of the key's database.
+        db: usize,
         class: Class,
         event: &'static str,
         key: Bytes,
     },
-    /// FLUSHALL.
+    /// FLUSHALL, FLUSHDB.
     Flushed,
 }
 
@@ -75,15 +77,20 @@ impl Changes {
         }
     }
 
-    /// `notifyKeyspaceEvent`: `event` happened to `key`.
-    pub(crate) fn event(&mut self, class: Class, event: &'static str, key: &[u8]) {
+    /// `notifyKeyspaceEvent`: `event` happened to `key` of this database.
+    pub(crate) fn event(&mut self, db: usize, class: Class, event: &'static str, key: &[u8]) {
         if self.wanted {
             let key = Bytes::copy_from_slice(key);
-            self.log.push(Change::Event { class, event, key });
+            self.log.push(Change::Event {
+                db,
+                class,
+                event,
+                key,
+            });
         }
     }
 
-    /// Every key was deleted.
+    /// Every key of a database, or of all, was deleted.
     pub(crate) fn flushed(&mut self) {
         if self.wanted {
             self.log.push(Change::Flushed);

@@ -1,9 +1,13 @@
-//! The keyspace: values, their expiry, and the clients that watch them.
+//! The databases: values, their expiry, and the clients that watch them.
+//!
+//! One database is selected, and all but a few functions concern that one. A command runs in the
+//! database of its client, which was selected for it.
 //!
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its deadline on. It
 //! is deleted when a client accesses it, or when `active_expiry` finds it.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::ops::{Deref, DerefMut};
 
 use bytes::Bytes;
 
@@ -21,11 +25,21 @@ pub(crate) struct Entry {
 
 /// One database. A `BTreeMap` gives every iteration a defined order.
 #[derive(Default)]
-pub(crate) struct Db {
+pub(crate) struct Keyspace {
     keys: BTreeMap<Bytes, Entry>,
     /// The keys that have a time to live, ordered by deadline.
     deadlines: BTreeSet<(i64, Bytes)>,
     watched: BTreeMap<Bytes, Vec<Watcher>>,
+}
+
+/// All databases of a server. It stands for the selected one where a keyspace is wanted.
+pub(crate) struct Db {
+    /// The databases by their numbers, as far as any was selected yet. There is at least one.
+    spaces: Vec<Keyspace>,
+    /// The number of the selected database. It has a keyspace.
+    selected: usize,
+    /// The number of databases that a client may select: `databases`.
+    pub(crate) count: usize,
     /// The number of keys deleted because they expired, for INFO.
     pub(crate) expired_keys: u64,
     /// The changes since the last command.
@@ -61,7 +75,89 @@ struct Watcher {
     dirty: bool,
 }
 
+impl Default for Db {
+    fn default() -> Self {
+        Db {
+            spaces: vec![Keyspace::default()],
+            selected: 0,
+            count: 16,
+            expired_keys: 0,
+            changes: Changes::default(),
+            effects: Effects::default(),
+            overdue: Overdue::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Deref for Db {
+    type Target = Keyspace;
+
+    fn deref(&self) -> &Keyspace {
+        &self.spaces[self.selected]
+    }
+}
+
+impl DerefMut for Db {
+    fn deref_mut(&mut self) -> &mut Keyspace {
+        &mut self.spaces[self.selected]
+    }
+}
+
 impl Db {
+    /// The number of the selected database.
+    pub(crate) fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// Selects a database, whose number is less than [`Db::count`].
+    pub(crate) fn select(&mut self, index: usize) {
+        self.provide(index);
+        self.selected = index;
+    }
+
+    /// Provides the databases up to this one.
+    fn provide(&mut self, index: usize) {
+        if index >= self.spaces.len() {
+            self.spaces.resize_with(index + 1, Keyspace::default);
+        }
+    }
+
+    /// Does something in another database; then the present one is selected again.
+    pub(crate) fn within<T>(&mut self, index: usize, act: impl FnOnce(&mut Db) -> T) -> T {
+        let selected = self.selected;
+        self.select(index);
+        let result = act(self);
+        self.selected = selected;
+        result
+    }
+
+    /// The databases that were used, with their numbers.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = (usize, &Keyspace)> {
+        self.spaces.iter().enumerate()
+    }
+
+    /// Exchanges the keys of two databases. Watchers of a key stay, and see a change if the key
+    /// exists in either.
+    pub(crate) fn swap(&mut self, one: usize, other: usize, now_ms: i64) {
+        self.effects.dirty += 1;
+        if one == other {
+            return;
+        }
+        self.provide(one.max(other));
+        let spaces = self.spaces.get_disjoint_mut([one, other]);
+        let [one, other] = spaces.expect("both are there, and they differ");
+        std::mem::swap(&mut one.keys, &mut other.keys);
+        std::mem::swap(&mut one.deadlines, &mut other.deadlines);
+        one.changed_hands(&other.keys, now_ms);
+        other.changed_hands(&one.keys, now_ms);
+    }
+
+    /// Notes that something happened to a key of the selected database.
+    pub(crate) fn event(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.changes.event(self.selected, class, event, key);
+    }
+
     /// Looks a key up; deletes it first if it is expired.
     pub(crate) fn get(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
         match self.expire_if_needed(key, now_ms) {
@@ -90,10 +186,11 @@ impl Db {
         if self.expire_if_needed(key, now_ms) {
             self.take(key);
         }
-        match self.keys.entry(Bytes::copy_from_slice(key)) {
+        let space = &mut self.spaces[self.selected];
+        match space.keys.entry(Bytes::copy_from_slice(key)) {
             btree_map::Entry::Occupied(entry) => &mut entry.into_mut().value,
             btree_map::Entry::Vacant(place) => {
-                self.changes.event(Class::New, "new", key);
+                self.changes.event(self.selected, Class::New, "new", key);
                 let entry = place.insert(Entry {
                     value: value(),
                     expires_at_ms: None,
@@ -135,7 +232,7 @@ impl Db {
             }
             None => {
                 self.load(Bytes::copy_from_slice(key), entry);
-                self.changes.event(Class::New, "new", key);
+                self.event(Class::New, "new", key);
             }
         }
         self.touch(key);
@@ -162,12 +259,28 @@ impl Db {
         entry
     }
 
-    /// Deletes all keys. Watchers of existing keys see a change.
+    /// Deletes all keys of the selected database. Watchers of existing keys see a change.
     pub(crate) fn flush(&mut self) {
-        let keys = std::mem::take(&mut self.keys);
-        self.deadlines.clear();
+        self.clear();
         self.effects.dirty += 1;
         self.changes.flushed();
+    }
+
+    /// Like [`Db::flush`], in all databases.
+    pub(crate) fn flush_all(&mut self) {
+        for space in &mut self.spaces {
+            space.clear();
+        }
+        self.effects.dirty += 1;
+        self.changes.flushed();
+    }
+}
+
+impl Keyspace {
+    /// Deletes all keys.
+    fn clear(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        self.deadlines.clear();
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
             for watcher in watchers {
@@ -178,14 +291,35 @@ impl Db {
         }
     }
 
+    /// The keys were exchanged for others; these were here before. (`touchAllWatchedKeysInDb`)
+    fn changed_hands(&mut self, before: &BTreeMap<Bytes, Entry>, now_ms: i64) {
+        for (key, watchers) in &mut self.watched {
+            let (old, new) = (before.get(key), self.keys.get(key));
+            let expired = new.is_some_and(|entry| entry.is_expired(now_ms));
+            for watcher in watchers
+                .iter_mut()
+                .filter(|_| old.is_some() || new.is_some())
+            {
+                match (watcher.stale, new) {
+                    // What was expired is gone, or still expired.
+                    (true, None) => watcher.stale = false,
+                    (true, Some(_)) if expired => {}
+                    // An expired key is as good as none.
+                    (false, Some(_)) if expired && old.is_none() => watcher.stale = true,
+                    _ => watcher.dirty = true,
+                }
+            }
+        }
+    }
+
     /// The keys and their values, ordered by name, without expired keys.
     pub(crate) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
         self.keys
             .iter()
-            .filter(move |(_, entry)| entry.expires_at_ms.is_none_or(|when| now_ms <= when))
+            .filter(move |(_, entry)| !entry.is_expired(now_ms))
     }
 
-    /// Like [`Db::iter`], with expired keys.
+    /// Like [`Keyspace::iter`], with expired keys.
     pub(crate) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
         self.keys.iter()
     }
@@ -205,6 +339,27 @@ impl Db {
         self.deadlines.len()
     }
 
+    /// Whether a key exists, expired or not.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    /// `keyIsExpired`: strictly later than the deadline of the key.
+    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
+        self.keys
+            .get(key)
+            .is_some_and(|entry| entry.is_expired(now_ms))
+    }
+}
+
+impl Entry {
+    /// Whether the time to live is over.
+    fn is_expired(&self, now_ms: i64) -> bool {
+        self.expires_at_ms.is_some_and(|when| now_ms > when)
+    }
+}
+
+impl Db {
     /// Records that a command changed a key.
     pub(crate) fn touch(&mut self, key: &[u8]) {
         self.effects.dirty += 1;
@@ -230,7 +385,8 @@ impl Db {
     /// Starts to watch a key for a client. Returns whether the watch is new.
     pub(crate) fn watch(&mut self, key: &[u8], client: u64, now_ms: i64) -> bool {
         let stale = self.is_expired(key, now_ms);
-        let watchers = self.watched.entry(Bytes::copy_from_slice(key)).or_default();
+        let watchers = self.watched.entry(Bytes::copy_from_slice(key));
+        let watchers = watchers.or_default();
         let new = watchers.iter().all(|watcher| watcher.client != client);
         if new {
             watchers.push(Watcher {
@@ -262,14 +418,6 @@ impl Db {
             .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
     }
 
-    /// `keyIsExpired`: strictly later than the deadline of the key.
-    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
-        self.keys
-            .get(key)
-            .and_then(|entry| entry.expires_at_ms)
-            .is_some_and(|when| now_ms > when)
-    }
-
     /// Whether a lookup must treat a key as expired. If so, deletes it, unless this is a
     /// replica.
     pub(crate) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
@@ -280,8 +428,14 @@ impl Db {
         expired
     }
 
-    /// Deletes every expired key, in the order of deadlines.
+    /// Deletes every expired key: database by database, in the order of deadlines.
     pub(crate) fn expire_overdue(&mut self, now_ms: i64) {
+        for index in 0..self.spaces.len() {
+            self.within(index, |db| db.expire_overdue_here(now_ms));
+        }
+    }
+
+    fn expire_overdue_here(&mut self, now_ms: i64) {
         while let Some((when, key)) = self.deadlines.first()
             && now_ms > *when
         {
@@ -290,17 +444,19 @@ impl Db {
         }
     }
 
-    /// The earliest deadline of a key, past or future, in milliseconds since the epoch.
+    /// The earliest deadline of a key in any database, past or future, in milliseconds since the
+    /// epoch.
     pub(crate) fn earliest_expiry_ms(&self) -> Option<i64> {
-        self.deadlines.first().map(|(when, _)| *when)
+        let firsts = self.spaces.iter().filter_map(|it| it.deadlines.first());
+        firsts.map(|(when, _)| *when).min()
     }
 
     /// Deletes a key because it expired.
     fn expire(&mut self, key: &[u8]) {
         self.take(key);
         self.expired_keys += 1;
-        self.changes.event(Class::Expired, "expired", key);
-        self.effects.expired(key);
+        self.event(Class::Expired, "expired", key);
+        self.effects.expired(self.selected, key);
         self.signal(key);
     }
 
@@ -315,9 +471,10 @@ impl Db {
 
     /// Removes a key without recording a change.
     fn take(&mut self, key: &[u8]) -> Option<Entry> {
-        let (key, entry) = self.keys.remove_entry(key)?;
+        let space = &mut **self;
+        let (key, entry) = space.keys.remove_entry(key)?;
         if let Some(when) = entry.expires_at_ms {
-            self.deadlines.remove(&(when, key));
+            space.deadlines.remove(&(when, key));
         }
         Some(entry)
     }
@@ -327,14 +484,15 @@ impl Db {
         if from == to {
             return;
         }
-        let Some((key, _)) = self.keys.get_key_value(key) else {
+        let space = &mut **self;
+        let Some((key, _)) = space.keys.get_key_value(key) else {
             return;
         };
         if let Some(when) = from {
-            self.deadlines.remove(&(when, key.clone()));
+            space.deadlines.remove(&(when, key.clone()));
         }
         if let Some(when) = to {
-            self.deadlines.insert((when, key.clone()));
+            space.deadlines.insert((when, key.clone()));
         }
     }
 }

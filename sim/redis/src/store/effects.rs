@@ -22,17 +22,11 @@ pub(crate) struct Effects {
 
 /// One command to propagate.
 pub(crate) struct Op {
+    /// The number of the database that has to be selected for it; none if any will do. MULTI has
+    /// that of the first command of its unit.
+    pub(crate) db: Option<usize>,
     pub(crate) words: Vec<Bytes>,
     pub(crate) targets: Targets,
-}
-
-impl Op {
-    /// Whether it belongs to no database: no SELECT precedes it. MULTI has the database of the
-    /// first command of its unit.
-    pub(crate) fn is_of_no_database(&self) -> bool {
-        let name = self.words.first().map_or(&b""[..], |word| word);
-        [&b"EXEC"[..], b"PING", b"REPLCONF"].contains(&name)
-    }
 }
 
 /// The targets of propagation (`PROPAGATE_AOF`, `PROPAGATE_REPL`).
@@ -69,12 +63,15 @@ impl Default for Targets {
 }
 
 impl Effects {
-    /// Records that a key expired and was deleted.
-    pub(crate) fn expired(&mut self, key: &[u8]) {
+    /// Records that a key of this database expired and was deleted.
+    pub(crate) fn expired(&mut self, db: usize, key: &[u8]) {
         if self.wanted {
             let words = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
-            let targets = Targets::ALL;
-            self.ops.push(Op { words, targets });
+            self.ops.push(Op {
+                db: Some(db),
+                words,
+                targets: Targets::ALL,
+            });
         }
     }
 

@@ -22,8 +22,10 @@ pub(crate) const FUNCTION: u8 = 0xf5;
 /// How recently a key was used: the idle time in seconds, or the access frequency.
 const IDLE_S: u8 = 0xf8;
 const FREQUENCY: u8 = 0xf9;
-/// A name and a value, for information only.
+/// A name and a value: for information, all but [`STREAM_DB`].
 const AUX: u8 = 0xfa;
+/// The name of the number of the database that the stream after the snapshot has selected.
+const STREAM_DB: &[u8] = b"repl-stream-db";
 /// The number of keys, and the number of keys with a time to live.
 const SIZES: u8 = 0xfb;
 const EXPIRES_AT_MS: u8 = 0xfc;
@@ -58,15 +60,32 @@ const LZF: u8 = 0xc3;
 /// Writes a snapshot of all keys, expired ones included. `libraries` are the texts of the
 /// function libraries.
 pub(crate) fn save<'a>(db: &Db, libraries: impl Iterator<Item = &'a Bytes>) -> Bytes {
+    save_for_stream(db, libraries, 0)
+}
+
+/// Like [`save`], for a replica whose stream of commands goes on in this database, without SELECT.
+pub(crate) fn save_for_stream<'a>(
+    db: &Db,
+    libraries: impl Iterator<Item = &'a Bytes>,
+    stream_db: usize,
+) -> Bytes {
     let mut out = BytesMut::from(MAGIC);
+    if stream_db > 0 {
+        out.put_u8(AUX);
+        write_string(STREAM_DB, &mut out);
+        write_string(stream_db.to_string().as_bytes(), &mut out);
+    }
     write_libraries(libraries, &mut out);
-    out.put_slice(&[SELECT_DB, 0]);
-    for (key, entry) in db.iter_all() {
-        if let Some(when) = entry.expires_at_ms {
-            out.put_u8(EXPIRES_AT_MS);
-            out.put_i64_le(when);
+    for (index, space) in db.spaces().filter(|(_, space)| space.len() > 0) {
+        out.put_u8(SELECT_DB);
+        write_len(index, &mut out);
+        for (key, entry) in space.iter_all() {
+            if let Some(when) = entry.expires_at_ms {
+                out.put_u8(EXPIRES_AT_MS);
+                out.put_i64_le(when);
+            }
+            write_entry(key, &entry.value, &mut out);
         }
-        write_entry(key, &entry.value, &mut out);
     }
     out.put_u8(END);
     // No checksum, as with `rdbchecksum no`.
@@ -154,8 +173,10 @@ pub(crate) fn is_snapshot(file: &[u8]) -> bool {
 /// The contents of a snapshot.
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    /// Every key.
-    pub(crate) entries: Vec<(Bytes, Entry)>,
+    /// Every key, with the number of its database.
+    pub(crate) entries: Vec<(usize, Bytes, Entry)>,
+    /// The number of the database that the stream after the snapshot has selected.
+    pub(crate) stream_db: usize,
     /// The texts of the function libraries.
     pub(crate) libraries: Vec<Bytes>,
     /// The length of the snapshot, which other data may follow.
@@ -166,8 +187,9 @@ pub(crate) struct Snapshot {
 ///
 /// # Errors
 ///
-/// If it is truncated, or holds something that no node supports: another database, a stream.
-pub(crate) fn load(file: &[u8], limits: Limits) -> Result<Snapshot, CorruptRdb> {
+/// If it is truncated, or holds something that the node does not support: a stream, or a database
+/// whose number is `databases` or more.
+pub(crate) fn load(file: &[u8], databases: usize, limits: Limits) -> Result<Snapshot, CorruptRdb> {
     let mut reader = Reader(file);
     let version = reader.take(MAGIC.len())?.strip_prefix(b"REDIS");
     // A later version may have unknown forms; they are refused when they occur.
@@ -175,6 +197,7 @@ pub(crate) fn load(file: &[u8], limits: Limits) -> Result<Snapshot, CorruptRdb> 
         return Err(CorruptRdb);
     }
     let mut snapshot = Snapshot::default();
+    let mut db = 0;
     let mut expires_at_ms = None;
     loop {
         match reader.byte()? {
@@ -183,13 +206,20 @@ pub(crate) fn load(file: &[u8], limits: Limits) -> Result<Snapshot, CorruptRdb> 
                 expires_at_ms = Some(i64::from(i32::from_le_bytes(reader.bytes()?)) * 1000);
             }
             SELECT_DB => {
-                if reader.len()? != 0 {
+                db = reader.len()?;
+                if db >= databases {
                     return Err(CorruptRdb);
                 }
             }
             AUX => {
-                reader.string()?;
-                reader.string()?;
+                let (name, value) = (reader.string()?, reader.string()?);
+                if name == STREAM_DB {
+                    let number = std::str::from_utf8(&value)
+                        .ok()
+                        .and_then(|t| t.parse().ok());
+                    let number = number.filter(|number| *number < databases);
+                    snapshot.stream_db = number.unwrap_or(0);
+                }
             }
             SIZES => {
                 reader.len()?;
@@ -204,6 +234,7 @@ pub(crate) fn load(file: &[u8], limits: Limits) -> Result<Snapshot, CorruptRdb> 
                 let value = reader.value(kind, limits)?;
                 let expires_at_ms = expires_at_ms.take();
                 snapshot.entries.push((
+                    db,
                     key,
                     Entry {
                         value,
@@ -390,14 +421,14 @@ mod tests {
         }
         let snapshot = save(&db, std::iter::empty());
         let mut again = Db::default();
-        for (key, entry) in load(&snapshot, limits).expect("it is whole").entries {
+        for (_, key, entry) in load(&snapshot, 16, limits).expect("it is whole").entries {
             again.load(key, entry);
         }
         assert_eq!(format!("{:?}", again.iter_all().collect::<Vec<_>>()), {
             format!("{:?}", db.iter_all().collect::<Vec<_>>())
         });
         for len in 0..snapshot.len() {
-            assert!(load(&snapshot[..len], limits).is_err(), "{len} bytes");
+            assert!(load(&snapshot[..len], 16, limits).is_err(), "{len} bytes");
         }
     }
 }

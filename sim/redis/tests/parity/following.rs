@@ -59,6 +59,10 @@ impl Following {
                 (self.conn, self.link) = (None, None);
             }
         }
+        self.carry_out_all(effects, now_us);
+    }
+
+    fn carry_out_all(&mut self, mut effects: Vec<Effect>, now_us: u64) {
         while !effects.is_empty() {
             for effect in std::mem::take(&mut effects) {
                 self.carry_out(effect, now_us, &mut effects);
@@ -92,9 +96,7 @@ impl Following {
         let mut effects = Vec::new();
         self.node
             .receive(self.client, line.as_bytes(), now_us, &mut effects);
-        for effect in effects {
-            self.carry_out(effect, now_us, &mut Vec::new());
-        }
+        self.carry_out_all(effects, now_us);
         std::mem::take(&mut self.heard)
     }
 
@@ -129,6 +131,56 @@ fn a_node_takes_a_snapshot_to_its_end_mark_from_a_real_master() {
     // The real master has read an acknowledgement.
     let acked = following.master.request(b"WAIT 0 0\r\n");
     assert!(acked.starts_with(b":"));
+}
+
+#[test]
+fn a_node_has_the_databases_of_its_real_master() {
+    if versions::skips_test() {
+        return;
+    }
+    let says = [SYNC_AT_ONCE, "SET k 0", "SELECT 7", "SET k 7", "SELECT 3"];
+    let mut following = Following::start(&[], &says);
+    following.until_said("INFO replication", "master_link_status:up");
+    for line in [
+        "SET k 3",
+        "MOVE k 4",
+        "COPY k k DB 5",
+        "SELECT 4",
+        "COPY k k DB 5",
+        "SWAPDB 0 7",
+        "MULTI",
+        "SELECT 8",
+        "SET k 8",
+        "SELECT 9",
+        "SET k 9",
+        "EXEC",
+    ] {
+        following.master.request(format!("{line}\r\n").as_bytes());
+    }
+    following.ask("SELECT 9");
+    following.until_said("GET k", "9");
+    let keys = |following: &mut Following| {
+        let each = (0..10).map(|db| {
+            following.ask(&format!("SELECT {db}"));
+            following.ask("GET k")
+        });
+        each.map(|reply| reply.split("\r\n").nth(1).unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    assert_eq!(keys(&mut following), "7,,,,3,3,,0,8,9");
+    // The stream goes on where it was, without another SELECT.
+    following.master.request(b"CLIENT KILL TYPE replica\r\n");
+    following.master.request(b"SET k after\r\n");
+    following.ask("SELECT 9");
+    following.until_said("GET k", "after");
+    let synced = following.master.request(b"INFO stats\r\n");
+    let synced = String::from_utf8_lossy(&synced).into_owned();
+    assert!(
+        synced.contains("sync_full:1\r\nsync_partial_ok:1"),
+        "{synced}"
+    );
+    assert_eq!(keys(&mut following), "7,,,,3,3,,0,8,after");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod absent;
 mod busy;
 mod cases;
 mod categories;
+mod databases;
 mod following;
 mod functions;
 mod handover;

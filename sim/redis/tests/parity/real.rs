@@ -8,7 +8,7 @@ use locklab_testing::{RedisServer, until};
 use redis_protocol::resp2::decode::decode;
 
 /// Options that match the node.
-const OPTIONS: [&str; 4] = ["--databases", "1", "--enable-debug-command", "yes"];
+const OPTIONS: [&str; 2] = ["--enable-debug-command", "yes"];
 
 /// A server process; dropping this kills it.
 pub struct RealServer(RedisServer);
@@ -20,7 +20,7 @@ pub struct RealClient {
 }
 
 impl RealServer {
-    /// Starts a server without persistence, with one database, and waits until it
+    /// Starts a server without persistence, and waits until it
     /// answers.
     pub fn start() -> Self {
         let server = Self::start_anywhere();
@@ -36,6 +36,17 @@ impl RealServer {
         RealServer(RedisServer::start(&OPTIONS))
     }
 
+    /// A server that was started with other options.
+    pub fn of(server: RedisServer) -> Self {
+        RealServer(server)
+    }
+
+    /// The server, and a connection to it.
+    pub fn connect_and_keep(self) -> (Self, RealClient) {
+        let client = self.connect();
+        (self, client)
+    }
+
     /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.0.has_ended()
@@ -46,8 +57,14 @@ impl RealServer {
     }
 
     pub fn connect(&self) -> RealClient {
-        let stream =
-            TcpStream::connect(self.0.address()).expect("redis-server accepts connections");
+        let stream = TcpStream::connect(self.0.address());
+        RealClient::over(stream.expect("redis-server accepts connections"))
+    }
+}
+
+impl RealClient {
+    /// A client over this connection.
+    pub fn over(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(Duration::from_secs(10)))
             .and_then(|()| stream.set_nodelay(true))
@@ -57,9 +74,7 @@ impl RealServer {
             unread: Vec::new(),
         }
     }
-}
 
-impl RealClient {
     /// Sends one request; returns the bytes of its one reply.
     pub fn request(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.stream

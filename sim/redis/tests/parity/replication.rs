@@ -72,6 +72,15 @@ impl Masters {
         assert_eq!(effects, [], "{line} does not wait");
     }
 
+    /// Sends both a request on the connection of the one who waits.
+    fn tell_waiter(&mut self, line: &str) {
+        let request = request(&words(line, '"'));
+        self.real_waiter.request(&request);
+        let (now_us, waiter) = (self.clock.time_us(), self.fake_waiter);
+        let mut effects = Vec::new();
+        self.node.receive(waiter, &request, now_us, &mut effects);
+    }
+
     fn follow(&mut self) {
         let request = b"PSYNC ? -1\r\n";
         self.real_stream.send(request);
@@ -306,6 +315,66 @@ fn the_database_comes_before_the_unit() {
     assert_eq!(commands(&fake), commands(&real));
     let mut masters = Masters::start();
     masters.say(r#"EVAL "redis.call('publish', 'c', 'x') redis.call('set', 'k', 'v')" 0"#);
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+}
+
+#[test]
+fn the_stream_selects_the_database_of_each_command() {
+    let mut masters = Masters::start();
+    let other = r#"EVAL "redis.call('set', 'k', 'v') redis.call('select', 9) return redis.call('set', 'k', 'v')" 0"#;
+    for lines in [
+        &[
+            "SELECT 3", "SET a 1", "GET a", "SELECT 4", "GET a", "INCR b",
+        ][..],
+        &[
+            "SELECT 3",
+            "MOVE b 5",
+            "SELECT 4",
+            "MOVE b 5",
+            "COPY b b DB 6",
+        ],
+        &["SET c 1", "COPY c d DB 7", "SWAPDB 4 4", "SWAPDB 4 5"],
+        &["SELECT 12", "FLUSHDB", "SET x 1", "FLUSHDB", "FLUSHALL"],
+        &[
+            "SELECT 2", "MULTI", "SELECT 3", "SET a 1", "SELECT 4", "SET a 1", "EXEC", "SET b 1",
+        ],
+        &[
+            "MULTI", "SELECT 5", "SET a 1", "SELECT 6", "EXEC", "MULTI", "SELECT 1", "EXEC",
+        ],
+        &[other, "SET a 1", "SELECT 7", "PUBLISH c x"],
+        &[
+            "SELECT 8",
+            "FUNCTION FLUSH",
+            "SELECT 0",
+            "SET a 0 PX 10",
+            "SELECT 1",
+            "SET z 1",
+        ],
+    ] {
+        for line in lines {
+            masters.say(line);
+        }
+        let (real, fake) = masters.streams();
+        assert_eq!(commands(&fake), commands(&real), "after {lines:?}");
+    }
+    // A key of another database expires.
+    masters.clock.pass(Duration::from_millis(30));
+    masters.say("SET a 1");
+    masters.say("MOVE a 0");
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+    // A client that waits is served in its database.
+    masters.say("SELECT 10");
+    masters.tell_waiter("SELECT 11");
+    masters.wait("BLPOP l 0");
+    masters.say("RPUSH l x");
+    masters.say("MOVE l 11");
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
+    masters.wait("BLMOVE l m LEFT LEFT 0");
+    masters.say("RPUSH l x");
+    masters.say("SWAPDB 11 10");
     let (real, fake) = masters.streams();
     assert_eq!(commands(&fake), commands(&real));
 }

@@ -201,7 +201,11 @@ fn without_calls(sent: &[u8]) -> Cow<'_, [u8]> {
         } else {
             "address"
         };
-        format!("+time [0 {place}] {call}").into_bytes()
+        let db = head
+            .split(['[', ' '])
+            .nth(2)
+            .expect("a call has a database");
+        format!("+time [{db} {place}] {call}").into_bytes()
     });
     Cow::Owned(plain.collect::<Vec<_>>().concat())
 }

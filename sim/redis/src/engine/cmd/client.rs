@@ -299,13 +299,14 @@ impl Session {
             Resp::V3 => 3,
         };
         format!(
-            "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db=0 \
+            "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db={} \
              sub={} psub={} ssub={} multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
              rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
              redir={redirect} resp={protocol}",
             self.id,
             String::from_utf8_lossy(&self.name),
             self.flags(is_monitor),
+            self.db,
             self.subscriptions.channels.len(),
             self.subscriptions.patterns.len(),
             self.subscriptions.shard_channels.len(),

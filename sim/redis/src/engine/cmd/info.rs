@@ -168,8 +168,12 @@ fn cpu(_: &State, _: u64, text: &mut String) {
 }
 
 fn keyspace(state: &State, _: u64, text: &mut String) {
-    if state.db.len() > 0 {
-        let (keys, expires) = (state.db.len(), state.db.volatile_len());
-        let _ = write!(text, "db0:keys={keys},expires={expires},avg_ttl=0\r\n");
+    let spaces = state.db.spaces();
+    for (index, space) in spaces.filter(|(_, space)| space.len() > 0) {
+        let (keys, expires) = (space.len(), space.volatile_len());
+        let _ = write!(
+            text,
+            "db{index}:keys={keys},expires={expires},avg_ttl=0\r\n"
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Commands for keys of any type: EXISTS, DBSIZE, FLUSHALL.
+//! Commands for keys of any type: EXISTS, DBSIZE, FLUSHALL; and for whole databases.
 
 use super::SYNTAX;
 use crate::engine::table::Call;
-use crate::wire::reply::{Answer, Error, Reply};
+use crate::wire::reply::{Answer, Reply};
 
 /// `EXISTS key [key …]`, and `TOUCH key [key …]`: how many exist; a key named twice counts twice.
 pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
@@ -20,8 +20,17 @@ pub(in crate::engine) fn dbsize(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(call.state.db.len() as i64))
 }
 
-/// `FLUSHALL [SYNC | ASYNC]`, and `FLUSHDB [SYNC | ASYNC]`: equivalent, as there is one database.
-pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
+/// `FLUSHALL [SYNC | ASYNC]`.
+pub(in crate::engine) fn flushall(call: &mut Call<'_>) -> Answer {
+    if !is_flush_mode(&call.args[1..]) {
+        return Err(SYNTAX);
+    }
+    call.state.db.flush_all();
+    Ok(Reply::OK)
+}
+
+/// `FLUSHDB [SYNC | ASYNC]`: the selected database only.
+pub(in crate::engine) fn flushdb(call: &mut Call<'_>) -> Answer {
     if !is_flush_mode(&call.args[1..]) {
         return Err(SYNTAX);
     }
@@ -37,19 +46,4 @@ pub(in crate::engine) fn is_flush_mode(options: &[&[u8]]) -> bool {
         [mode] => mode.eq_ignore_ascii_case(b"sync") || mode.eq_ignore_ascii_case(b"async"),
         _ => false,
     }
-}
-
-/// `SELECT index`: only database 0 exists.
-pub(in crate::engine) fn select(call: &mut Call<'_>) -> Answer {
-    match database_index(call.args[1])? {
-        0 => Ok(Reply::OK),
-        _ => Err(Error::of("ERR DB index is out of range")),
-    }
-}
-
-/// The index of a database, which need not exist.
-pub(in crate::engine) fn database_index(arg: &[u8]) -> Result<i32, Error> {
-    i32::try_from(super::integer(arg)?).map_err(|_| {
-        Error::of("ERR value is out of range, value must between -2147483648 and 2147483647")
-    })
 }

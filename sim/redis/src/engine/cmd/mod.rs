@@ -6,6 +6,7 @@ pub(super) mod blocking;
 pub(super) mod client;
 pub(super) mod config;
 pub(super) mod connection;
+pub(super) mod databases;
 pub(super) mod debug;
 pub(super) mod del;
 pub(super) mod diagnostics;

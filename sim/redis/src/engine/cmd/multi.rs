@@ -51,8 +51,10 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
 fn watched_key_changed(call: &mut Call<'_>) -> bool {
     let (now_ms, client) = (call.now_ms(), call.client);
     let watched = std::mem::take(&mut call.session().watched);
-    let changed = |key: &Bytes| call.state.db.changed_since_watch(key, client, now_ms);
-    let any = watched.iter().any(changed);
+    let databases = &mut call.state.db;
+    let any = watched
+        .iter()
+        .any(|(db, key)| databases.within(*db, |db| db.changed_since_watch(key, client, now_ms)));
     call.session().watched = watched;
     any
 }
@@ -75,7 +77,8 @@ pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
     for key in &call.args[1..] {
         if call.state.db.watch(key, call.client, now_ms) {
             let session = call.session();
-            session.watched.push(Bytes::copy_from_slice(key));
+            let watched = (session.db, Bytes::copy_from_slice(key));
+            session.watched.push(watched);
             session.names_bytes += name_bytes(key);
         }
     }

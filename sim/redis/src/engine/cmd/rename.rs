@@ -1,6 +1,7 @@
 //! RENAME, RENAMENX and COPY (`src/db.c`). They preserve the time to live.
 
 use super::SYNTAX;
+use super::databases::{self, SAME_OBJECTS};
 use crate::engine::table::Call;
 use crate::store::changes::Class;
 use crate::store::db::Entry;
@@ -42,24 +43,27 @@ fn existing<'a>(call: &'a mut Call<'_>, key: &[u8]) -> Result<&'a Entry, Error> 
     entry.ok_or(Error::of("ERR no such key"))
 }
 
-/// `COPY source destination [DB 0] [REPLACE]`: 1 if it was copied.
+/// `COPY source destination [DB index] [REPLACE]`: 1 if it was copied.
 pub(in crate::engine) fn copy(call: &mut Call<'_>) -> Answer {
     let (source, destination, now_ms) = (call.args[1], call.args[2], call.now_ms());
-    let existing = Existing::parse(&call.args[3..])?;
-    if source == destination {
-        return Err(Error::of("ERR source and destination objects are the same"));
-    }
+    let (to, existing) = copy_options(call)?;
     let db = &mut call.state.db;
+    if to == db.selected() && source == destination {
+        return Err(SAME_OBJECTS);
+    }
     let Some(entry) = db.get(source, now_ms).cloned() else {
         return Ok(Reply::Integer(0));
     };
-    if db.get(destination, now_ms).is_some() && existing == Existing::Keep {
-        return Ok(Reply::Integer(0));
-    }
-    db.remove(destination, now_ms);
-    db.set(destination, entry, now_ms);
-    call.notify(Class::Generic, "copy_to", destination);
-    Ok(Reply::Integer(1))
+    let copied = db.within(to, |db| {
+        if db.get(destination, now_ms).is_some() && existing == Existing::Keep {
+            return false;
+        }
+        db.remove(destination, now_ms);
+        db.set(destination, entry, now_ms);
+        db.event(Class::Generic, "copy_to", destination);
+        true
+    });
+    Ok(Reply::Integer(copied.into()))
 }
 
 /// What to do with an existing destination.
@@ -69,24 +73,23 @@ enum Existing {
     Replace,
 }
 
-impl Existing {
-    fn parse(mut options: &[&[u8]]) -> Result<Self, Error> {
-        let mut existing = Existing::Keep;
-        while let [option, rest @ ..] = options {
+/// The number of the destination's database, and the fate of what is there.
+fn copy_options(call: &Call<'_>) -> Result<(usize, Existing), Error> {
+    let mut to = call.state.db.selected();
+    let mut existing = Existing::Keep;
+    let mut options = &call.args[3..];
+    while let [option, rest @ ..] = options {
+        options = rest;
+        if option.eq_ignore_ascii_case(b"replace") {
+            existing = Existing::Replace;
+        } else if option.eq_ignore_ascii_case(b"db")
+            && let [index, rest @ ..] = options
+        {
             options = rest;
-            if option.eq_ignore_ascii_case(b"replace") {
-                existing = Existing::Replace;
-            } else if option.eq_ignore_ascii_case(b"db")
-                && let [index, rest @ ..] = options
-            {
-                options = rest;
-                if super::keys::database_index(index)? != 0 {
-                    return Err(Error::of("ERR DB index is out of range"));
-                }
-            } else {
-                return Err(SYNTAX);
-            }
+            to = databases::existing(call, index)?;
+        } else {
+            return Err(SYNTAX);
         }
-        Ok(existing)
     }
+    Ok((to, existing))
 }

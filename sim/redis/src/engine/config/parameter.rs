@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Text,
     /// Cannot be set while the server runs.
     Immutable,
+    /// An integer between two bounds, both included; it cannot be set while the server runs.
+    AtStart(i64, i64),
     YesNo,
     /// An integer between two bounds, both included.
     Integer(i64, i64),
@@ -32,7 +34,9 @@ pub(super) enum Kind {
     OutputLimits,
 }
 
-use Kind::{Events, Immutable, Integer, Memory, OneOf, OutputLimits, SavePoints, Text, YesNo};
+use Kind::{
+    AtStart, Events, Immutable, Integer, Memory, OneOf, OutputLimits, SavePoints, Text, YesNo,
+};
 
 const INT: i64 = i32::MAX as i64;
 const LONG: u64 = i64::MAX as u64;
@@ -57,7 +61,7 @@ pub(super) static PARAMETERS: &[Parameter] = &[
     Parameter { alias: Some("lua-time-limit"), ..parameter("busy-reply-threshold", "5000", Integer(0, i64::MAX)) },
     parameter("client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", OutputLimits),
     parameter("cluster-enabled", "no", Immutable),
-    parameter("databases", "1", Immutable),
+    parameter("databases", "16", AtStart(1, INT)),
     Parameter { alias: Some("hash-max-ziplist-entries"), ..parameter("hash-max-listpack-entries", "512", Integer(0, i64::MAX)) },
     Parameter { alias: Some("hash-max-ziplist-value"), ..parameter("hash-max-listpack-value", "64", Memory(0, LONG)) },
     parameter("hz", "10", Integer(0, INT)),
@@ -127,7 +131,7 @@ impl Parameter {
 
     /// Whether it cannot be changed while the server runs.
     pub(in crate::engine) fn is_immutable(&self) -> bool {
-        matches!(self.kind, Immutable)
+        matches!(self.kind, Immutable | AtStart(..))
     }
 
     /// The value in the form that CONFIG GET shows.
@@ -144,7 +148,7 @@ impl Parameter {
                 "yes" | "no" => Ok(text.to_ascii_lowercase()),
                 _ => Err("argument must be 'yes' or 'no'".to_owned()),
             },
-            Integer(low, high) => match parse_i64(value) {
+            Integer(low, high) | AtStart(low, high) => match parse_i64(value) {
                 None => Err("argument couldn't be parsed into an integer".to_owned()),
                 Some(number) if (low..=high).contains(&number) => Ok(self.tuned(number)),
                 Some(_) => Err(format!(

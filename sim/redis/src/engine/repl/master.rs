@@ -135,7 +135,9 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
 
 /// Sends a snapshot to all replicas that wait for one.
 fn sync_waiting(state: &mut State, wall_us: u64) {
-    let snapshot = rdb::save(&state.db, state.functions.codes());
+    // Of a replica, the stream that follows goes on as its master's.
+    let stream_db = state.repl.link().map_or(0, |_| state.repl.stream_db);
+    let snapshot = rdb::save_for_stream(&state.db, state.functions.codes(), stream_db);
     let head = format!(
         "+FULLRESYNC {} {}\r\n${}\r\n",
         state.repl.id,
@@ -143,7 +145,7 @@ fn sync_waiting(state: &mut State, wall_us: u64) {
         snapshot.len()
     );
     // The stream that follows must not depend on an earlier SELECT.
-    state.repl.selected = false;
+    state.repl.selected = None;
     let mut waiting = Vec::new();
     for (id, replica) in &mut state.repl.replicas {
         if !replica.is_online() {
@@ -234,6 +236,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
 /// Sends the replicas a command that changes nothing.
 fn say(state: &mut State, words: &[&'static [u8]]) {
     let op = Op {
+        db: None,
         words: words.iter().map(|word| Bytes::from_static(word)).collect(),
         targets: Targets::REPLICAS,
     };

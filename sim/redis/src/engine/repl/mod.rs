@@ -17,9 +17,9 @@ use bytes::{Bytes, BytesMut};
 
 use super::blocking;
 use super::fan_out;
+use super::propagate;
 use super::session::Closing;
 use super::state::{State, run_id};
-use crate::resp;
 use crate::store::db::Overdue;
 use crate::store::effects::Op;
 use backlog::Backlog;
@@ -47,8 +47,11 @@ pub(super) struct Replication {
     pub(super) readers_to_mark: BTreeSet<u64>,
     /// Whether there is a history to continue: a master's own, or a received one.
     pub(super) history: bool,
-    /// The stream contains SELECT since the last replica began to receive it.
-    selected: bool,
+    /// The number of the database that the stream has selected since the last replica began to
+    /// receive it; none if it has selected none.
+    selected: Option<usize>,
+    /// The number of the database that the master's stream has selected.
+    pub(super) stream_db: usize,
     /// A FAILOVER in progress.
     pub(super) handover: Option<Handover>,
     /// A client waits for acknowledgements from replicas.
@@ -75,7 +78,8 @@ impl Replication {
             replicas: BTreeMap::new(),
             readers_to_mark: BTreeSet::new(),
             history: true,
-            selected: false,
+            selected: None,
+            stream_db: 0,
             handover: None,
             acks_wanted: false,
             next_cron_us: 0,
@@ -145,11 +149,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     }
     let mut bytes = BytesMut::new();
     for op in ops.iter().filter(|op| op.targets.replicas) {
-        if !repl.selected && !op.is_of_no_database() {
-            repl.selected = true;
-            resp::put_command(&["SELECT", "0"], &mut bytes);
-        }
-        resp::put_command(&op.words, &mut bytes);
+        propagate::put(op, &mut repl.selected, &mut bytes);
     }
     pass_on(state, &bytes);
 }
@@ -204,7 +204,7 @@ pub(super) fn promote(state: &mut State) {
     let repl = &mut state.repl;
     repl.former = Some((std::mem::replace(&mut repl.id, id), repl.offset + 1));
     disconnect_replicas(state);
-    state.repl.selected = false;
+    state.repl.selected = None;
     state.listen();
 }
 

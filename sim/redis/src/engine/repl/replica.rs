@@ -306,21 +306,22 @@ fn set(state: &mut State, to: LinkState) {
 
 /// Replaces the whole data set by the master's.
 fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
-    let snapshot = rdb::load(snapshot, state.db.limits).ok();
+    let snapshot = rdb::load(snapshot, state.db.count, state.db.limits).ok();
     let loaded = snapshot.and_then(|snapshot| {
         let functions = Functions::of(&snapshot.libraries).ok()?;
-        Some((snapshot.entries, functions))
+        Some((snapshot.entries, functions, snapshot.stream_db))
     });
-    let Some((entries, functions)) = loaded else {
+    let Some((entries, functions, stream_db)) = loaded else {
         state.kill(conn);
         return;
     };
     super::disconnect_replicas(state);
-    state.db.flush();
-    for (key, entry) in entries {
-        state.db.load(key, entry);
+    state.db.flush_all();
+    for (db, key, entry) in entries {
+        state.db.within(db, |db| db.load(key, entry));
     }
     state.functions = functions;
+    state.repl.stream_db = stream_db;
     deliver(state);
     persist::rewrite(state);
     master::begin_backlog(state);
@@ -333,7 +334,9 @@ fn begin_stream(state: &mut State, conn: u64) {
         link.state = LinkState::Stream(conn);
         link.down_since_us = None;
     }
+    let stream_db = state.repl.stream_db;
     let session = state.client(conn);
+    session.db = stream_db;
     session.peer = Peer::Master;
     session.replies = Replies::Off;
     acknowledge(state);

@@ -54,6 +54,7 @@ impl Commands {
         lent.access = access;
         Loan {
             commands: self,
+            db: lent.state.db.selected(),
             call,
         }
     }
@@ -108,6 +109,8 @@ impl Commands {
 /// The time in which commands have a node. It ends also if what runs meanwhile panics.
 pub(super) struct Loan<'a, 'b> {
     commands: &'a Commands,
+    /// The number of the selected database. A script that selects another does so for itself.
+    db: usize,
     call: &'a mut Call<'b>,
 }
 
@@ -115,5 +118,6 @@ impl Drop for Loan<'_, '_> {
     fn drop(&mut self) {
         mem::swap(&mut self.commands.lent.borrow_mut().state, self.call.state);
         self.call.state.script_us = 0;
+        self.call.state.db.select(self.db);
     }
 }

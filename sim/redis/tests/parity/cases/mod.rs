@@ -5,6 +5,7 @@
 //! and one with `≈` lets integers differ by two seconds in milliseconds.
 //! One with `?` compares arrays as if they were sorted. `sleep N` waits N milliseconds.
 
+mod databases;
 mod diagnostics;
 mod encodings;
 mod expiry;

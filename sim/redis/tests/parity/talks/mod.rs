@@ -9,6 +9,7 @@
 mod blocking;
 mod clients;
 mod config;
+mod databases;
 mod monitor;
 mod notifications;
 mod own_events;
