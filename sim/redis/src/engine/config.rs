@@ -8,6 +8,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use super::eviction::Policy;
 use super::notify::Notify;
 use super::persist::Fsync;
 use crate::store::value::{Limits, Listpack};
@@ -30,6 +31,7 @@ pub(super) struct Config {
     pub(super) has_file: bool,
     /// The limits of compact encodings.
     pub(super) limits: Limits,
+    max_memory: u64,
     append_only: bool,
     save_points: Vec<SavePoint>,
 }
@@ -60,6 +62,7 @@ impl Config {
             _ => value,
         };
         match parameter.name {
+            "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
             "appendonly" => self.append_only = value == "yes",
             "save" => self.save_points = save_points(&value),
             "requirepass" => self.requirepass = value.clone().into_bytes(),
@@ -206,6 +209,21 @@ impl Config {
     /// `tracking-table-max-keys`; 0 for no limit.
     pub(super) fn most_tracked_keys(&self) -> usize {
         usize::try_from(self.number("tracking-table-max-keys")).unwrap_or(usize::MAX)
+    }
+
+    /// `maxmemory` in bytes; 0 for no limit.
+    pub(super) fn max_memory(&self) -> u64 {
+        self.max_memory
+    }
+
+    /// `maxmemory-policy`.
+    pub(super) fn policy(&self) -> Policy {
+        Policy::named(self.value("maxmemory-policy"))
+    }
+
+    /// How many keys are drawn to find one to evict: `maxmemory-samples`.
+    pub(super) fn eviction_samples(&self) -> usize {
+        usize::try_from(self.number("maxmemory-samples")).unwrap_or(usize::MAX)
     }
 
     /// A parameter as CONFIG GET shows it.

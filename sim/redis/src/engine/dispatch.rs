@@ -12,7 +12,7 @@ use super::script::{Access, Flags, ScriptFlag};
 use super::session::{Closing, Session};
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
-use super::{busy, monitor, tracking};
+use super::{busy, eviction, monitor, tracking};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
 use errors::unknown;
@@ -185,6 +185,9 @@ fn check_in_script(call: &mut Call<'_>, command: &Command, access: Access) -> Re
         if is_read_only(call.state, call.client) {
             return Err(READ_ONLY);
         }
+        if command.has(Flag::DenyOom) && eviction::refuses_in_script(call.state, call.client) {
+            return Err(eviction::OUT_OF_MEMORY);
+        }
         call.state.script_wrote = true;
     }
     Ok(())
@@ -206,7 +209,7 @@ pub(super) fn may_run(
     let Some(flags) = flags else {
         return match is_stale(call.state) {
             true => Err(MASTER_DOWN),
-            false => Ok(()),
+            false => eviction::may_run(call.state, None),
         };
     };
     if is_stale(call.state) && !flags.contains(&ScriptFlag::AllowStale) {
@@ -216,7 +219,7 @@ pub(super) fn may_run(
         ));
     }
     if flags.contains(&ScriptFlag::NoWrites) {
-        return Ok(());
+        return eviction::may_run(call.state, Some(flags));
     }
     if is_read_only(call.state, call.client) {
         return Err(Error::of(
@@ -230,7 +233,7 @@ pub(super) fn may_run(
     }
     match too_few_replicas(call.state, call.wall_us) {
         true => Err(NO_REPLICAS),
-        false => Ok(()),
+        false => eviction::may_run(call.state, Some(flags)),
     }
 }
 
@@ -284,8 +287,13 @@ fn check(
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
-    tracking::limit(state);
+    let queues = session.transaction.is_some() && !command.has(Flag::Unqueued);
+    let is_short = eviction::make_room(state, wall_us);
     let needs = Needs::of(state, client, command, args);
+    if is_short && (needs.memory || queues) {
+        return Err(eviction::OUT_OF_MEMORY);
+    }
+    tracking::limit(state);
     if needs.writes && too_few_replicas(state, wall_us) {
         return Err(NO_REPLICAS);
     }

@@ -9,6 +9,7 @@ mod categories;
 mod cmd;
 mod config;
 mod dispatch;
+mod eviction;
 mod fan_out;
 mod functions;
 mod monitor;

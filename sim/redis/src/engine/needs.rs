@@ -22,6 +22,8 @@ pub(super) struct Needs {
     pub(super) replicates: bool,
     /// It reads the keyspace, and nothing else.
     pub(super) reads: bool,
+    /// It may need memory: it is refused when memory is short.
+    pub(super) memory: bool,
 }
 
 impl Needs {
@@ -46,6 +48,7 @@ impl Needs {
             fresh_data: !command.has(Flag::Stale),
             replicates: writes || command.has(Flag::MayReplicate),
             reads: command.has(Flag::ReadOnly),
+            memory: command.has(Flag::DenyOom),
         }
     }
 
@@ -57,6 +60,7 @@ impl Needs {
             fresh_data: !flags.contains(&ScriptFlag::AllowStale),
             replicates: writes,
             reads: false,
+            memory: writes && !flags.contains(&ScriptFlag::AllowOom),
         }
     }
 
@@ -75,6 +79,7 @@ impl BitOr for Needs {
             fresh_data: self.fresh_data || other.fresh_data,
             replicates: self.replicates || other.replicates,
             reads: self.reads || other.reads,
+            memory: self.memory || other.memory,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::propagate::{self, Unit};
 use super::repl::{self, Handover, replica};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
-use super::{blocking, busy, config, shutdown, tracking, turn};
+use super::{blocking, busy, config, eviction, shutdown, tracking, turn};
 use crate::wire::request::{Parsed, Parser};
 
 /// The properties that distinguish one node from another when it starts.
@@ -323,6 +323,9 @@ impl Node {
             repl::run_due_cron(&mut self.state, wall_us);
             blocking::time_out(&mut self.state, now_ms);
             tracking::limit_at_tick(&mut self.state, wall_us);
+            if self.state.eviction.is_due {
+                eviction::make_room(&mut self.state, wall_us);
+            }
         }
         loop {
             self.resume_all(wall_us);

@@ -14,7 +14,7 @@ pub(super) struct Notify {
 }
 
 /// The classes that `A` stands for, in the order in which CONFIG GET shows them.
-/// `t`, `e`, `d` and `m` (streams, evictions, modules, misses) never happen here.
+/// `t`, `d` and `m` (streams, modules, misses) never happen here.
 const ALL: &str = "g$lshzxetd";
 
 impl Notify {

@@ -266,7 +266,7 @@ pub(super) fn load(state: &mut State, files: &Files, wall_us: u64) {
         for (db, key, entry) in snapshot.entries {
             // `rdbLoadRio`: time passed while the server was down.
             if entry.expires_at_ms.is_none_or(|when| when >= now_ms) {
-                state.db.within(db, |db| db.load(key, entry));
+                state.db.within(db, |db| db.load(key, entry, now_ms));
             }
         }
         state.functions = functions;

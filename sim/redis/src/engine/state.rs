@@ -10,6 +10,7 @@ use super::active_expiry::ActiveExpiry;
 use super::blocking::Waiting;
 use super::busy::{Busy, Clock};
 use super::config::Config;
+use super::eviction::Eviction;
 use super::fan_out::Untaken;
 use super::functions::Functions;
 use super::monitor::Monitors;
@@ -71,6 +72,7 @@ pub(super) struct State {
     pub(super) dirty_clients: Vec<u64>,
     pub(super) untaken: Untaken,
     pub(super) turn: Turn,
+    pub(super) eviction: Eviction,
     /// Connections that were closed immediately.
     pub(super) killed: Vec<u64>,
     /// DEBUG SLEEP or a script: the server does nothing before this wall-clock time, in
@@ -114,6 +116,7 @@ impl State {
             dirty_clients: Vec::new(),
             untaken: Untaken::default(),
             turn: Turn::default(),
+            eviction: Eviction::default(),
             killed: Vec::new(),
             asleep_until_us: None,
             leaving: None,
@@ -222,6 +225,7 @@ impl State {
                 .values()
                 .any(|session| session.tracking.is_some());
         self.db.limits = self.config.limits;
+        self.db.count_memory(self.config.max_memory() > 0);
         self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();
     }
 

@@ -387,7 +387,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], ALL, pubsub::sunsubscribe),
     command("swapdb", 3, &[Write, Fast], NONE, databases::swapdb),
     command("time", 1, &[Loading, Stale, Fast], NONE, server::time),
-    command("touch", -2, &[ReadOnly, Fast], ALL, keys::exists),
+    command("touch", -2, &[ReadOnly, Fast], ALL, keys::touch),
     command("ttl", 2, &[ReadOnly, Fast], ONE, expire::ttl),
     command("type", 2, &[ReadOnly, Fast], ONE, object::type_of),
     command("unlink", -2, &[Write, Fast], ALL, del::del),

@@ -24,13 +24,15 @@ pub(crate) enum Class {
     SortedSet,
     /// `x`: a key expired and was deleted.
     Expired,
+    /// `e`: a key was deleted because memory was short.
+    Evicted,
     /// `n`: a key was created. Not in `A`.
     New,
 }
 
 impl Class {
     /// Each class and its letter.
-    pub(crate) const LETTERS: [(Class, char); 8] = [
+    pub(crate) const LETTERS: [(Class, char); 9] = [
         (Class::Generic, 'g'),
         (Class::String, '$'),
         (Class::List, 'l'),
@@ -38,6 +40,7 @@ impl Class {
         (Class::Hash, 'h'),
         (Class::SortedSet, 'z'),
         (Class::Expired, 'x'),
+        (Class::Evicted, 'e'),
         (Class::New, 'n'),
     ];
 }

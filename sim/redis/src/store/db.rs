@@ -13,6 +13,8 @@ use bytes::Bytes;
 
 use super::effects::Effects;
 use crate::store::changes::{Changes, Class};
+use crate::store::memory;
+use crate::store::usage::Usage;
 use crate::store::value::{Limits, Value};
 
 /// A key's value and its time to live.
@@ -21,6 +23,9 @@ pub(crate) struct Entry {
     pub(crate) value: Value,
     /// When the key expires, in milliseconds since the Unix epoch.
     pub(crate) expires_at_ms: Option<i64>,
+    pub(crate) usage: Usage,
+    /// The memory that was counted for it.
+    bytes: usize,
 }
 
 /// One database. A `BTreeMap` gives every iteration a defined order.
@@ -30,6 +35,8 @@ pub(crate) struct Keyspace {
     /// The keys that have a time to live, ordered by deadline.
     deadlines: BTreeSet<(i64, Bytes)>,
     watched: BTreeMap<Bytes, Vec<Watcher>>,
+    /// The memory of all keys, if it is counted.
+    bytes: usize,
 }
 
 /// All databases of a server. It stands for the selected one where a keyspace is wanted.
@@ -42,6 +49,8 @@ pub(crate) struct Db {
     pub(crate) count: usize,
     /// The number of keys deleted because they expired, for INFO.
     pub(crate) expired_keys: u64,
+    /// The number of keys deleted because memory was short, for INFO.
+    pub(crate) evicted_keys: u64,
     /// The changes since the last command.
     pub(crate) changes: Changes,
     /// The effects to replicate and persist.
@@ -50,6 +59,8 @@ pub(crate) struct Db {
     pub(crate) overdue: Overdue,
     /// The limits of compact encodings.
     pub(crate) limits: Limits,
+    /// Whether the memory of keys is counted with each change.
+    counts_memory: bool,
 }
 
 /// How a lookup handles an expired key.
@@ -82,10 +93,12 @@ impl Default for Db {
             selected: 0,
             count: 16,
             expired_keys: 0,
+            evicted_keys: 0,
             changes: Changes::default(),
             effects: Effects::default(),
             overdue: Overdue::default(),
             limits: Limits::default(),
+            counts_memory: false,
         }
     }
 }
@@ -137,6 +150,11 @@ impl Db {
         self.spaces.iter().enumerate()
     }
 
+    /// A database that was used.
+    pub(crate) fn space(&self, index: usize) -> &Keyspace {
+        &self.spaces[index]
+    }
+
     /// Exchanges the keys of two databases. Watchers of a key stay, and see a change if the key
     /// exists in either.
     pub(crate) fn swap(&mut self, one: usize, other: usize, now_ms: i64) {
@@ -149,6 +167,7 @@ impl Db {
         let [one, other] = spaces.expect("both are there, and they differ");
         std::mem::swap(&mut one.keys, &mut other.keys);
         std::mem::swap(&mut one.deadlines, &mut other.deadlines);
+        std::mem::swap(&mut one.bytes, &mut other.bytes);
         one.changed_hands(&other.keys, now_ms);
         other.changed_hands(&one.keys, now_ms);
     }
@@ -158,21 +177,32 @@ impl Db {
         self.changes.event(self.selected, class, event, key);
     }
 
-    /// Looks a key up; deletes it first if it is expired.
+    /// Looks a key up, which counts as an access; deletes it first if it is expired.
     pub(crate) fn get(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
+        self.access(key, now_ms).map(|entry| &*entry)
+    }
+
+    /// Like [`Db::get`], but does not count as an access (`LOOKUP_NOTOUCH`).
+    pub(crate) fn peek(&mut self, key: &[u8], now_ms: i64) -> Option<&Entry> {
         match self.expire_if_needed(key, now_ms) {
             true => None,
             false => self.keys.get(key),
         }
     }
 
+    fn access(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Entry> {
+        if self.expire_if_needed(key, now_ms) {
+            return None;
+        }
+        let entry = self.keys.get_mut(key)?;
+        entry.usage.access(now_ms);
+        Some(entry)
+    }
+
     /// Like [`Db::get`], for a change of the value in place. A caller that changed the value
     /// must call [`Db::touch`].
     pub(crate) fn get_mut(&mut self, key: &[u8], now_ms: i64) -> Option<&mut Value> {
-        match self.expire_if_needed(key, now_ms) {
-            true => None,
-            false => self.keys.get_mut(key).map(|entry| &mut entry.value),
-        }
+        self.access(key, now_ms).map(|entry| &mut entry.value)
     }
 
     /// Like [`Db::get_mut`], but creates the key if it is missing. An empty collection must
@@ -188,14 +218,16 @@ impl Db {
         }
         let space = &mut self.spaces[self.selected];
         match space.keys.entry(Bytes::copy_from_slice(key)) {
-            btree_map::Entry::Occupied(entry) => &mut entry.into_mut().value,
+            btree_map::Entry::Occupied(entry) => {
+                let entry = entry.into_mut();
+                entry.usage.access(now_ms);
+                &mut entry.value
+            }
             btree_map::Entry::Vacant(place) => {
                 self.changes.event(self.selected, Class::New, "new", key);
-                let entry = place.insert(Entry {
-                    value: value(),
-                    expires_at_ms: None,
-                });
-                &mut entry.value
+                let mut entry = Entry::new(value(), None);
+                entry.usage = Usage::new(now_ms);
+                &mut place.insert(entry).value
             }
         }
     }
@@ -227,11 +259,13 @@ impl Db {
         match self.keys.get_mut(key) {
             Some(old) => {
                 let (from, to) = (old.expires_at_ms, entry.expires_at_ms);
-                *old = entry;
+                old.value = entry.value;
+                old.expires_at_ms = to;
+                old.usage.access(now_ms);
                 self.move_deadline(key, from, to);
             }
             None => {
-                self.load(Bytes::copy_from_slice(key), entry);
+                self.load(Bytes::copy_from_slice(key), entry, now_ms);
                 self.event(Class::New, "new", key);
             }
         }
@@ -281,6 +315,7 @@ impl Keyspace {
     fn clear(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         self.deadlines.clear();
+        self.bytes = 0;
         for (key, watchers) in &mut self.watched {
             let existed = keys.contains_key(key);
             for watcher in watchers {
@@ -329,6 +364,39 @@ impl Keyspace {
         self.keys.keys().nth(index)
     }
 
+    /// Like [`Keyspace::nth`], of the keys that have a time to live, in the order of deadlines.
+    pub(crate) fn nth_volatile(&self, index: usize) -> Option<&Bytes> {
+        self.deadlines.iter().nth(index).map(|(_, key)| key)
+    }
+
+    /// A key's entry, as it is.
+    pub(crate) fn entry(&self, key: &[u8]) -> Option<&Entry> {
+        self.keys.get(key)
+    }
+
+    /// Counts the memory of a key that has changed.
+    fn count(&mut self, key: &[u8]) {
+        if let Some(entry) = self.keys.get_mut(key) {
+            let bytes = memory::with_places(key, entry);
+            self.bytes = self.bytes.saturating_sub(entry.bytes) + bytes;
+            entry.bytes = bytes;
+        }
+    }
+
+    /// Counts the memory of every key.
+    fn count_all(&mut self) {
+        for (key, entry) in &mut self.keys {
+            entry.bytes = memory::with_places(key, entry);
+        }
+        self.bytes = self.keys.values().map(|entry| entry.bytes).sum();
+    }
+
+    /// Measures the memory of all keys.
+    fn measure(&self) -> usize {
+        let keys = self.keys.iter();
+        keys.map(|(key, entry)| memory::with_places(key, entry)).sum()
+    }
+
     /// The number of keys, expired ones included (`DBSIZE`).
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
@@ -353,6 +421,16 @@ impl Keyspace {
 }
 
 impl Entry {
+    /// An entry that nobody accessed yet.
+    pub(crate) fn new(value: Value, expires_at_ms: Option<i64>) -> Self {
+        Entry {
+            value,
+            expires_at_ms,
+            usage: Usage::default(),
+            bytes: 0,
+        }
+    }
+
     /// Whether the time to live is over.
     fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at_ms.is_some_and(|when| now_ms > when)
@@ -363,7 +441,38 @@ impl Db {
     /// Records that a command changed a key.
     pub(crate) fn touch(&mut self, key: &[u8]) {
         self.effects.dirty += 1;
+        if self.counts_memory {
+            self.count(key);
+        }
         self.signal(key);
+    }
+
+    /// Deletes a key because memory is short.
+    pub(crate) fn evict(&mut self, key: &[u8]) {
+        self.take(key);
+        self.evicted_keys += 1;
+        self.signal(key);
+        self.event(Class::Evicted, "evicted", key);
+        self.effects.deleted(self.selected, key);
+    }
+
+    /// Counts the memory of keys with each change from now on, or not.
+    pub(crate) fn count_memory(&mut self, counts: bool) {
+        if counts && !self.counts_memory {
+            for space in &mut self.spaces {
+                space.count_all();
+            }
+        }
+        self.counts_memory = counts;
+    }
+
+    /// About the memory that a real server with these keys uses, in bytes.
+    pub(crate) fn used_bytes(&self) -> usize {
+        let of_space = |space: &Keyspace| match self.counts_memory {
+            true => space.bytes,
+            false => space.measure(),
+        };
+        memory::EMPTY_SERVER_BYTES + self.spaces.iter().map(of_space).sum::<usize>()
     }
 
     /// `signalModifiedKey`.
@@ -456,17 +565,23 @@ impl Db {
         self.take(key);
         self.expired_keys += 1;
         self.event(Class::Expired, "expired", key);
-        self.effects.expired(self.selected, key);
+        self.effects.deleted(self.selected, key);
         self.signal(key);
     }
 
     /// Inserts a key loaded from a file.
-    pub(crate) fn load(&mut self, key: Bytes, entry: Entry) {
+    pub(crate) fn load(&mut self, key: Bytes, entry: Entry, now_ms: i64) {
         self.take(&key);
+        let mut entry = entry;
+        entry.usage = Usage::new(now_ms);
+        entry.bytes = 0;
         if let Some(when) = entry.expires_at_ms {
             self.deadlines.insert((when, key.clone()));
         }
-        self.keys.insert(key, entry);
+        self.keys.insert(key.clone(), entry);
+        if self.counts_memory {
+            self.count(&key);
+        }
     }
 
     /// Removes a key without recording a change.
@@ -476,6 +591,7 @@ impl Db {
         if let Some(when) = entry.expires_at_ms {
             space.deadlines.remove(&(when, key));
         }
+        space.bytes = space.bytes.saturating_sub(entry.bytes);
         Some(entry)
     }
 

@@ -63,8 +63,8 @@ impl Default for Targets {
 }
 
 impl Effects {
-    /// Records that a key of this database expired and was deleted.
-    pub(crate) fn expired(&mut self, db: usize, key: &[u8]) {
+    /// Records that a key of this database was deleted by the server itself.
+    pub(crate) fn deleted(&mut self, db: usize, key: &[u8]) {
         if self.wanted {
             let words = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
             self.ops.push(Op {

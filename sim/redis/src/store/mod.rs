@@ -8,5 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod db;
 pub(crate) mod dump;
 pub(crate) mod effects;
+pub(crate) mod memory;
 pub(crate) mod rdb;
+pub(crate) mod usage;
 pub(crate) mod value;

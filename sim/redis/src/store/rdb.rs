@@ -236,10 +236,7 @@ pub(crate) fn load(file: &[u8], databases: usize, limits: Limits) -> Result<Snap
                 snapshot.entries.push((
                     db,
                     key,
-                    Entry {
-                        value,
-                        expires_at_ms,
-                    },
+                    Entry::new(value, expires_at_ms),
                 ));
             }
         }
@@ -411,18 +408,12 @@ mod tests {
         for (index, value) in values.into_iter().enumerate() {
             let expires_at_ms = (index % 2 == 0).then_some(index as i64);
             let key = Bytes::from(index.to_string());
-            db.load(
-                key,
-                Entry {
-                    value,
-                    expires_at_ms,
-                },
-            );
+            db.load(key, Entry::new(value, expires_at_ms), 0);
         }
         let snapshot = save(&db, std::iter::empty());
         let mut again = Db::default();
         for (_, key, entry) in load(&snapshot, 16, limits).expect("it is whole").entries {
-            again.load(key, entry);
+            again.load(key, entry, 0);
         }
         assert_eq!(format!("{:?}", again.iter_all().collect::<Vec<_>>()), {
             format!("{:?}", db.iter_all().collect::<Vec<_>>())

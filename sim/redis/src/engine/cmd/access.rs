@@ -82,10 +82,7 @@ impl Call<'_> {
 
     /// Sets a key to a string, without a time to live.
     pub(in crate::engine) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
-        let entry = Entry {
-            value: Value::String(text.into()),
-            expires_at_ms: None,
-        };
+        let entry = Entry::new(Value::String(text.into()), None);
         let now_ms = self.now_ms();
         self.state.db.set(key, entry, now_ms);
         self.notify(Class::String, "set", key);

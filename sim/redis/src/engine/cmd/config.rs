@@ -78,6 +78,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
         _ => {}
     }
     call.state.listen();
+    call.state.eviction.is_due = true;
     Ok(Reply::OK)
 }
 
@@ -85,6 +86,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
 pub(in crate::engine) fn resetstat(call: &mut Call<'_>) -> Answer {
     call.state.stats = Stats::default();
     call.state.db.expired_keys = 0;
+    call.state.db.evicted_keys = 0;
     Ok(Reply::OK)
 }
 

@@ -1,9 +1,10 @@
 //! SLOWLOG, LATENCY and MEMORY, with the replies of a server that has nothing to report.
 //!
-//! Commands of a fake node take no time, and the node does not measure its memory.
+//! Commands of a fake node take no time.
 
 use super::{SYNTAX, integer};
 use crate::engine::table::Call;
+use crate::store::memory;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -60,11 +61,8 @@ pub(in crate::engine) fn memory_doctor(_: &mut Call<'_>) -> Answer {
     ))
 }
 
-/// `MEMORY USAGE key [SAMPLES count]`, in bytes: for any value the size that Redis reports for
-/// the shortest one.
+/// `MEMORY USAGE key [SAMPLES count]`: about the bytes that the key takes in Redis.
 pub(in crate::engine) fn memory_usage(call: &mut Call<'_>) -> Answer {
-    /// For a key and a value of one byte each, as in 7.0.15.
-    const SHORTEST_BYTES: i64 = 48;
     let mut options = &call.args[3..];
     while let [option, count, rest @ ..] = options {
         if !option.eq_ignore_ascii_case(b"samples") {
@@ -79,8 +77,8 @@ pub(in crate::engine) fn memory_usage(call: &mut Call<'_>) -> Answer {
         return Err(SYNTAX);
     }
     let now_ms = call.now_ms();
-    Ok(match call.state.db.get(call.args[2], now_ms) {
-        Some(_) => Reply::Integer(SHORTEST_BYTES),
+    Ok(match call.state.db.peek(call.args[2], now_ms) {
+        Some(entry) => Reply::Integer(memory::of_key(call.args[2], entry) as i64),
         None => Reply::Nil,
     })
 }

@@ -109,7 +109,7 @@ pub(in crate::engine) fn expiretime(call: &mut Call<'_>) -> Answer {
 
 fn expires_at_ms(call: &mut Call<'_>) -> i64 {
     let now_ms = call.now_ms();
-    match call.state.db.get(call.args[1], now_ms) {
+    match call.state.db.peek(call.args[1], now_ms) {
         None => -2,
         Some(entry) => entry.expires_at_ms.unwrap_or(-1),
     }
@@ -118,7 +118,7 @@ fn expires_at_ms(call: &mut Call<'_>) -> i64 {
 fn remaining_ms(call: &mut Call<'_>) -> i64 {
     let now_ms = call.now_ms();
     let live_ms = (call.live_us() / 1000) as i64;
-    match call.state.db.get(call.args[1], now_ms) {
+    match call.state.db.peek(call.args[1], now_ms) {
         None => -2,
         Some(entry) => match entry.expires_at_ms {
             None => -1,

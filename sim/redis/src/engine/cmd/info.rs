@@ -117,9 +117,10 @@ fn clients(state: &State, _: u64, text: &mut String) {
 fn memory(state: &State, _: u64, text: &mut String) {
     let _ = write!(
         text,
-        "number_of_cached_scripts:{}\r\nnumber_of_functions:{}\r\nnumber_of_libraries:{}\r\n\
+        "used_memory:{}\r\nnumber_of_cached_scripts:{}\r\nnumber_of_functions:{}\r\nnumber_of_libraries:{}\r\n\
          maxmemory:{}\r\nmaxmemory_policy:{}\r\nmem_allocator:jemalloc-5.3.0\r\n\
          lazyfree_pending_objects:0\r\n",
+        state.db.used_bytes(),
         state.scripts.len(),
         state.functions.len(),
         state.functions.codes().count(),
@@ -139,13 +140,14 @@ fn stats(state: &State, _: u64, text: &mut String) {
     let _ = write!(
         text,
         "total_commands_processed:{}\r\nsync_full:{}\r\nsync_partial_ok:{}\r\n\
-         sync_partial_err:{}\r\nexpired_keys:{}\r\ntracking_total_keys:{}\r\n\
+         sync_partial_err:{}\r\nexpired_keys:{}\r\nevicted_keys:{}\r\ntracking_total_keys:{}\r\n\
          tracking_total_items:{}\r\ntracking_total_prefixes:{}\r\ntotal_error_replies:{}\r\n",
         stats.commands_processed,
         stats.full_syncs,
         stats.partial_syncs,
         stats.refused_partial_syncs,
         state.db.expired_keys,
+        state.db.evicted_keys,
         tracked.keys,
         tracked.items,
         tracked.prefixes,

@@ -4,14 +4,20 @@ use super::SYNTAX;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Reply};
 
-/// `EXISTS key [key …]`, and `TOUCH key [key …]`: how many exist; a key named twice counts twice.
+/// `EXISTS key [key …]`: how many exist; a key named twice counts twice.
 pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
-    let found = call.args[1..]
-        .iter()
-        .filter(|key| call.state.db.get(key, now_ms).is_some())
-        .count();
-    Ok(Reply::Integer(found as i64))
+    let names = call.args[1..].iter();
+    let found = names.filter(|key| call.state.db.peek(key, now_ms).is_some());
+    Ok(Reply::Integer(found.count() as i64))
+}
+
+/// `TOUCH key [key …]`: like EXISTS, but counts as an access.
+pub(in crate::engine) fn touch(call: &mut Call<'_>) -> Answer {
+    let now_ms = call.now_ms();
+    let names = call.args[1..].iter();
+    let found = names.filter(|key| call.state.db.get(key, now_ms).is_some());
+    Ok(Reply::Integer(found.count() as i64))
 }
 
 /// `DBSIZE`: includes expired keys that have not been deleted yet.

@@ -41,7 +41,7 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
         let drawn = call.state.db.nth(index).cloned();
         // An expired key is deleted, and another is drawn.
         if let Some(key) = drawn
-            && (call.state.db.get(&key, now_ms).is_some() || is_last)
+            && (call.state.db.peek(&key, now_ms).is_some() || is_last)
         {
             return Ok(Reply::Bulk(key));
         }
@@ -62,7 +62,7 @@ pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {
     let mut found = Vec::new();
     for (key, ()) in batch {
         // Accessing a key deletes it if it is expired, whatever its type.
-        let type_name = db.get(&key, now_ms).map(|entry| entry.value.type_name());
+        let type_name = db.peek(&key, now_ms).map(|entry| entry.value.type_name());
         let wanted = type_name.is_some_and(|name| options.wants_type(name));
         if wanted && options.wants(&key) {
             found.push(Reply::Bulk(key));

@@ -36,13 +36,11 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     if refused {
         return Ok(old_value.unwrap_or(Reply::Nil));
     }
-    let entry = Entry {
-        value: Value::String(Bytes::copy_from_slice(value)),
-        expires_at_ms: match options.expiry {
-            Expiry::Keep => kept,
-            Expiry::At(_) | Expiry::None => expires_at_ms,
-        },
+    let until_ms = match options.expiry {
+        Expiry::Keep => kept,
+        Expiry::At(_) | Expiry::None => expires_at_ms,
     };
+    let entry = Entry::new(Value::String(Bytes::copy_from_slice(value)), until_ms);
     if options.get {
         call.reply_goes_here();
     }
@@ -86,10 +84,8 @@ pub(in crate::engine) fn psetex(call: &mut Call<'_>) -> Answer {
 fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
     let time = Time::new(call.args[2], unit, Base::Now);
     let when = time.positive_unix_ms(call.now_ms(), name)?;
-    let entry = Entry {
-        expires_at_ms: Some(when),
-        value: Value::String(Bytes::copy_from_slice(call.args[3])),
-    };
+    let value = Value::String(Bytes::copy_from_slice(call.args[3]));
+    let entry = Entry::new(value, Some(when));
     let now_ms = call.now_ms();
     call.state.db.set(call.args[1], entry, now_ms);
     call.notify(Class::String, "set", call.args[1]);

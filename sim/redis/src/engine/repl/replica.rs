@@ -316,9 +316,10 @@ fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
         return;
     };
     super::disconnect_replicas(state);
+    let now_ms = (state.seen_us.unwrap_or(0) / 1000) as i64;
     state.db.flush_all();
     for (db, key, entry) in entries {
-        state.db.within(db, |db| db.load(key, entry));
+        state.db.within(db, |db| db.load(key, entry, now_ms));
     }
     state.functions = functions;
     state.repl.stream_db = stream_db;

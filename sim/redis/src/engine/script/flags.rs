@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub(in crate::engine) enum ScriptFlag {
     /// It calls no command that writes, so it may run where writes are rejected.
     NoWrites,
-    /// It may run when memory is short, which it never is here.
+    /// It may run when memory is short.
     AllowOom,
     /// It may run on a replica that has lost its master.
     AllowStale,

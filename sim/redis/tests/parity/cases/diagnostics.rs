@@ -28,6 +28,28 @@ fn nothing_to_report() {
         "MEMORY USAGE nope
          SET a 1
          MEMORY USAGE a
+         SET a x
+         MEMORY USAGE a
+         SET a xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+         MEMORY USAGE a
+         SET a xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+         MEMORY USAGE a
+         SETRANGE large 1005 x
+         MEMORY USAGE large
+         SETRANGE larger 20000 x
+         MEMORY USAGE larger
+         SET a-key-of-more-than-thirty-one-characters x
+         MEMORY USAGE a-key-of-more-than-thirty-one-characters
+         RPUSH l a b c d e f g h
+         MEMORY USAGE l
+         HSET h f v g w
+         MEMORY USAGE h
+         SADD i 1 2 3
+         MEMORY USAGE i
+         SADD s a b
+         MEMORY USAGE s
+         ZADD z 1 a
+         MEMORY USAGE z
          MEMORY USAGE a SAMPLES 5
          MEMORY USAGE a SAMPLES x
          MEMORY USAGE a SAMPLES -1

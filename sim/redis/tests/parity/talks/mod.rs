@@ -10,6 +10,7 @@ mod blocking;
 mod clients;
 mod config;
 mod databases;
+mod eviction;
 mod monitor;
 mod notifications;
 mod own_events;
