@@ -14,6 +14,7 @@ pub fn any() -> impl Strategy<Value = String> {
         4 => expiry(),
         4 => of_any_type(),
         4 => transactions(),
+        3 => from(DATABASES),
         3 => from(HASHES),
         4 => from(LISTS),
         3 => from(SETS),
@@ -22,7 +23,7 @@ pub fn any() -> impl Strategy<Value = String> {
 }
 
 /// Makes a command of a template: `K` becomes a key, `M` a member, `V` a value, `I` an
-/// index, `N` a count, `S` a score, `B` a bound of scores, `L` one of names.
+/// index, `D` that of a database, `N` a count, `S` a score, `B` a bound of scores, `L` one of names.
 fn from(templates: &'static [&'static str]) -> impl Strategy<Value = String> {
     let words = prop::collection::vec(proptest::prelude::any::<u8>(), 8);
     (prop::sample::select(templates.to_vec()), words).prop_map(|(template, chosen)| {
@@ -33,6 +34,7 @@ fn from(templates: &'static [&'static str]) -> impl Strategy<Value = String> {
                 "M" => &["x", "y", "1", "2", "-5"],
                 "V" => &["1", "-5", "x", "9223372036854775807", "0.5"],
                 "I" => &["0", "1", "-1", "2", "-2", "5", "-9", "x"],
+                "D" => &["0", "1", "2", "1", "0", "16", "x"],
                 "N" => &["0", "1", "2", "3", "100", "-1"],
                 "S" => &["1", "2", "-1", "0.1", "1e20", "inf", "-inf", "0", "x"],
                 "B" => &["-inf", "+inf", "1", "(1", "2", "(0.1", "-1", "x"],
@@ -146,6 +148,19 @@ const TRANSACTIONS: &[&str] = &[
     "PING",
     "NOPE",
     "WATCH K K",
+];
+
+const DATABASES: &[&str] = &[
+    "SELECT D",
+    "SELECT D",
+    "MOVE K D",
+    "MOVE K D",
+    "SWAPDB D D",
+    "COPY K K DB D",
+    "COPY K K REPLACE DB D",
+    "FLUSHDB",
+    "INFO keyspace",
+    "EVAL redis.call('select',ARGV[1])return(redis.call('append',KEYS[1],ARGV[1])) 1 K D",
 ];
 
 const HASHES: &[&str] = &[
