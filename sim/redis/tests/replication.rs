@@ -288,6 +288,21 @@ fn replicas_go_on_in_the_database_of_the_stream() {
 }
 
 #[test]
+fn a_master_deletes_expired_keys_of_all_databases_on_its_replicas() {
+    let mut cluster = Cluster::of(2);
+    for db in [0, 2, 5] {
+        cluster.say("n1", &format!("SELECT {db}"));
+        cluster.say("n1", "SET k v PX 100");
+        cluster.say("n1", "SET stays v");
+    }
+    cluster.sleep(300);
+    for db in [0, 2, 5] {
+        cluster.say("n2", &format!("SELECT {db}"));
+        assert_eq!(cluster.say("n2", "DBSIZE"), ":1\r\n", "database {db}");
+    }
+}
+
+#[test]
 fn a_failover_goes_on_in_the_database_of_the_stream() {
     let mut cluster = Cluster::of(2);
     cluster.say("n1", "SELECT 5");

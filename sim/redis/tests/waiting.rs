@@ -183,12 +183,50 @@ fn an_expired_key_is_heard_of_at_the_next_tick() {
 }
 
 #[test]
+fn an_expired_key_of_any_database_is_heard_of_at_the_next_tick() {
+    let mut server = Server::with_clients(2);
+    server.say(1000, 0, "CONFIG SET notify-keyspace-events Ex");
+    server.say(1000, 1, "PSUBSCRIBE *");
+    for request in [
+        "SET k v PX 320",
+        "SELECT 9",
+        "SET k v PX 120",
+        "SET j v PX 110",
+        "SELECT 2",
+        "SET k v PX 150",
+        "SELECT 3",
+    ] {
+        server.say(1000, 0, request);
+    }
+    assert_eq!(server.next_wake_ms(), Some(1200));
+    // Database by database, and there by time.
+    let message = |db, key| {
+        format!(
+            "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$22\r\n__keyevent@{db}__:expired\r\n$1\r\n{key}"
+        )
+    };
+    let messages = [(2, "k"), (9, "j"), (9, "k")].map(|(db, key)| message(db, key));
+    assert_eq!(server.wake(1200), to(1, &messages.join("\r\n")));
+    assert_eq!(server.next_wake_ms(), Some(1400));
+    assert_eq!(server.wake(1400), to(1, &message(0, "k")));
+    assert_eq!(server.next_wake_ms(), None);
+}
+
+#[test]
 fn expired_keys_are_not_counted_after_the_tick_that_would_have_found_them() {
     let mut server = Server::with_clients(1);
     server.say(1000, 0, "SET k v PX 120");
     assert_eq!(server.say(1150, 0, "DBSIZE"), to(0, ":1"));
     assert_eq!(server.say(1199, 0, "DBSIZE"), to(0, ":1"));
     assert_eq!(server.say(1200, 0, "DBSIZE"), to(0, ":0"));
+    // Nor those of other databases.
+    server.say(1200, 0, "SELECT 3");
+    server.say(1200, 0, "SET k v PX 50");
+    server.say(1200, 0, "SELECT 0");
+    let info = server.say(1299, 0, "INFO keyspace");
+    assert!(info[0].1.contains("db3:keys=1,expires=1"), "{info:?}");
+    let info = server.say(1300, 0, "INFO keyspace");
+    assert!(!info[0].1.contains("db3"), "{info:?}");
 }
 
 #[test]
@@ -247,9 +285,15 @@ fn a_driver_may_ask_for_the_memory_that_nobody_would_miss() {
     assert_eq!(node.next_expiry_us(), Some(1_200_000));
     node.wake(1_200_000, &mut Vec::new());
     assert_eq!(node.next_expiry_us(), None);
-    // A replica waits for its master's DEL.
+    say(&mut node, 1200, "SELECT 5");
     say(&mut node, 1200, "SET k v PX 120");
-    say(&mut node, 1200, "REPLICAOF 127.0.0.1 1");
+    say(&mut node, 1200, "SELECT 0");
+    assert_eq!(node.next_expiry_us(), Some(1_400_000));
+    node.wake(1_400_000, &mut Vec::new());
+    assert_eq!(node.next_expiry_us(), None);
+    // A replica waits for its master's DEL.
+    say(&mut node, 1400, "SET k v PX 120");
+    say(&mut node, 1400, "REPLICAOF 127.0.0.1 1");
     assert_eq!(node.next_expiry_us(), None);
 }
 

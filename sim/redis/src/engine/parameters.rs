@@ -232,6 +232,16 @@ mod tests {
                 "appendonly maybe: argument must be 'yes' or 'no'",
             ),
             (
+                "databases",
+                "0",
+                "databases 0: argument must be between 1 and 2147483647 inclusive",
+            ),
+            (
+                "databases",
+                "x",
+                "databases x: argument couldn't be parsed into an integer",
+            ),
+            (
                 "replicaof",
                 "n1",
                 "replicaof n1: give a host and a port, as in `replicaof 127.0.0.1 6379`",

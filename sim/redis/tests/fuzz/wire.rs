@@ -27,7 +27,8 @@ const WORDS: &[&str] = &[
     "NX", "XX", "PX", "EX", "KEEPTTL", "WITHSCORES", "LIMIT", "BYSCORE", "REV", "COUNT", "LEFT",
     "RIGHT", "MATCH", "*", "k", "l", "h", "s", "z", "c", "0", "1", "-1", "0.01", "10", "1000", "inf",
     "-inf", "(1", "[a", "+", "-", "1e308", "9223372036854775807", "-9223372036854775808", "nan", "",
-    "{\"a\":[1,2]}", "\u{93}\u{1}\u{c0}", "a", "b\r\nc", "\u{0}",
+    "{\"a\":[1,2]}", "\u{93}\u{1}\u{c0}", "a", "b\r\nc", "\u{0}", "SELECT", "MOVE", "SWAPDB",
+    "FLUSHDB", "DB", "15",
 ];
 
 /// The number of clients connected at a time.

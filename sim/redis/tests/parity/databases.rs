@@ -245,6 +245,40 @@ fn a_real_server_reads_an_append_only_file_of_several_databases() {
     assert_eq!(of_real(&mut client), expected);
 }
 
+#[test]
+fn a_server_has_as_many_databases_as_it_was_started_with() {
+    if versions::skips_test() {
+        return;
+    }
+    for databases in ["1", "4", "20"] {
+        let server = RedisServer::start(&["--databases", databases]);
+        let (_server, mut client) = RealServer::of(server).connect_and_keep();
+        let mut node = Alone::start(&[("databases", databases)], Files::default());
+        for line in [
+            "CONFIG GET databases",
+            "SET k v",
+            "MOVE k 1",
+            "MOVE k 4",
+            "COPY k k DB 3",
+            "COPY k k DB 4",
+            "SWAPDB 0 3",
+            "SWAPDB 0 19",
+            "SWAPDB 19 20",
+            "SELECT 0",
+            "SELECT 1",
+            "SELECT 3",
+            "SELECT 4",
+            "SELECT 19",
+            "SELECT 20",
+            "DBSIZE",
+        ] {
+            let real = client.request(&encoded(line));
+            let real = String::from_utf8_lossy(&real).into_owned();
+            assert_eq!(node.ask(line), real, "{line} with databases {databases}");
+        }
+    }
+}
+
 /// Real servers that follow nodes, and the reverse.
 #[cfg(feature = "server")]
 mod chains {

@@ -124,6 +124,22 @@ fn what_a_library_sees_while_it_is_loaded() {
 }
 
 #[test]
+fn the_database_that_a_function_selects_is_its_own() {
+    check(&["FUNCTION LOAD `#!lua name=lib\\nredis.register_function('f', function(k, a) redis.call('select', a[1]) return redis.call('incr', k[1]) end)`
+         FCALL f 1 k 3
+         FCALL f 1 k 3
+         FCALL f 1 k 0
+         FCALL f 1 k 16
+         GET k
+         SELECT 3
+         GET k
+         MULTI
+         FCALL f 1 k 2
+         GET k
+         EXEC"]);
+}
+
+#[test]
 fn what_a_function_sees_and_answers() {
     check_libraries(&[
         "redis.register_function('f', function(keys, args) return {keys, args, #keys, type(args)} end)",
