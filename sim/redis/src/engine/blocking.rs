@@ -111,14 +111,12 @@ pub(super) fn may_be_ready(state: &mut State, db: usize, key: &Bytes) {
     }
 }
 
-/// Marks those of the awaited keys of a database that exist (`scanDatabaseForReadyKeys`).
-pub(super) fn look_for_keys(state: &mut State, db: usize) {
+/// Marks all awaited keys of a database as changed (`scanDatabaseForReadyKeys`).
+pub(super) fn all_may_be_ready(state: &mut State, db: usize) {
     let awaited = state.waiting.keys.keys().filter(|(of, _)| *of == db);
     let awaited: Vec<Bytes> = awaited.map(|(_, key)| key.clone()).collect();
     for key in awaited {
-        if state.db.within(db, |db| db.contains(&key)) {
-            may_be_ready(state, db, &key);
-        }
+        may_be_ready(state, db, &key);
     }
 }
 

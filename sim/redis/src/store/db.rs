@@ -406,18 +406,6 @@ impl Keyspace {
     pub(crate) fn volatile_len(&self) -> usize {
         self.deadlines.len()
     }
-
-    /// Whether a key exists, expired or not.
-    pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        self.keys.contains_key(key)
-    }
-
-    /// `keyIsExpired`: strictly later than the deadline of the key.
-    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
-        self.keys
-            .get(key)
-            .is_some_and(|entry| entry.is_expired(now_ms))
-    }
 }
 
 impl Entry {
@@ -431,7 +419,7 @@ impl Entry {
         }
     }
 
-    /// Whether the time to live is over.
+    /// `keyIsExpired`: strictly later than the deadline.
     fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at_ms.is_some_and(|when| now_ms > when)
     }
@@ -494,8 +482,7 @@ impl Db {
     /// Starts to watch a key for a client. Returns whether the watch is new.
     pub(crate) fn watch(&mut self, key: &[u8], client: u64, now_ms: i64) -> bool {
         let stale = self.is_expired(key, now_ms);
-        let watchers = self.watched.entry(Bytes::copy_from_slice(key));
-        let watchers = watchers.or_default();
+        let watchers = self.watched.entry(Bytes::copy_from_slice(key)).or_default();
         let new = watchers.iter().all(|watcher| watcher.client != client);
         if new {
             watchers.push(Watcher {
@@ -525,6 +512,12 @@ impl Db {
             .flatten()
             .filter(|watcher| watcher.client == client)
             .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
+    }
+
+    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
+        self.keys
+            .get(key)
+            .is_some_and(|entry| entry.is_expired(now_ms))
     }
 
     /// Whether a lookup must treat a key as expired. If so, deletes it, unless this is a

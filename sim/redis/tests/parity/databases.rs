@@ -149,6 +149,20 @@ impl Drop for Folder {
     }
 }
 
+/// A connection to a server that has loaded its files, and the server.
+fn loaded(server: RedisServer) -> (RealServer, RealClient) {
+    let server = RealServer::of(server);
+    let mut client = server.connect();
+    until(|| {
+        let reply = client.request(b"DBSIZE\r\n");
+        match reply.starts_with(b":") {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&reply).into_owned()),
+        }
+    });
+    (server, client)
+}
+
 fn tell(client: &mut RealClient) {
     for line in STORY {
         client.request(&encoded(line));
@@ -162,7 +176,7 @@ fn a_node_reads_a_real_snapshot_of_several_databases() {
     }
     let folder = Folder::new("snapshot-of-real");
     let server = RedisServer::start(&["--dir", folder.path()]);
-    let (_server, mut client) = RealServer::of(server).connect_and_keep();
+    let (_server, mut client) = loaded(server);
     tell(&mut client);
     client.request(b"SAVE\r\n");
     let snapshot = fs::read(folder.0.join("dump.rdb")).expect("SAVE wrote it");
@@ -190,7 +204,7 @@ fn a_real_server_reads_a_snapshot_of_several_databases() {
     let path = folder.0.join("dump.rdb");
     fs::write(path, &node.files.snapshot).expect("the folder exists");
     let server = RedisServer::start(&["--dir", folder.path()]);
-    let (_server, mut client) = RealServer::of(server).connect_and_keep();
+    let (_server, mut client) = loaded(server);
     assert_eq!(of_real(&mut client), expected);
     // So does a node.
     assert_eq!(Alone::start(&[], node.files).contents(), expected);
@@ -204,7 +218,7 @@ fn a_node_reads_a_real_append_only_file_of_several_databases() {
     let folder = Folder::new("aof-of-real");
     let options = ["--dir", folder.path(), "--appendonly", "yes"];
     let server = RedisServer::start(&options);
-    let (_server, mut client) = RealServer::of(server).connect_and_keep();
+    let (_server, mut client) = loaded(server);
     tell(&mut client);
     let path = folder.0.join("appendonlydir/appendonly.aof.1.incr.aof");
     let files = Files {
@@ -241,7 +255,7 @@ fn a_real_server_reads_an_append_only_file_of_several_databases() {
     fs::write(path, &node.files.aof).expect("the folder exists");
     let options = ["--dir", folder.path(), "--appendonly", "yes"];
     let server = RedisServer::start(&options);
-    let (_server, mut client) = RealServer::of(server).connect_and_keep();
+    let (_server, mut client) = loaded(server);
     assert_eq!(of_real(&mut client), expected);
 }
 
@@ -252,7 +266,7 @@ fn a_server_has_as_many_databases_as_it_was_started_with() {
     }
     for databases in ["1", "4", "20"] {
         let server = RedisServer::start(&["--databases", databases]);
-        let (_server, mut client) = RealServer::of(server).connect_and_keep();
+        let (_server, mut client) = loaded(server);
         let mut node = Alone::start(&[("databases", databases)], Files::default());
         for line in [
             "CONFIG GET databases",
@@ -362,18 +376,26 @@ mod chains {
         });
         tell(&mut master);
         until_alike(&mut master, &mut between);
-        // These two begin in the middle of a stream that has selected database 4.
+        // These begin in the middle of a stream that has selected database 4: two replicas of the
+        // node, and a node that follows one of them, which is a real server.
         let last = RealServer::start();
         let mut real = last.connect();
+        say(&mut real, "CONFIG SET repl-diskless-sync-delay 0");
         let port = middle.address().port();
         say(&mut real, &format!("REPLICAOF 127.0.0.1 {port}"));
         let node = middle.replica().expect("it starts");
         let mut fake = connect(&node);
         until_alike(&mut master, &mut real);
         until_alike(&mut master, &mut fake);
+        let builder = Server::builder();
+        let after_real = builder.replica_of(([127, 0, 0, 1], last.port()).into());
+        let after_real = after_real.start().expect("it starts");
+        let mut behind = connect(&after_real);
+        until_alike(&mut master, &mut behind);
+        say(&mut master, "SELECT 4");
         say(&mut master, "SET later 4");
-        until_alike(&mut master, &mut between);
-        until_alike(&mut master, &mut real);
-        until_alike(&mut master, &mut fake);
+        for replica in [&mut between, &mut real, &mut fake, &mut behind] {
+            until_alike(&mut master, replica);
+        }
     }
 }

@@ -165,7 +165,7 @@ fn calls_and_errors_are_counted() {
         "EVAL \"return redis.call('set', 'b', 1)\" 0\nGET b",
         "DEBUG ERROR \"FOO bar\"\nDEBUG ERROR",
         "CONFIG SET hz x\nCLIENT NOPE\nCLIENT\nCLIENT KILL x y z",
-        "SELECT 5\nSUBSCRIBE x\nGET a\nUNSUBSCRIBE x",
+        "SELECT 16\nSUBSCRIBE x\nGET a\nUNSUBSCRIBE x",
         "HELLO 4\nWAIT x 0",
         "get a\nGeT a\nclient id\nobject encoding a\nSETNX a 1",
         "CONFIG SET min-replicas-to-write 1\nSET a 1\nMULTI\nSET a 1\nEXEC\nEVAL \"return redis.call('set','a',1)\" 0\nCONFIG SET min-replicas-to-write 0",

@@ -41,12 +41,6 @@ impl RealServer {
         RealServer(server)
     }
 
-    /// The server, and a connection to it.
-    pub fn connect_and_keep(self) -> (Self, RealClient) {
-        let client = self.connect();
-        (self, client)
-    }
-
     /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.0.has_ended()

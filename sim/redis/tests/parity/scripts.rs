@@ -101,6 +101,7 @@ fn replies_become_values() {
         "return redis.call('set', KEYS[2], 'x', 'px', 100000) and redis.call('ttl', KEYS[2])",
         "return redis.call('select', 0)",
         "return redis.call('select', 1)",
+        "return redis.call('select', 16)",
         "if redis.call('get', KEYS[1]) == '10' then return redis.call('del', KEYS[1]) else return 0 end",
         "return redis.call('flushall')",
         "return redis.call('dbsize')",

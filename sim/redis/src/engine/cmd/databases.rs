@@ -53,8 +53,8 @@ pub(in crate::engine) fn swapdb(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     call.state.db.swap(one, other, now_ms);
     if one != other {
-        blocking::look_for_keys(call.state, one);
-        blocking::look_for_keys(call.state, other);
+        blocking::all_may_be_ready(call.state, one);
+        blocking::all_may_be_ready(call.state, other);
     }
     Ok(Reply::OK)
 }
