@@ -184,10 +184,15 @@ fn a_snapshot_carries_what_was_there_before() {
     cluster.say("n1", "SET k v");
     cluster.say("n1", "ZADD z 1.5 m");
     cluster.say("n2", "SET other v");
+    cluster.say("n2", "SELECT 3");
+    cluster.say("n2", "SET third v");
+    cluster.say("n2", "SELECT 0");
     assert_eq!(cluster.say("n2", "REPLICAOF n1 6379"), "+OK\r\n");
     assert_eq!(cluster.say("n2", "GET k"), "$1\r\nv\r\n");
     assert_eq!(cluster.say("n2", "ZSCORE z m"), "$3\r\n1.5\r\n");
     assert_eq!(cluster.say("n2", "GET other"), "$-1\r\n");
+    assert_eq!(cluster.say("n2", "SELECT 3"), "+OK\r\n");
+    assert_eq!(cluster.say("n2", "DBSIZE"), ":0\r\n");
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod lzf;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::store::db::{Db, Entry};
+use crate::store::db::{Db, Entry, Keyspace};
 use crate::store::value::{Hash, Limits, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
@@ -76,7 +76,9 @@ pub(crate) fn save_for_stream<'a>(
         write_string(stream_db.to_string().as_bytes(), &mut out);
     }
     write_libraries(libraries, &mut out);
-    for (index, space) in db.spaces().filter(|(_, space)| space.len() > 0) {
+    // Database 0 is named even if it is empty: a run's trace has the bytes of its snapshots.
+    let named = |(index, space): &(usize, &Keyspace)| *index == 0 || space.len() > 0;
+    for (index, space) in db.spaces().filter(named) {
         out.put_u8(SELECT_DB);
         write_len(index, &mut out);
         for (key, entry) in space.iter_all() {

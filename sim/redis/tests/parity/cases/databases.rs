@@ -202,6 +202,7 @@ fn databases_are_swapped() {
          GET a
          ≈PTTL x
          2: GET a
+         INFO keyspace
          SWAPDB 1 1
          GET a
          SWAPDB 1 0
