@@ -12,11 +12,12 @@ use crate::platform::world::PORT;
 use crate::redis::Connection;
 
 /// A key that is not a lock.
-const KEY: &[u8] = b"other";
+const KEY: &str = "other";
 
 /// Writes to the node on `host` every `every`, first after `first`, once the node accepts
-/// connections. If a reply is late, the next write follows after the reply.
-pub(super) async fn write(host: Host, every: Duration, first: Duration) {
+/// connections. If a reply is late, the next write follows after the reply. Each write is of this
+/// many bytes to a new key, or else of one byte to the same key.
+pub(super) async fn write(host: Host, every: Duration, first: Duration, bytes: Option<u32>) {
     host.sleep(first).await;
     let stream = loop {
         match host.connect(host.id(), PORT).await {
@@ -26,7 +27,15 @@ pub(super) async fn write(host: Host, every: Duration, first: Duration) {
     };
     let mut node = Connection::new(stream);
     let mut due_ns = host.mono_ns();
-    while node.call(&[b"SET", KEY, b"1"]).await.is_ok() {
+    let value = vec![b'1'; bytes.map_or(1, |bytes| bytes as usize)];
+    let mut keys = (0..).map(|number: u64| match bytes {
+        None => KEY.to_owned(),
+        Some(_) => format!("{KEY}:{number}"),
+    });
+    while let Some(key) = keys.next()
+        // A node that is out of memory answers, too.
+        && node.call(&[b"SET", key.as_bytes(), &value]).await.is_ok()
+    {
         due_ns += every.as_nanos() as u64;
         let left_ns = due_ns.saturating_sub(host.mono_ns());
         host.sleep(Duration::from_nanos(left_ns)).await;

@@ -2,12 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_redis::{NodeConfig, Parameters};
+use locklab_redis::{EvictionPolicy, NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
 use locklab_units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
 use locklab_world::clock::EPOCH_NS;
@@ -156,6 +156,11 @@ fn start_node(
         })?;
         parameters = parameters.max_clients(most);
     }
+    if let Some(bytes) = spec.maxmemory.and_then(NonZeroU64::new) {
+        let policy = spec.maxmemory_policy.as_deref();
+        let policy = policy.and_then(EvictionPolicy::named).unwrap_or_default();
+        parameters = parameters.max_memory(bytes, policy);
+    }
     if scenario.topology.replicas > 0 {
         parameters = parameters
             // Otherwise the first five seconds of a run would pass without replication.
@@ -185,6 +190,7 @@ fn start_node(
         ..Setup::default()
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
+    let bytes = spec.other_writes_bytes;
     let (name, lab): (Name, _) = (name.into(), lab.clone());
     world.start(lab.id(&name), move |host| {
         let mut random = lab.starts(&name, &host);
@@ -193,7 +199,7 @@ fn start_node(
         };
         if let Some(every) = others.map(Duration::from_millis) {
             let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
-            host.spawn(other_writes::write(host.clone(), every, first));
+            host.spawn(other_writes::write(host.clone(), every, first, bytes));
         }
         let setup = Setup {
             config,

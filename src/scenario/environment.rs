@@ -25,6 +25,17 @@ pub struct NodeSpec {
     /// absent: no other writes. Replicas are not written to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_writes_every_ms: Option<u64>,
+    /// Each of the other writes is to a new key, with a value of this many bytes, as in a cache
+    /// that fills; absent: all are to one key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_writes_bytes: Option<u32>,
+    /// The memory that the node may use, in bytes: `maxmemory`; absent: no limit. A node without
+    /// keys uses 914,608 bytes, and one key more takes what it takes in Redis 7.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maxmemory: Option<u64>,
+    /// What happens when its keys take more, by Redis's names; absent: `noeviction`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maxmemory_policy: Option<String>,
     /// The clock that keys expire by.
     pub clock: NodeClock,
 }

@@ -1,9 +1,10 @@
 //! Checks for values that are well formed individually but invalid together.
 
 use super::grid::Grid;
+use locklab_redis::EvictionPolicy;
 use locklab_world::dist::Dist;
 
-use super::Scenario;
+use super::{NodeSpec, Scenario};
 use crate::check::Property;
 use crate::evidence::Expected;
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
@@ -85,9 +86,39 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
         "a write every 0 ms would leave no time for anything else; write 1 or more",
     )?;
     require(
+        scenario.node.other_writes_bytes.is_none() || scenario.node.other_writes_every_ms.is_some(),
+        &["node", "other_writes_bytes"],
+        "there are no other writes: \"other_writes_bytes\" needs \"other_writes_every_ms\"",
+    )?;
+    memory(&scenario.node)?;
+    require(
         scenario.horizon_ms > 0,
         &["horizon_ms"],
         "the run would be over before it begins: \"horizon_ms\" is 0",
+    )
+}
+
+fn memory(node: &NodeSpec) -> Result<(), Problem> {
+    require(
+        node.maxmemory != Some(0),
+        &["node", "maxmemory"],
+        "a node that may use 0 bytes never takes a lock; leave \"maxmemory\" out for no limit",
+    )?;
+    let Some(policy) = &node.maxmemory_policy else {
+        return Ok(());
+    };
+    require(
+        EvictionPolicy::named(policy).is_some(),
+        &["node", "maxmemory_policy"],
+        format!(
+            "Redis has no policy {policy:?}; its policies are {}",
+            EvictionPolicy::NAMES.join(", ")
+        ),
+    )?;
+    require(
+        node.maxmemory.is_some(),
+        &["node", "maxmemory_policy"],
+        "there is no limit: \"maxmemory_policy\" needs \"maxmemory\"",
     )
 }
 

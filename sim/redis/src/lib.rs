@@ -72,8 +72,8 @@ mod store;
 mod wire;
 
 pub use engine::{
-    Addresses, ConnId, DiskWrite, Effect, Files, Fsync, Node, NodeConfig, ParameterError,
-    Parameters, Persistence, SnapshotRule,
+    Addresses, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Node, NodeConfig,
+    ParameterError, Parameters, Persistence, SnapshotRule,
 };
 
 #[cfg(feature = "server")]

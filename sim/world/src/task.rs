@@ -133,6 +133,11 @@ impl ReadyQueue {
         self.lock().push_back(task);
     }
 
+    /// Whether no task is ready.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// The next task: the one that has waited longest, or one drawn from `shuffle`.
     pub(super) fn pop(&self, shuffle: Option<&mut Stream>) -> Option<Key> {
         let mut queue = self.lock();

@@ -8,7 +8,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use super::eviction::Policy;
+use super::eviction::EvictionPolicy;
 use super::notify::Notify;
 use super::persist::Fsync;
 use crate::store::value::{Limits, Listpack};
@@ -217,8 +217,8 @@ impl Config {
     }
 
     /// `maxmemory-policy`.
-    pub(super) fn policy(&self) -> Policy {
-        Policy::named(self.value("maxmemory-policy"))
+    pub(super) fn policy(&self) -> EvictionPolicy {
+        EvictionPolicy::named(self.value("maxmemory-policy")).unwrap_or_default()
     }
 
     /// How many keys are drawn to find one to evict: `maxmemory-samples`.

@@ -23,46 +23,72 @@ const POOL: usize = 16;
 pub(super) const OUT_OF_MEMORY: Error =
     Error::of("OOM command not allowed when used memory > 'maxmemory'.");
 
-/// Which keys may be evicted, and which first: `maxmemory-policy`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Policy {
+/// Which keys are evicted when memory is short, and which first: `maxmemory-policy`. LRU is the least
+/// recently used, LFU the least frequently used; the policies `Volatile…` are of keys with a time to
+/// live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EvictionPolicy {
+    /// None: commands that may need memory are refused.
+    #[default]
     NoEviction,
-    /// All keys.
-    AllKeys(First),
-    /// Keys with a time to live.
-    Volatile(First),
+    /// `allkeys-lru`.
+    AllKeysLru,
+    /// `allkeys-lfu`.
+    AllKeysLfu,
+    /// `allkeys-random`.
+    AllKeysRandom,
+    /// `volatile-lru`.
+    VolatileLru,
+    /// `volatile-lfu`.
+    VolatileLfu,
+    /// `volatile-random`.
+    VolatileRandom,
+    /// `volatile-ttl`: the key that expires first.
+    VolatileTtl,
 }
 
-/// The keys that are evicted first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum First {
-    LeastRecentlyUsed,
-    LeastFrequentlyUsed,
-    Random,
-    /// Those that expire first.
-    ShortestTimeToLive,
-}
+impl EvictionPolicy {
+    /// Each policy with its name, in the order in which Redis lists them.
+    pub const NAMED: [(&'static str, EvictionPolicy); 8] = [
+        ("volatile-lru", EvictionPolicy::VolatileLru),
+        ("volatile-lfu", EvictionPolicy::VolatileLfu),
+        ("volatile-random", EvictionPolicy::VolatileRandom),
+        ("volatile-ttl", EvictionPolicy::VolatileTtl),
+        ("allkeys-lru", EvictionPolicy::AllKeysLru),
+        ("allkeys-lfu", EvictionPolicy::AllKeysLfu),
+        ("allkeys-random", EvictionPolicy::AllKeysRandom),
+        ("noeviction", EvictionPolicy::NoEviction),
+    ];
 
-impl Policy {
-    /// The policy with this name, one of the values of the parameter.
-    pub(super) fn named(name: &str) -> Policy {
-        let of: fn(First) -> Policy = match name.starts_with("allkeys-") {
-            true => Policy::AllKeys,
-            false => Policy::Volatile,
-        };
-        match name {
-            "allkeys-lru" | "volatile-lru" => of(First::LeastRecentlyUsed),
-            "allkeys-lfu" | "volatile-lfu" => of(First::LeastFrequentlyUsed),
-            "allkeys-random" | "volatile-random" => of(First::Random),
-            "volatile-ttl" => of(First::ShortestTimeToLive),
-            _ => Policy::NoEviction,
+    /// The names, in that order.
+    pub const NAMES: [&'static str; 8] = {
+        let mut names = [""; 8];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = EvictionPolicy::NAMED[index].0;
+            index += 1;
         }
+        names
+    };
+
+    /// The policy with this name.
+    pub fn named(name: &str) -> Option<EvictionPolicy> {
+        let mut named = EvictionPolicy::NAMED.iter();
+        let found = named.find(|(known, _)| *known == name);
+        found.map(|(_, policy)| *policy)
     }
 
-    /// Whether it goes by frequency of use; otherwise OBJECT FREQ is refused.
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let mut named = EvictionPolicy::NAMED.iter();
+        let found = named.find(|(_, known)| *known == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// Whether it goes by frequency of use: then OBJECT FREQ is answered, and IDLETIME is not.
     pub(super) fn is_by_frequency(self) -> bool {
-        let lfu = First::LeastFrequentlyUsed;
-        self == Policy::AllKeys(lfu) || self == Policy::Volatile(lfu)
+        use EvictionPolicy::{AllKeysLfu, VolatileLfu};
+        matches!(self, AllKeysLfu | VolatileLfu)
     }
 }
 
@@ -152,18 +178,24 @@ fn may_evict(state: &State) -> bool {
 
 /// The next key to evict.
 fn choose(state: &mut State, wall_us: u64) -> Option<(usize, Bytes)> {
-    match state.config.policy() {
-        Policy::NoEviction => None,
-        Policy::AllKeys(First::Random) => choose_at_random(state, Keys::All),
-        Policy::Volatile(First::Random) => choose_at_random(state, Keys::Volatile),
-        Policy::AllKeys(first) => choose_best(state, Keys::All, first, wall_us),
-        Policy::Volatile(first) => choose_best(state, Keys::Volatile, first, wall_us),
+    use EvictionPolicy::*;
+    let policy = state.config.policy();
+    let keys = match policy {
+        NoEviction => return None,
+        AllKeysLru | AllKeysLfu | AllKeysRandom => Keys::All,
+        VolatileLru | VolatileLfu | VolatileRandom | VolatileTtl => Keys::Volatile,
+    };
+    match policy {
+        AllKeysRandom | VolatileRandom => choose_at_random(state, keys),
+        _ => choose_best(state, keys, policy, wall_us),
     }
 }
 
+/// The keys that may be evicted.
 #[derive(Clone, Copy)]
 enum Keys {
     All,
+    /// Those with a time to live.
     Volatile,
 }
 
@@ -204,7 +236,7 @@ fn choose_at_random(state: &mut State, keys: Keys) -> Option<(usize, Bytes)> {
 fn choose_best(
     state: &mut State,
     keys: Keys,
-    first: First,
+    policy: EvictionPolicy,
     wall_us: u64,
 ) -> Option<(usize, Bytes)> {
     let now_ms = (wall_us / 1000) as i64;
@@ -215,7 +247,7 @@ fn choose_best(
             count += here;
             for index in draw(state, here) {
                 if let Some(key) = keys.nth(state.db.space(db), index) {
-                    consider(state, db, key, first, now_ms);
+                    consider(state, db, key, policy, now_ms);
                 }
             }
         }
@@ -244,9 +276,9 @@ fn draw(state: &mut State, count: usize) -> Vec<usize> {
 }
 
 /// Remembers a key if it is better than one of the pool (`evictionPoolPopulate`).
-fn consider(state: &mut State, db: usize, key: Bytes, first: First, now_ms: i64) {
+fn consider(state: &mut State, db: usize, key: Bytes, policy: EvictionPolicy, now_ms: i64) {
     let entry = state.db.space(db).entry(&key);
-    let Some(score) = entry.map(|entry| score(entry, first, now_ms)) else {
+    let Some(score) = entry.map(|entry| score(entry, policy, now_ms)) else {
         return;
     };
     let pool = &mut state.eviction.pool;
@@ -265,10 +297,10 @@ fn consider(state: &mut State, db: usize, key: Bytes, first: First, now_ms: i64)
     }
 }
 
-fn score(entry: &Entry, first: First, now_ms: i64) -> i64 {
-    match first {
-        First::LeastRecentlyUsed | First::Random => entry.usage.idle_s(now_ms),
-        First::LeastFrequentlyUsed => 255 - i64::from(entry.usage.frequency(now_ms)),
-        First::ShortestTimeToLive => entry.expires_at_ms.map_or(i64::MIN, |when| -when),
+fn score(entry: &Entry, policy: EvictionPolicy, now_ms: i64) -> i64 {
+    match policy {
+        EvictionPolicy::VolatileTtl => entry.expires_at_ms.map_or(i64::MIN, |when| -when),
+        policy if policy.is_by_frequency() => 255 - i64::from(entry.usage.frequency(now_ms)),
+        _ => entry.usage.idle_s(now_ms),
     }
 }

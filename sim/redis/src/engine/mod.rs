@@ -33,6 +33,7 @@ mod table;
 mod tracking;
 mod turn;
 
+pub use eviction::EvictionPolicy;
 pub use node::{ConnId, Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};
 pub use persist::{DiskWrite, Files, Fsync};

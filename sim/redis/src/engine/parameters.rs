@@ -6,6 +6,7 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
+use super::eviction::EvictionPolicy;
 use super::node::{Node, NodeConfig};
 use super::persist::Fsync;
 
@@ -74,6 +75,12 @@ impl Parameters {
     /// `port`: the port that the node reports; its driver does the listening.
     pub fn port(self, port: u16) -> Self {
         self.with("port", port)
+    }
+
+    /// `maxmemory` in bytes, and `maxmemory-policy`: what happens when keys take more.
+    pub fn max_memory(self, bytes: NonZeroU64, policy: EvictionPolicy) -> Self {
+        self.with("maxmemory", bytes)
+            .with("maxmemory-policy", policy.name())
     }
 
     /// `maxclients`: the maximum number of connections, for a driver that limits them.
@@ -189,6 +196,15 @@ mod tests {
             none().max_clients(NonZeroU32::MAX),
             &[("maxclients", "4294967295")],
         );
+        for (name, policy) in EvictionPolicy::NAMED {
+            check(
+                none().max_memory(NonZeroU64::MAX, policy),
+                &[
+                    ("maxmemory", "18446744073709551615"),
+                    ("maxmemory-policy", name),
+                ],
+            );
+        }
         check(none().replica_of("::1", 6379), &[("replicaof", "::1 6379")]);
         check(none().announce_host("n1"), &[("replica-announce-ip", "n1")]);
         check(

@@ -54,7 +54,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
-        "`CONFIG SET` accepts `timeout`, `maxmemory`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `slowlog-*`, but they have no effect.",
+        "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `slowlog-*`, but they have no effect.",
         "They protect a machine's memory or connections, or serve to inspect a server. A served node has its own limits.",
     ),
     (
@@ -78,8 +78,16 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Nothing else depends on it.",
     ),
     (
-        "`OBJECT IDLETIME` is 0, `MEMORY USAGE` is 48, `SLOWLOG` and `LATENCY` are empty.",
-        "The node records no access times, counts no memory, and needs no time for a command.",
+        "`used_memory`, `MEMORY USAGE` and `maxmemory` are of the memory that the keys would take in Redis 7.0.15 with jemalloc, and of 914,608 bytes for the server. Keys with long strings, or in large collections, are estimates; clients, scripts and buffers count for nothing.",
+        "A run must be repeatable. A served node has its own limits on what clients take.",
+    ),
+    (
+        "With `maxmemory` keys are evicted without a limit on the time that it takes, candidates are drawn by the node's generator, and the counter of `OBJECT FREQ` grows after as many accesses as on average in Redis, with the default `lfu-log-factor` and `lfu-decay-time`. The keys of a replica are never evicted by itself (`replica-ignore-maxmemory`).",
+        "A run must be repeatable.",
+    ),
+    (
+        "`SLOWLOG` and `LATENCY` are empty.",
+        "The node needs no time for a command.",
     ),
     (
         "`INFO` has only the fields that apply to a node; what only a machine can measure is constant (`used_cpu_*`, the times in `commandstats`), and so are `process_id` and `mem_allocator`. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
@@ -87,7 +95,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams, and no database beyond its own `databases`: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
-        "The compact forms save memory, which a node does not count. Redis exits if a snapshot has more databases.",
+        "The compact forms save memory, of which a node has enough. Redis exits if a snapshot has more databases.",
     ),
     (
         "A master sends every snapshot with its length before it, also to a replica that could read it up to an end mark (`capa eof`); a connection may ask for it while replies to it are pending.",

@@ -394,7 +394,8 @@ impl Keyspace {
     /// Measures the memory of all keys.
     fn measure(&self) -> usize {
         let keys = self.keys.iter();
-        keys.map(|(key, entry)| memory::with_places(key, entry)).sum()
+        keys.map(|(key, entry)| memory::with_places(key, entry))
+            .sum()
     }
 
     /// The number of keys, expired ones included (`DBSIZE`).

@@ -235,11 +235,9 @@ pub(crate) fn load(file: &[u8], databases: usize, limits: Limits) -> Result<Snap
                 let key = reader.string()?;
                 let value = reader.value(kind, limits)?;
                 let expires_at_ms = expires_at_ms.take();
-                snapshot.entries.push((
-                    db,
-                    key,
-                    Entry::new(value, expires_at_ms),
-                ));
+                snapshot
+                    .entries
+                    .push((db, key, Entry::new(value, expires_at_ms)));
             }
         }
     }

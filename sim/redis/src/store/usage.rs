@@ -67,7 +67,8 @@ impl Usage {
     pub(crate) fn frequency(&self, now_ms: i64) -> u8 {
         let minutes = now_ms / 60_000 - self.last_s / 60;
         let lost = minutes.rem_euclid(CLOCK_MIN) / DECAY_MIN;
-        self.counter.saturating_sub(u8::try_from(lost).unwrap_or(u8::MAX))
+        self.counter
+            .saturating_sub(u8::try_from(lost).unwrap_or(u8::MAX))
     }
 }
 

@@ -371,3 +371,31 @@ fn a_task_that_never_waits_is_ended() {
     });
     assert_eq!(world.run(SECOND), Ending::StoodStill);
 }
+
+/// What a host sends to itself takes no time, and needs no other event to arrive.
+#[test]
+fn a_host_talks_to_itself_at_once() {
+    let (mut world, [server]) = world();
+    let diary = Diary::default();
+    diary.start(&mut world, server, |host, diary| async move {
+        host.spawn(echo(host.clone()));
+        host.sleep(ms(10)).await;
+        let mut stream = host.connect(host.id(), PORT).await.unwrap();
+        for number in 0..3 {
+            stream.write_u32(number).await.unwrap();
+            diary.note(&host, stream.read_u32().await.unwrap());
+            host.sleep(ms(5)).await;
+        }
+    });
+    // Another event, long after, must not be what wakes anybody.
+    world.at(SECOND, |_| {});
+    diary.check(&mut world, &["10 0", "15 1", "20 2"]);
+}
+
+async fn echo(host: Host) {
+    let listener = host.listen(PORT).await.unwrap();
+    let (mut stream, _) = listener.accept().await.unwrap();
+    while let Ok(number) = stream.read_u32().await {
+        stream.write_u32(number).await.unwrap();
+    }
+}

@@ -58,9 +58,7 @@ pub(in crate::engine) fn freq(call: &mut Call<'_>) -> Answer {
     let by_frequency = call.state.config.policy().is_by_frequency();
     match entry(call) {
         None => Ok(Reply::Nil),
-        Some(entry) if by_frequency => {
-            Ok(Reply::Integer(entry.usage.frequency(now_ms).into()))
-        }
+        Some(entry) if by_frequency => Ok(Reply::Integer(entry.usage.frequency(now_ms).into())),
         Some(_) => Err(Error::of(
             "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
         )),

@@ -1,6 +1,7 @@
 //! The parameters: their names, their initial values, and the values that they may have.
 
 use super::words;
+use crate::engine::eviction::EvictionPolicy;
 use crate::engine::notify::Notify;
 use crate::wire::number::parse_i64;
 
@@ -41,16 +42,6 @@ use Kind::{
 const INT: i64 = i32::MAX as i64;
 const LONG: u64 = i64::MAX as u64;
 const INT_MIN: i64 = i32::MIN as i64;
-const POLICIES: &[&str] = &[
-    "volatile-lru",
-    "volatile-lfu",
-    "volatile-random",
-    "volatile-ttl",
-    "allkeys-lru",
-    "allkeys-lfu",
-    "allkeys-random",
-    "noeviction",
-];
 
 /// Every parameter, sorted by name, with its initial value.
 #[rustfmt::skip]
@@ -74,7 +65,7 @@ pub(super) static PARAMETERS: &[Parameter] = &[
     parameter("masteruser", "", Text),
     parameter("maxclients", "10000", Integer(1, u32::MAX as i64)),
     parameter("maxmemory", "0", Memory(0, u64::MAX)),
-    parameter("maxmemory-policy", "noeviction", OneOf(POLICIES)),
+    parameter("maxmemory-policy", "noeviction", OneOf(&EvictionPolicy::NAMES)),
     parameter("maxmemory-samples", "5", Integer(1, INT)),
     Parameter { alias: Some("min-slaves-max-lag"), ..parameter("min-replicas-max-lag", "10", Integer(0, INT)) },
     Parameter { alias: Some("min-slaves-to-write"), ..parameter("min-replicas-to-write", "0", Integer(0, INT)) },
