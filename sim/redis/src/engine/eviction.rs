@@ -13,7 +13,7 @@ use super::notify::deliver;
 use super::propagate::{self, Unit};
 use super::script::{Flags, ScriptFlag};
 use super::state::State;
-use crate::store::db::{Entry, Keyspace};
+use crate::store::keyspace::{Entry, Keyspace};
 use crate::wire::reply::Error;
 
 /// How many candidates are remembered (`EVPOOL_SIZE`).

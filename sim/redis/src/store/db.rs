@@ -1,4 +1,4 @@
-//! The databases: values, their expiry, and the clients that watch them.
+//! The databases, and what happens to their keys: expiry, eviction, and the record of changes.
 //!
 //! One database is selected, and all but a few functions concern that one. A command runs in the
 //! database of its client, which was selected for it.
@@ -6,38 +6,17 @@
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its deadline on. It
 //! is deleted when a client accesses it, or when `active_expiry` finds it.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::btree_map;
 use std::ops::{Deref, DerefMut};
 
 use bytes::Bytes;
 
 use super::effects::Effects;
+use super::keyspace::{Entry, Keyspace};
 use crate::store::changes::{Changes, Class};
 use crate::store::memory;
 use crate::store::usage::Usage;
 use crate::store::value::{Limits, Value};
-
-/// A key's value and its time to live.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) value: Value,
-    /// When the key expires, in milliseconds since the Unix epoch.
-    pub(crate) expires_at_ms: Option<i64>,
-    pub(crate) usage: Usage,
-    /// The memory that was counted for it.
-    bytes: usize,
-}
-
-/// One database. A `BTreeMap` gives every iteration a defined order.
-#[derive(Default)]
-pub(crate) struct Keyspace {
-    keys: BTreeMap<Bytes, Entry>,
-    /// The keys that have a time to live, ordered by deadline.
-    deadlines: BTreeSet<(i64, Bytes)>,
-    watched: BTreeMap<Bytes, Vec<Watcher>>,
-    /// The memory of all keys, if it is counted.
-    bytes: usize,
-}
 
 /// All databases of a server. It stands for the selected one where a keyspace is wanted.
 pub(crate) struct Db {
@@ -74,16 +53,6 @@ pub(crate) enum Overdue {
     Hide,
     /// Keep it and find it: for commands from the master, and while a file is loaded.
     Keep,
-}
-
-/// A client that watches a key.
-struct Watcher {
-    client: u64,
-    /// The key was expired but still there when the client watched it: its deletion does not
-    /// count as a change. (`watchedKey.expired` of `src/multi.c`.)
-    stale: bool,
-    /// The key has changed since.
-    dirty: bool,
 }
 
 impl Default for Db {
@@ -308,125 +277,7 @@ impl Db {
         self.effects.dirty += 1;
         self.changes.flushed();
     }
-}
 
-impl Keyspace {
-    /// Deletes all keys.
-    fn clear(&mut self) {
-        let keys = std::mem::take(&mut self.keys);
-        self.deadlines.clear();
-        self.bytes = 0;
-        for (key, watchers) in &mut self.watched {
-            let existed = keys.contains_key(key);
-            for watcher in watchers {
-                // A key that was expired when watched is only deleted now.
-                watcher.dirty |= existed && !watcher.stale;
-                watcher.stale = false;
-            }
-        }
-    }
-
-    /// The keys were exchanged for others; these were here before. (`touchAllWatchedKeysInDb`)
-    fn changed_hands(&mut self, before: &BTreeMap<Bytes, Entry>, now_ms: i64) {
-        for (key, watchers) in &mut self.watched {
-            let (old, new) = (before.get(key), self.keys.get(key));
-            let expired = new.is_some_and(|entry| entry.is_expired(now_ms));
-            for watcher in watchers
-                .iter_mut()
-                .filter(|_| old.is_some() || new.is_some())
-            {
-                match (watcher.stale, new) {
-                    // What was expired is gone, or still expired.
-                    (true, None) => watcher.stale = false,
-                    (true, Some(_)) if expired => {}
-                    // An expired key is as good as none.
-                    (false, Some(_)) if expired && old.is_none() => watcher.stale = true,
-                    _ => watcher.dirty = true,
-                }
-            }
-        }
-    }
-
-    /// The keys and their values, ordered by name, without expired keys.
-    pub(crate) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
-        self.keys
-            .iter()
-            .filter(move |(_, entry)| !entry.is_expired(now_ms))
-    }
-
-    /// Like [`Keyspace::iter`], with expired keys.
-    pub(crate) fn iter_all(&self) -> impl Iterator<Item = (&Bytes, &Entry)> {
-        self.keys.iter()
-    }
-
-    /// The key at this index in the order of names, expired or not.
-    pub(crate) fn nth(&self, index: usize) -> Option<&Bytes> {
-        self.keys.keys().nth(index)
-    }
-
-    /// Like [`Keyspace::nth`], of the keys that have a time to live, in the order of deadlines.
-    pub(crate) fn nth_volatile(&self, index: usize) -> Option<&Bytes> {
-        self.deadlines.iter().nth(index).map(|(_, key)| key)
-    }
-
-    /// A key's entry, as it is.
-    pub(crate) fn entry(&self, key: &[u8]) -> Option<&Entry> {
-        self.keys.get(key)
-    }
-
-    /// Counts the memory of a key that has changed.
-    fn count(&mut self, key: &[u8]) {
-        if let Some(entry) = self.keys.get_mut(key) {
-            let bytes = memory::with_places(key, entry);
-            self.bytes = self.bytes.saturating_sub(entry.bytes) + bytes;
-            entry.bytes = bytes;
-        }
-    }
-
-    /// Counts the memory of every key.
-    fn count_all(&mut self) {
-        for (key, entry) in &mut self.keys {
-            entry.bytes = memory::with_places(key, entry);
-        }
-        self.bytes = self.keys.values().map(|entry| entry.bytes).sum();
-    }
-
-    /// Measures the memory of all keys.
-    fn measure(&self) -> usize {
-        let keys = self.keys.iter();
-        keys.map(|(key, entry)| memory::with_places(key, entry))
-            .sum()
-    }
-
-    /// The number of keys, expired ones included (`DBSIZE`).
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// The number of keys that have a time to live.
-    pub(crate) fn volatile_len(&self) -> usize {
-        self.deadlines.len()
-    }
-}
-
-impl Entry {
-    /// An entry that nobody accessed yet.
-    pub(crate) fn new(value: Value, expires_at_ms: Option<i64>) -> Self {
-        Entry {
-            value,
-            expires_at_ms,
-            usage: Usage::default(),
-            bytes: 0,
-        }
-    }
-
-    /// `keyIsExpired`: strictly later than the deadline.
-    fn is_expired(&self, now_ms: i64) -> bool {
-        self.expires_at_ms.is_some_and(|when| now_ms > when)
-    }
-}
-
-impl Db {
     /// Records that a command changed a key.
     pub(crate) fn touch(&mut self, key: &[u8]) {
         self.effects.dirty += 1;
@@ -478,47 +329,6 @@ impl Db {
                 watcher.dirty = true;
             }
         }
-    }
-
-    /// Starts to watch a key for a client. Returns whether the watch is new.
-    pub(crate) fn watch(&mut self, key: &[u8], client: u64, now_ms: i64) -> bool {
-        let stale = self.is_expired(key, now_ms);
-        let watchers = self.watched.entry(Bytes::copy_from_slice(key)).or_default();
-        let new = watchers.iter().all(|watcher| watcher.client != client);
-        if new {
-            watchers.push(Watcher {
-                client,
-                stale,
-                dirty: false,
-            });
-        }
-        new
-    }
-
-    /// Stops watching a key for a client.
-    pub(crate) fn unwatch(&mut self, key: &[u8], client: u64) {
-        if let Some(watchers) = self.watched.get_mut(key) {
-            watchers.retain(|watcher| watcher.client != client);
-            if watchers.is_empty() {
-                self.watched.remove(key);
-            }
-        }
-    }
-
-    /// Whether a key has changed since this client watched it.
-    pub(crate) fn changed_since_watch(&self, key: &[u8], client: u64, now_ms: i64) -> bool {
-        self.watched
-            .get(key)
-            .into_iter()
-            .flatten()
-            .filter(|watcher| watcher.client == client)
-            .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
-    }
-
-    fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {
-        self.keys
-            .get(key)
-            .is_some_and(|entry| entry.is_expired(now_ms))
     }
 
     /// Whether a lookup must treat a key as expired. If so, deletes it, unless this is a
@@ -575,34 +385,6 @@ impl Db {
         self.keys.insert(key.clone(), entry);
         if self.counts_memory {
             self.count(&key);
-        }
-    }
-
-    /// Removes a key without recording a change.
-    fn take(&mut self, key: &[u8]) -> Option<Entry> {
-        let space = &mut **self;
-        let (key, entry) = space.keys.remove_entry(key)?;
-        if let Some(when) = entry.expires_at_ms {
-            space.deadlines.remove(&(when, key));
-        }
-        space.bytes = space.bytes.saturating_sub(entry.bytes);
-        Some(entry)
-    }
-
-    /// Replaces the deadline of a key.
-    fn move_deadline(&mut self, key: &[u8], from: Option<i64>, to: Option<i64>) {
-        if from == to {
-            return;
-        }
-        let space = &mut **self;
-        let Some((key, _)) = space.keys.get_key_value(key) else {
-            return;
-        };
-        if let Some(when) = from {
-            space.deadlines.remove(&(when, key.clone()));
-        }
-        if let Some(when) = to {
-            space.deadlines.insert((when, key.clone()));
         }
     }
 }

@@ -4,7 +4,6 @@
 //! Redis 7.0.15 with jemalloc would take. Strings and compact collections are exact. Of large
 //! collections five elements stand for all.
 
-use super::db::Entry;
 use super::value::Value;
 
 /// The memory of a server with one client and without keys: as measured.
@@ -31,17 +30,17 @@ const SKIP_NODE_BYTES: usize = 40;
 const SAMPLES: usize = 5;
 
 /// `MEMORY USAGE`.
-pub(crate) fn of_key(key: &[u8], entry: &Entry) -> usize {
-    DICT_ENTRY_BYTES + string(key) + value(&entry.value)
+pub(crate) fn of_key(key: &[u8], value: &Value) -> usize {
+    DICT_ENTRY_BYTES + string(key) + of_value(value)
 }
 
-/// What a key adds to `used_memory`.
-pub(crate) fn with_places(key: &[u8], entry: &Entry) -> usize {
-    let deadline = entry.expires_at_ms.map_or(0, |_| DEADLINE_BYTES);
-    of_key(key, entry) + PLACE_BYTES + deadline
+/// What a key adds to `used_memory`, with or without a time to live.
+pub(crate) fn with_places(key: &[u8], value: &Value, expires: bool) -> usize {
+    let deadline = if expires { DEADLINE_BYTES } else { 0 };
+    of_key(key, value) + PLACE_BYTES + deadline
 }
 
-fn value(value: &Value) -> usize {
+fn of_value(value: &Value) -> usize {
     let content = match value {
         Value::String(_) if value.encoding() == "int" => 0,
         // An embedded string has the longer head, and is allocated with its object.

@@ -8,6 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod db;
 pub(crate) mod dump;
 pub(crate) mod effects;
+pub(crate) mod keyspace;
 pub(crate) mod memory;
 pub(crate) mod rdb;
 pub(crate) mod usage;

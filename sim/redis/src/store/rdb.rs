@@ -9,7 +9,8 @@ mod lzf;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::store::db::{Db, Entry, Keyspace};
+use crate::store::db::Db;
+use crate::store::keyspace::{Entry, Keyspace};
 use crate::store::value::{Hash, Limits, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::engine::table::Call;
 use crate::store::changes::Class;
-use crate::store::db::Entry;
+use crate::store::keyspace::Entry;
 use crate::store::value::{Kind, Value};
 use crate::wire::reply::Error;
 

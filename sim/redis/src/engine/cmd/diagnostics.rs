@@ -78,7 +78,7 @@ pub(in crate::engine) fn memory_usage(call: &mut Call<'_>) -> Answer {
     }
     let now_ms = call.now_ms();
     Ok(match call.state.db.peek(call.args[2], now_ms) {
-        Some(entry) => Reply::Integer(memory::of_key(call.args[2], entry) as i64),
+        Some(entry) => Reply::Integer(memory::of_key(call.args[2], &entry.value) as i64),
         None => Reply::Nil,
     })
 }

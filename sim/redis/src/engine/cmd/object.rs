@@ -1,7 +1,7 @@
 //! TYPE and OBJECT: the type of a value, and its encoding (`src/object.c`).
 
 use crate::engine::table::Call;
-use crate::store::db::Entry;
+use crate::store::keyspace::Entry;
 use crate::store::value::Value;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};

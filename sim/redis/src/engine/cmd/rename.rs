@@ -4,7 +4,7 @@ use super::SYNTAX;
 use super::databases::{self, SAME_OBJECTS};
 use crate::engine::table::Call;
 use crate::store::changes::Class;
-use crate::store::db::Entry;
+use crate::store::keyspace::Entry;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `RENAME key newkey`: replaces the new key if it exists.

@@ -7,7 +7,7 @@ use super::expire::{Base, Time, Unit};
 use super::get::get;
 use crate::engine::table::Call;
 use crate::store::changes::Class;
-use crate::store::db::Entry;
+use crate::store::keyspace::Entry;
 use crate::store::value::Value;
 use crate::wire::reply::{Answer, Error, Reply};
 
