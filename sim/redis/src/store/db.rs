@@ -75,12 +75,14 @@ impl Default for Db {
 impl Deref for Db {
     type Target = Keyspace;
 
+    #[inline]
     fn deref(&self) -> &Keyspace {
         &self.spaces[self.selected]
     }
 }
 
 impl DerefMut for Db {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Keyspace {
         &mut self.spaces[self.selected]
     }
@@ -93,12 +95,16 @@ impl Db {
     }
 
     /// Selects a database, whose number is less than [`Db::count`].
+    #[inline]
     pub(crate) fn select(&mut self, index: usize) {
-        self.provide(index);
-        self.selected = index;
+        if index != self.selected {
+            self.provide(index);
+            self.selected = index;
+        }
     }
 
     /// Provides the databases up to this one.
+    #[cold]
     fn provide(&mut self, index: usize) {
         if index >= self.spaces.len() {
             self.spaces.resize_with(index + 1, Keyspace::default);
