@@ -32,6 +32,7 @@ impl Client {
         self.node.wake(self.now_us, &mut effects);
         let sent = effects.iter().map(|effect| match effect {
             Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            Effect::Disk(_) => String::new(),
             other => panic!("{other:?}"),
         });
         sent.collect()
@@ -209,6 +210,19 @@ fn what_the_libraries_make_counts_as_memory() {
     let reply = Client::new().eval(script);
     let start = "-ERR the script's error is too large for a reply script: ";
     assert!(reply.starts_with(start), "{}", reply.len());
+}
+
+/// A node with replicas, or a file, keeps what a script writes until the script ends.
+#[test]
+fn what_a_script_writes_for_replicas_and_files_counts_as_memory() {
+    let script = "local s = string.rep('x', 1000000) \
+                  for i = 1, 1000 do redis.call('set', 'k', s) end return redis.status_reply('all')";
+    let mut client = Client::new();
+    assert_eq!(client.eval(script), "+all\r\n");
+    assert_eq!(client.send(&["CONFIG", "SET", "appendonly", "yes"]), "+OK\r\n");
+    let reply = client.eval(script);
+    assert!(reply.contains("not enough memory"), "{reply}");
+    assert_eq!(client.eval("return redis.call('strlen', 'k')"), ":1000000\r\n");
 }
 
 #[test]

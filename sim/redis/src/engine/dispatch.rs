@@ -105,11 +105,11 @@ fn queue(session: &mut Session, args: &[&[u8]], needs: Needs) {
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
 }
 
-/// `resetClient`: CLIENT CACHING applies to one command.
+/// `resetClient`: CLIENT CACHING applies to one command that is not CLIENT itself.
 fn after_command(state: &mut State, client: u64, command: &Command) {
     let session = state.client(client);
     if session.transaction.is_none()
-        && !command.name.starts_with("client")
+        && command.container() != Some("client")
         && let Some(tracking) = &mut session.tracking
     {
         tracking.caching = false;

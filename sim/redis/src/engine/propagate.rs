@@ -61,18 +61,17 @@ pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) 
         None => call.args.iter().map(copy).collect(),
     };
     let db = Some(call.state.db.selected());
-    let effects = &mut call.state.db.effects;
-    effects.ops.push(Op { db, words, targets });
+    call.state.db.effects.push(Op { db, words, targets });
 }
 
 /// A request is complete: propagates its effects (`propagatePendingCommands`).
 pub(super) fn flush(state: &mut State, unit: Unit) {
     let effects = &mut state.db.effects;
     effects.instead = None;
-    if effects.ops.is_empty() {
+    if effects.is_empty() {
         return;
     }
-    let mut ops = std::mem::take(&mut effects.ops);
+    let mut ops = effects.take();
     if ops.len() > 1 && unit == Unit::Whole {
         let bare = |name, db| Op {
             db,
@@ -101,6 +100,6 @@ pub(super) fn record_served(state: &mut State) {
     let effects = &mut state.db.effects;
     if let Some(words) = effects.instead.take() {
         let targets = Targets::ALL;
-        effects.ops.push(Op { db, words, targets });
+        effects.push(Op { db, words, targets });
     }
 }

@@ -168,6 +168,12 @@ impl Command {
         self.flags.contains(&flag)
     }
 
+    /// The container of a subcommand: `client` of `client|id`.
+    pub(super) fn container(&self) -> Option<&'static str> {
+        let (container, _) = self.name.split_once('|')?;
+        Some(container)
+    }
+
     /// Whether it runs a script or a function.
     pub(super) fn runs_script(&self) -> bool {
         let flags = [Flag::TakesScript, Flag::TakesSha, Flag::TakesFunction];

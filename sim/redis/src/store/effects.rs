@@ -11,7 +11,9 @@ pub(crate) struct Effects {
     pub(crate) wanted: bool,
     /// The number of changes since the server started (`server.dirty`, never reset).
     pub(crate) dirty: u64,
-    pub(crate) ops: Vec<Op>,
+    ops: Vec<Op>,
+    /// About the memory of `ops`.
+    ops_bytes: usize,
     /// The commands to propagate instead of the running command, if not that command as it
     /// was sent.
     pub(crate) instead: Option<Vec<Bytes>>,
@@ -62,12 +64,42 @@ impl Default for Targets {
     }
 }
 
+impl Op {
+    /// About the memory that it takes.
+    fn bytes(&self) -> usize {
+        let words = self.words.iter();
+        size_of::<Op>() + words.map(|word| size_of::<Bytes>() + word.len()).sum::<usize>()
+    }
+}
+
 impl Effects {
+    /// Records a command to propagate.
+    pub(crate) fn push(&mut self, op: Op) {
+        self.ops_bytes += op.bytes();
+        self.ops.push(op);
+    }
+
+    /// Takes the recorded commands.
+    pub(crate) fn take(&mut self) -> Vec<Op> {
+        self.ops_bytes = 0;
+        std::mem::take(&mut self.ops)
+    }
+
+    /// Whether no command is recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// About the memory of the recorded commands, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ops_bytes
+    }
+
     /// Records that a key of this database was deleted by the server itself.
     pub(crate) fn deleted(&mut self, db: usize, key: &[u8]) {
         if self.wanted {
             let words = vec![Bytes::from_static(b"DEL"), Bytes::copy_from_slice(key)];
-            self.ops.push(Op {
+            self.push(Op {
                 db: Some(db),
                 words,
                 targets: Targets::ALL,
@@ -77,7 +109,7 @@ impl Effects {
 
     /// Discards the effects that were not passed on.
     pub(crate) fn clear(&mut self) {
-        self.ops.clear();
+        self.take();
         self.instead = None;
     }
 }

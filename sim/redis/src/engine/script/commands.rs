@@ -8,7 +8,7 @@ use mlua::{Function, Lua, MultiValue};
 
 use super::convert::{self, Arguments};
 use super::meter::Meter;
-use super::{Access, api};
+use super::{Access, api, memory};
 use crate::engine::state::State;
 use crate::engine::table::{Call, Context};
 use crate::engine::{busy, dispatch};
@@ -67,7 +67,7 @@ impl Commands {
     /// `redis.call`, which raises errors. Scripts see replies in the protocol `resp`.
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
-        lua.create_function(move |lua, values| match commands.reply_to(values)? {
+        lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
             Reply::Error(error) => Err(api::raise(error)),
             reply => convert::from_reply(lua, &reply, resp.get()),
         })
@@ -77,11 +77,13 @@ impl Commands {
     pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| {
-            convert::from_reply(lua, &commands.reply_to(values)?, resp.get())
+            convert::from_reply(lua, &commands.reply_to(lua, values)?, resp.get())
         })
     }
 
-    fn reply_to(&self, values: MultiValue) -> mlua::Result<Reply> {
+    fn reply_to(&self, lua: &Lua, values: MultiValue) -> mlua::Result<Reply> {
+        // What the script has written is kept for replicas and files until it ends.
+        memory::afford(lua, self.lent.borrow().state.db.effects.bytes())?;
         let given = values.len();
         let reply = match Arguments::read(values) {
             Ok(arguments) => self.call(&arguments),
