@@ -219,10 +219,16 @@ fn what_a_script_writes_for_replicas_and_files_counts_as_memory() {
                   for i = 1, 1000 do redis.call('set', 'k', s) end return redis.status_reply('all')";
     let mut client = Client::new();
     assert_eq!(client.eval(script), "+all\r\n");
-    assert_eq!(client.send(&["CONFIG", "SET", "appendonly", "yes"]), "+OK\r\n");
+    assert_eq!(
+        client.send(&["CONFIG", "SET", "appendonly", "yes"]),
+        "+OK\r\n"
+    );
     let reply = client.eval(script);
     assert!(reply.contains("not enough memory"), "{reply}");
-    assert_eq!(client.eval("return redis.call('strlen', 'k')"), ":1000000\r\n");
+    assert_eq!(
+        client.eval("return redis.call('strlen', 'k')"),
+        ":1000000\r\n"
+    );
 }
 
 #[test]

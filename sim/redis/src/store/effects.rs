@@ -68,7 +68,10 @@ impl Op {
     /// About the memory that it takes.
     fn bytes(&self) -> usize {
         let words = self.words.iter();
-        size_of::<Op>() + words.map(|word| size_of::<Bytes>() + word.len()).sum::<usize>()
+        size_of::<Op>()
+            + words
+                .map(|word| size_of::<Bytes>() + word.len())
+                .sum::<usize>()
     }
 }
 
