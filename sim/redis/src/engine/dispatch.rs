@@ -287,10 +287,10 @@ fn check(
         return Err(Error::of("ERR Command not allowed inside a transaction"));
     }
     let only_listens = session.only_listens();
-    let queues = session.transaction.is_some() && !command.has(Flag::Unqueued);
+    let in_transaction = session.transaction.is_some() && !command.has(Flag::EndsTransaction);
     let is_short = eviction::make_room(state, wall_us);
     let needs = Needs::of(state, client, command, args);
-    if is_short && (needs.memory || queues) {
+    if is_short && (needs.memory || in_transaction) {
         return Err(eviction::OUT_OF_MEMORY);
     }
     tracking::limit(state);

@@ -122,6 +122,8 @@ pub(super) enum Flag {
     Unqueued,
     /// Executes the queue of a transaction.
     RunsQueue,
+    /// Ends a transaction, if there is one: allowed in it when memory is short.
+    EndsTransaction,
     /// Allowed in RESP2 while the client has subscriptions.
     WhileSubscribed,
     /// Its first argument is the text of a script.
@@ -154,6 +156,7 @@ impl Flag {
             | Flag::ToReplicas
             | Flag::Unqueued
             | Flag::RunsQueue
+            | Flag::EndsTransaction
             | Flag::WhileSubscribed
             | Flag::TakesScript
             | Flag::TakesSha
@@ -235,9 +238,9 @@ fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'s
 }
 
 use Flag::{
-    Admin, AllowBusy, Blocking, DenyOom, Fast, Loading, MayReplicate, MovableKeys, NoAuth, NoMulti,
-    NoScript, PubSub, ReadOnly, RunsQueue, Stale, TakesFunction, TakesScript, TakesSha, ToReplicas,
-    Unqueued, WhileSubscribed, Write,
+    Admin, AllowBusy, Blocking, DenyOom, EndsTransaction, Fast, Loading, MayReplicate, MovableKeys,
+    NoAuth, NoMulti, NoScript, PubSub, ReadOnly, RunsQueue, Stale, TakesFunction, TakesScript,
+    TakesSha, ToReplicas, Unqueued, WhileSubscribed, Write,
 };
 
 /// No keys.
@@ -276,13 +279,13 @@ pub(super) static COMMANDS: &[Command] = &[
     command("decr", 2, &[Write, DenyOom, Fast], ONE, incr::decr),
     command("decrby", 3, &[Write, DenyOom, Fast], ONE, incr::decrby),
     command("del", -2, &[Write], ALL, del::del),
-    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, multi::discard),
+    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued, EndsTransaction], NONE, multi::discard),
     command("echo", 2, &[Loading, Stale, Fast], NONE, connection::echo),
     command("eval", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesScript], NONE, script::eval),
     command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesScript], NONE, script::eval_ro),
     command("evalsha", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesSha], NONE, script::evalsha),
     command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesSha], NONE, script::evalsha_ro),
-    command("exec", 1, &[NoScript, Loading, Stale, Unqueued, RunsQueue], NONE, multi::exec),
+    command("exec", 1, &[NoScript, Loading, Stale, Unqueued, EndsTransaction, RunsQueue], NONE, multi::exec),
     command("exists", -2, &[ReadOnly, Fast], ALL, keys::exists),
     command("expire", -3, &[Write, Fast], ONE, expire::expire),
     command("expireat", -3, &[Write, Fast], ONE, expire::expireat),
@@ -353,13 +356,13 @@ pub(super) static COMMANDS: &[Command] = &[
     command("publish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], NONE, pubsub::publish),
     container("pubsub", -2, PUBSUB),
     command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, pubsub::punsubscribe),
-    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, WhileSubscribed], NONE, connection::quit),
+    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, connection::quit),
     command("randomkey", 1, &[ReadOnly], NONE, scan::randomkey),
     command("rename", 3, &[Write], TWO, rename::rename),
     command("renamenx", 3, &[Write, Fast], TWO, rename::renamenx),
     command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, replication::replconf),
     command("replicaof", 3, &[Admin, NoScript, Stale], NONE, replication::replicaof),
-    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, WhileSubscribed], NONE, connection::reset),
+    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, connection::reset),
     command("role", 1, &[NoScript, Loading, Stale, Fast], NONE, replication::role),
     command("rpop", -2, &[Write, Fast], ONE, lists::rpop),
     command("rpoplpush", 3, &[Write, DenyOom], TWO, lists::rpoplpush),

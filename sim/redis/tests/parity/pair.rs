@@ -121,9 +121,18 @@ impl Pair {
 
     /// Resets everything that a client can observe on both servers.
     pub fn clear(&mut self) {
+        const NO_LIMIT: &[&[u8]] = &[
+            b"CONFIG",
+            b"SET",
+            b"maxmemory",
+            b"0",
+            b"maxmemory-policy",
+            b"noeviction",
+        ];
         for connection in 0..self.fake.len() {
             let cleared = self
                 .compare(connection, &[b"RESET"], Likeness::Bytes)
+                .and_then(|_| self.compare(connection, NO_LIMIT, Likeness::Bytes))
                 .and_then(|_| self.compare(connection, &[b"FLUSHALL"], Likeness::Bytes))
                 .and_then(|_| self.compare(connection, &[b"SCRIPT", b"FLUSH"], Likeness::Bytes));
             cleared.expect("both servers can be cleared");

@@ -21,6 +21,8 @@ const REGRESSIONS: &str = "tests/regressions/parity.txt";
 const SEQUENCES: u32 = 500;
 /// With two connections each, of which one listens to what the other does.
 const HEARD_SEQUENCES: u32 = 200;
+/// Fewer than without a limit, of which this is a variant.
+const FULL_SEQUENCES: u32 = 300;
 /// With a new connection each: about a second.
 const STREAMS: u32 = 2000;
 
@@ -29,10 +31,23 @@ fn any_sequence_of_commands_is_answered_alike() {
     if versions::skips_test() {
         return;
     }
+    are_answered_alike(SEQUENCES, commands::any());
+}
+
+#[test]
+fn any_sequence_of_commands_is_answered_alike_when_memory_is_short() {
+    if versions::skips_test() {
+        return;
+    }
+    are_answered_alike(FULL_SEQUENCES, commands::with_limits_on_memory());
+}
+
+/// Sends random commands on two connections, and compares the replies.
+fn are_answered_alike(count: u32, commands: impl Strategy<Value = String>) {
     let pair = RefCell::new(Pair::start(2));
-    let sequences = prop::collection::vec((0..2_usize, commands::any()), 1..30);
+    let sequences = prop::collection::vec((0..2_usize, commands), 1..30);
     let compared = Cell::new(0_u32);
-    check(SEQUENCES * stamina(), sequences, |sequence| {
+    check(count * stamina(), sequences, |sequence| {
         let mut pair = pair.borrow_mut();
         pair.clear();
         for (connection, command) in &sequence {

@@ -22,6 +22,14 @@ pub fn any() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Any command, on servers whose memory is often too small for any key.
+pub fn with_limits_on_memory() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => any(),
+        1 => from(MEMORY),
+    ]
+}
+
 /// Makes a command of a template: `K` becomes a key, `M` a member, `V` a value, `I` an
 /// index, `D` that of a database, `N` a count, `S` a score, `B` a bound of scores, `L` one of names.
 fn from(templates: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -161,6 +169,23 @@ const DATABASES: &[&str] = &[
     "FLUSHDB",
     "INFO keyspace",
     "EVAL redis.call('select',ARGV[1])return(redis.call('append',KEYS[1],ARGV[1])) 1 K D",
+];
+
+/// A limit of one byte is exceeded by any server: then all keys go that the policy lets go, in an
+/// order that no reply shows.
+const MEMORY: &[&str] = &[
+    "CONFIG SET maxmemory 1",
+    "CONFIG SET maxmemory 1",
+    "CONFIG SET maxmemory 0",
+    "CONFIG SET maxmemory 0",
+    "CONFIG SET maxmemory 0",
+    "CONFIG SET maxmemory-policy noeviction",
+    "CONFIG SET maxmemory-policy noeviction",
+    "CONFIG SET maxmemory-policy volatile-ttl",
+    "CONFIG SET maxmemory-policy volatile-random",
+    "CONFIG SET maxmemory-policy allkeys-lru",
+    "EVAL return(redis.call('append',KEYS[1],ARGV[1])) 1 K V",
+    "EVAL redis.call('del',KEYS[1])return(redis.call('set',KEYS[1],ARGV[1])) 1 K V",
 ];
 
 const HASHES: &[&str] = &[
