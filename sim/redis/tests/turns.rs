@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
-/// A clock that a node reads: a millisecond passes with each request.
+/// A clock by which a node is late whenever it looks.
 fn clock() -> u64 {
     static NOW_US: AtomicU64 = AtomicU64::new(1_000_000);
-    NOW_US.fetch_add(1_000, Ordering::Relaxed)
+    NOW_US.fetch_add(1_000_000, Ordering::Relaxed)
 }
+
+/// The cheap requests after which a node looks at the clock.
+const A_TURN: usize = 100;
 
 fn node() -> Node {
     let mut node = Node::new(NodeConfig::default());
@@ -35,10 +38,10 @@ fn many_requests_of_one_client_take_several_turns() {
     let mut node = node();
     let (busy, other) = (node.accept(), node.accept());
     let mut effects = Vec::new();
-    let requests = command(&[b"INCR", b"n"]).repeat(40);
+    let requests = command(&[b"INCR", b"n"]).repeat(4 * A_TURN);
     node.receive(busy, &requests, 0, &mut effects);
     let first = numbers(&effects, busy);
-    assert!((1..20).contains(&first.len()), "{first:?}");
+    assert_eq!(first.len(), A_TURN);
     // Whatever else it sends comes later.
     node.receive(busy, &command(&[b"INCR", b"n"]), 0, &mut effects);
     assert_eq!(numbers(&effects, busy), first);
@@ -50,7 +53,7 @@ fn many_requests_of_one_client_take_several_turns() {
         assert_eq!(wake_us, 0);
         node.wake(wake_us, &mut effects);
     }
-    assert_eq!(numbers(&effects, busy), (1..=41).collect::<Vec<_>>());
+    assert_eq!(numbers(&effects, busy), (1..=401).collect::<Vec<_>>());
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn clients_with_many_requests_take_turns() {
     for (client, name) in clients.into_iter().zip(names) {
         node.receive(
             client,
-            &command(&[b"INCR", name]).repeat(30),
+            &command(&[b"INCR", name]).repeat(3 * A_TURN),
             0,
             &mut effects,
         );
@@ -71,7 +74,23 @@ fn clients_with_many_requests_take_turns() {
         node.wake(0, &mut effects);
     }
     let done = clients.map(|client| numbers(&effects, client).len());
-    assert!(done.iter().all(|done| *done > 10), "{done:?}");
+    assert_eq!(done, [2 * A_TURN; 3]);
+}
+
+/// A script that runs for long is a turn of its own.
+#[cfg(feature = "lua")]
+#[test]
+fn one_long_script_is_enough_for_a_turn() {
+    let mut node = node();
+    let client = node.accept();
+    let mut effects = Vec::new();
+    let script = b"for _ = 1, 200000 do end return redis.call('INCR', 'n')";
+    let requests = command(&[b"EVAL", script, b"0"]).repeat(3);
+    node.receive(client, &requests, 0, &mut effects);
+    for turns in 1..=3 {
+        assert_eq!(numbers(&effects, client), (1..=turns).collect::<Vec<_>>());
+        node.wake(0, &mut effects);
+    }
 }
 
 /// A request in parts leaves nothing to do until the next part.

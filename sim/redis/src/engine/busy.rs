@@ -65,6 +65,7 @@ pub(super) enum Kind {
 
 /// A script has run, with this reply: accounts for its time.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
+    call.state.turn.count_script(reading.instructions);
     let lasts_us = match call.state.clock {
         // It took its time while it ran.
         Some(_) => 0,

@@ -108,9 +108,9 @@ fn queue(session: &mut Session, args: &[&[u8]], needs: Needs) {
 /// `resetClient`: CLIENT CACHING applies to one command that is not CLIENT itself.
 fn after_command(state: &mut State, client: u64, command: &Command) {
     let session = state.client(client);
-    if session.transaction.is_none()
+    if let Some(tracking) = &mut session.tracking
+        && session.transaction.is_none()
         && command.container() != Some("client")
-        && let Some(tracking) = &mut session.tracking
     {
         tracking.caching = false;
     }

@@ -121,7 +121,9 @@ pub(super) fn make_room(state: &mut State, wall_us: u64) -> bool {
     if state.busy.is_some() {
         return false;
     }
-    if may_evict(state) {
+    if state.config.max_memory() == 0 {
+        state.eviction.is_short = false;
+    } else if may_evict(state) {
         while is_over(state)
             && let Some((db, key)) = choose(state, wall_us)
         {

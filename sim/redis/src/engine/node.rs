@@ -199,7 +199,7 @@ impl Node {
             self.state.waiting.resumed.push_back(conn.0);
             return;
         }
-        turn::begin(&mut self.state);
+        turn::begin(&mut self.state, wall_us);
         busy::end_if_over(&mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
         // Usually nothing is pending and `bytes` holds complete requests, which are then handled
@@ -216,7 +216,7 @@ impl Node {
         let has_more = !input.pending.is_empty();
         if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
-        } else if has_more && turn::is_over(&self.state) {
+        } else if has_more && turn::is_over(&mut self.state) {
             self.state.turn.queue(conn.0);
         }
         self.state.dirty_clients.push(conn.0);
@@ -308,7 +308,7 @@ impl Node {
             if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
-            turn::begin(&mut self.state);
+            turn::begin(&mut self.state, wall_us);
             turn::resume_queued(&mut self.state);
             self.finish(wall_us, effects);
         }
@@ -378,7 +378,7 @@ impl Node {
     /// Continues with the requests of clients that had to wait.
     fn resume_all(&mut self, wall_us: u64) {
         while !self.state.is_asleep(wall_us)
-            && !turn::is_over(&self.state)
+            && !turn::is_over(&mut self.state)
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
             // The client may have been killed meanwhile.
@@ -387,7 +387,7 @@ impl Node {
             {
                 input.resume(&mut self.state, id, wall_us);
                 self.state.dirty_clients.push(id);
-                if !input.pending.is_empty() && turn::is_over(&self.state) {
+                if !input.pending.is_empty() && turn::is_over(&mut self.state) {
                     self.state.turn.queue(id);
                 }
             }
@@ -495,6 +495,7 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     if args.is_empty() {
         return Processed::Done;
     }
+    state.turn.count_request();
     let before = state.client(client).out.len();
     let processed = dispatch::process(state, client, args, wall_us);
     if let Some(session) = state.clients.get(&client) {

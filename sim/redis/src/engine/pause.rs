@@ -40,9 +40,11 @@ impl State {
 
     /// Whether a client is a replica to Redis (`CLIENT_SLAVE`): a monitor is.
     pub(super) fn counts_as_replica(&self, client: u64) -> bool {
-        let session = self.clients.get(&client);
-        self.monitors.contains(client)
-            || session.is_some_and(|session| session.peer == Peer::Replica)
+        let is_replica = || {
+            let session = self.clients.get(&client);
+            session.is_some_and(|session| session.peer == Peer::Replica)
+        };
+        self.monitors.contains(client) || (!self.repl.replicas.is_empty() && is_replica())
     }
 
     /// The number of clients that wait for the end of the pause.

@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
 use super::table::{Call, Command, Context};
 use crate::wire::reply::{Error, Reply};
 
@@ -21,7 +24,8 @@ pub(super) struct Stats {
     pub(super) refused_partial_syncs: u64,
     /// Error replies.
     pub(super) error_replies: u64,
-    commands: BTreeMap<&'static str, Calls>,
+    /// Commands with their names, by the places of these in memory, which are found sooner.
+    commands: IndexMap<(usize, usize), (&'static str, Calls), FxBuildHasher>,
     /// Error replies by their codes.
     errors: BTreeMap<String, u64>,
     /// The value of `error_replies` when the running command, or the last one that it called,
@@ -47,7 +51,7 @@ impl Stats {
     /// A command is about to be called.
     pub(super) fn begin(&mut self, command: &Command) {
         self.seen = self.error_replies;
-        if command.runs_script() {
+        if !self.of_script.is_empty() && command.runs_script() {
             self.of_script.clear();
         }
     }
@@ -55,13 +59,35 @@ impl Stats {
     /// A command was called, with this reply.
     pub(super) fn end(&mut self, command: &Command, context: Context, reply: &Reply) {
         self.commands_processed += 1;
+        let mut failed = match reply {
+            Reply::Error(_) | Reply::Array(_) | Reply::Set(_) | Reply::Map(_) => {
+                self.count_errors(command, context, reply)
+            }
+            _ => 0,
+        };
+        failed += u64::from(self.error_replies > self.seen);
+        self.seen = self.error_replies;
+        let calls = self.calls(command.name);
+        calls.done += 1;
+        calls.failed += failed;
+    }
+
+    fn calls(&mut self, name: &'static str) -> &mut Calls {
+        let entry = self.commands.entry((name.as_ptr().addr(), name.len()));
+        let (_, calls) = entry.or_insert_with(|| (name, Calls::default()));
+        calls
+    }
+
+    /// Counts the errors in a reply; returns how many of them a command gave the script.
+    fn count_errors(&mut self, command: &Command, context: Context, reply: &Reply) -> u64 {
+        let runs_script = command.runs_script();
         let mut errors = Vec::new();
-        errors_in(reply, command.runs_script(), &mut errors);
-        let mut failed = 0;
+        errors_in(reply, runs_script, &mut errors);
+        let mut of_script = 0;
         for error in errors {
-            if command.runs_script() && self.is_of_script(error) {
+            if runs_script && self.is_of_script(error) {
                 // It was counted when the script got it.
-                failed += 1;
+                of_script += 1;
             } else {
                 self.count_error(error);
             }
@@ -69,11 +95,7 @@ impl Stats {
                 self.remember(error);
             }
         }
-        failed += u64::from(self.error_replies > self.seen);
-        self.seen = self.error_replies;
-        let calls = self.commands.entry(command.name).or_default();
-        calls.done += 1;
-        calls.failed += failed;
+        of_script
     }
 
     /// A request, or a script's call, was refused before the command, if it exists, was called.
@@ -81,7 +103,7 @@ impl Stats {
         self.count_error(error);
         self.seen = self.error_replies;
         if let Some(command) = command {
-            self.commands.entry(command.name).or_default().rejected += 1;
+            self.calls(command.name).rejected += 1;
         }
     }
 
@@ -94,7 +116,7 @@ impl Stats {
     /// A client that waited in this command got an error.
     pub(super) fn fail_waiting(&mut self, command: &'static str, error: &Error) {
         self.count_error(error);
-        self.commands.entry(command).or_default().failed += 1;
+        self.calls(command).failed += 1;
     }
 
     /// An error reply was sent (`afterErrorReply`).
@@ -121,7 +143,8 @@ impl Stats {
     /// The lines of the section `Commandstats`.
     pub(super) fn describe_commands(&self) -> String {
         let mut text = String::new();
-        for (name, calls) in &self.commands {
+        let by_name: BTreeMap<_, _> = self.commands.values().map(|it| (it.0, &it.1)).collect();
+        for (name, calls) in by_name {
             let _ = write!(
                 text,
                 "cmdstat_{name}:calls={},usec=0,usec_per_call=0.00,rejected_calls={},\

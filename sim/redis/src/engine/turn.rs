@@ -12,17 +12,36 @@ use super::state::State;
 /// After this time a call handles no further request, in microseconds.
 const LENGTH_US: u64 = 10_000;
 
+/// The clock is read after this much work, in instructions of scripts: to read it takes as long as
+/// some requests do.
+const WORK_PER_LOOK: u64 = 10_000;
+
+/// The work of a request, beside that of its script.
+const WORK_PER_REQUEST: u64 = 100;
+
 /// The turn that began with the current call.
 #[derive(Default)]
 pub(super) struct Turn {
     /// When it ends, by the machine's clock; `None` on a node that reads no clock, whose
     /// requests take no time.
     ends_us: Option<u64>,
+    /// The work since the clock was read.
+    work: u64,
     /// The clients whose requests wait for another turn.
     queue: VecDeque<u64>,
 }
 
 impl Turn {
+    /// A request was handled.
+    pub(super) fn count_request(&mut self) {
+        self.work += WORK_PER_REQUEST;
+    }
+
+    /// A script has run, for so many instructions.
+    pub(super) fn count_script(&mut self, instructions: u64) {
+        self.work = self.work.saturating_add(instructions);
+    }
+
     /// A client's requests wait for the next turn.
     pub(super) fn queue(&mut self, client: u64) {
         self.queue.push_back(client);
@@ -40,15 +59,25 @@ impl Turn {
 }
 
 /// A call begins.
-pub(super) fn begin(state: &mut State) {
-    let ends_us = |clock: fn() -> u64| clock().saturating_add(LENGTH_US);
+pub(super) fn begin(state: &mut State, wall_us: u64) {
+    let ends_us = |_| wall_us.saturating_add(LENGTH_US);
     state.turn.ends_us = state.clock.map(ends_us);
+    state.turn.work = 0;
 }
 
 /// Whether the call has done enough.
-pub(super) fn is_over(state: &State) -> bool {
-    let is_late = |clock: fn() -> u64| state.turn.ends_us.is_some_and(|ends_us| clock() > ends_us);
-    state.untaken.is_enough() || state.clock.is_some_and(is_late)
+pub(super) fn is_over(state: &mut State) -> bool {
+    let turn = &mut state.turn;
+    if let Some((clock, ends_us)) = state.clock.zip(turn.ends_us)
+        && turn.work >= WORK_PER_LOOK
+    {
+        // Once it is late it stays so.
+        match clock() > ends_us {
+            true => return true,
+            false => turn.work = 0,
+        }
+    }
+    state.untaken.is_enough()
 }
 
 /// The clients that waited for a turn continue.
@@ -56,7 +85,8 @@ pub(super) fn resume_queued(state: &mut State) {
     state.waiting.resumed.append(&mut state.turn.queue);
 }
 
-/// The call ends: what it has not resumed waits for the next turn.
+/// The call ends: clients that it has not resumed come first in the next turn.
 pub(super) fn end(state: &mut State) {
-    state.turn.queue.append(&mut state.waiting.resumed);
+    state.waiting.resumed.append(&mut state.turn.queue);
+    std::mem::swap(&mut state.waiting.resumed, &mut state.turn.queue);
 }

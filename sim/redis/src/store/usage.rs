@@ -47,8 +47,10 @@ impl Usage {
 
     /// The key is accessed.
     pub(crate) fn access(&mut self, now_ms: i64) {
-        self.counter = self.frequency(now_ms);
-        self.last_s = now_ms / 1000;
+        if now_ms / 1000 != self.last_s {
+            self.counter = self.frequency(now_ms);
+            self.last_s = now_ms / 1000;
+        }
         self.since += 1;
         let above = u32::from(self.counter.saturating_sub(NEW_KEY));
         if self.since > above * LOG_FACTOR {
