@@ -280,12 +280,10 @@ impl Engine {
         self.resp.set(Resp::V2);
         let outcome = self.meter.start(&self.lua, limit(call), KILLED);
         let outcome = outcome.and_then(|()| {
+            let keys = self.strings(invocation.keys)?;
+            let argv = self.strings(invocation.argv)?;
             let loan = self.commands.lend(call, access);
-            let outcome: mlua::Result<Outcome> = self.limited(|| {
-                let keys = self.strings(invocation.keys)?;
-                let argv = self.strings(invocation.argv)?;
-                runner.call((function, keys, argv))
-            });
+            let outcome = self.limited(|| runner.call::<Outcome>((function, keys, argv)));
             drop(loan);
             outcome
         });
@@ -323,7 +321,13 @@ impl Engine {
         }
     }
 
+    /// A table of strings. It is made without the limit, which would cost more than most scripts
+    /// do; so there has to be room for it.
     fn strings(&self, values: &[&[u8]]) -> mlua::Result<Table> {
+        let bytes = values
+            .iter()
+            .map(|value| value.len() + memory::STRING_BYTES);
+        memory::afford_before(&self.lua, bytes.sum())?;
         let table = self.lua.create_table_with_capacity(values.len(), 0)?;
         for value in values {
             table.raw_push(self.lua.create_string(value)?)?;

@@ -23,16 +23,35 @@ pub(super) const MAX_KEPT_BYTES: usize = MAX_BYTES / 2;
 /// The text of Lua's error (`MEMERRMSG`).
 pub(super) const NOT_ENOUGH: &str = "not enough memory";
 
+/// What a string of a table takes beside its text.
+pub(super) const STRING_BYTES: usize = 64;
+
 /// Whether there is room for this many bytes beside the values of the running script.
 ///
 /// # Errors
 ///
 /// There is none: then Lua's own error, for the script.
 pub(super) fn afford(lua: &Lua, bytes: usize) -> mlua::Result<()> {
-    match lua.used_memory().saturating_add(bytes) <= MAX_BYTES {
+    match has_room(lua, bytes) {
         true => Ok(()),
         false => Err(api::raise_message(NOT_ENOUGH.as_bytes().to_vec())),
     }
+}
+
+/// Like [`afford`], before a script runs.
+///
+/// # Errors
+///
+/// There is no room: then the error of an interpreter that has no memory.
+pub(super) fn afford_before(lua: &Lua, bytes: usize) -> mlua::Result<()> {
+    match has_room(lua, bytes) {
+        true => Ok(()),
+        false => Err(mlua::Error::MemoryError(NOT_ENOUGH.to_owned())),
+    }
+}
+
+fn has_room(lua: &Lua, bytes: usize) -> bool {
+    lua.used_memory().saturating_add(bytes) <= MAX_BYTES
 }
 
 /// A text that becomes a Lua string.

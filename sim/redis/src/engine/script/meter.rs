@@ -16,6 +16,9 @@ use crate::engine::busy::Clock;
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 
+/// The number of instructions after which the clock is read.
+const INSTRUCTIONS_PER_LOOK: u64 = 10_000;
+
 /// The cost of a call of a command, in instructions.
 const INSTRUCTIONS_PER_COMMAND: u64 = 100;
 /// The cost of each argument and of each element of the reply.
@@ -101,10 +104,14 @@ impl Meter {
 impl Count {
     fn spend(&mut self, instructions: u64) -> mlua::Result<()> {
         let reading = &mut self.reading;
-        reading.instructions = reading.instructions.saturating_add(instructions);
+        let before = reading.instructions;
+        reading.instructions = before.saturating_add(instructions);
+        let looks = |instructions| instructions / INSTRUCTIONS_PER_LOOK;
         let is_over = match self.limit {
             Limit::Instructions(most) => reading.instructions > most,
-            Limit::Clock { clock, until_us } => clock() > until_us,
+            Limit::Clock { clock, until_us } => {
+                looks(reading.instructions) > looks(before) && clock() > until_us
+            }
         };
         if !is_over {
             return Ok(());
