@@ -78,7 +78,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Nothing else depends on it.",
     ),
     (
-        "`used_memory`, `MEMORY USAGE` and `maxmemory` are of the memory that the keys would take in Redis 7.0.15 with jemalloc, and of 914,608 bytes for the server. Keys with long strings, or in large collections, are estimates; clients, scripts and buffers count for nothing.",
+        "`used_memory`, `MEMORY USAGE` and `maxmemory` are of the memory that the keys would take in Redis 7.0.15 with jemalloc, and of 914,608 bytes for the server. Collections are estimates if they are large, or are sets of texts; clients, scripts and buffers count for nothing.",
         "A run must be repeatable. A served node has its own limits on what clients take.",
     ),
     (

@@ -50,6 +50,14 @@ fn nothing_to_report() {
          MEMORY USAGE s
          ZADD z 1 a
          MEMORY USAGE z
+         RPUSH numbers 127 128 -1 4095 -4096 32767 -8388608 8388608 2147483648 01
+         MEMORY USAGE numbers
+         SADD numbers-only 1 40000 -3
+         MEMORY USAGE numbers-only
+         SADD numbers-only 4000000000
+         MEMORY USAGE numbers-only
+         ZADD scored 1 a 200 b 2.5 c 1e20 d -inf e
+         MEMORY USAGE scored
          MEMORY USAGE a SAMPLES 5
          MEMORY USAGE a SAMPLES x
          MEMORY USAGE a SAMPLES -1
