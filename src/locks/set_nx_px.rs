@@ -60,6 +60,15 @@ impl<E: Env> SetNxPx<E> {
     /// Takes the lock in the node.
     async fn set(&self, request: Request) -> Result<Grant, LockError> {
         let token = self.token(request);
+        if plant("set-nx-px-looks-first")
+            && self
+                .node
+                .ask(&[b"EXISTS", KEY.as_bytes()], Reply::number)
+                .await?
+                > 0
+        {
+            return Err(LockError::taken("somebody holds it"));
+        }
         let ttl_ms = self.params.ttl_ms.to_string();
         let (key, value, ttl) = (KEY.as_bytes(), token.as_bytes(), ttl_ms.as_bytes());
         let started_ns = self.env.now_ns(self.params.clock);

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use locklab_plant::plant;
 use locklab_world::Host;
 
 use crate::platform::world::PORT;
@@ -30,6 +31,7 @@ pub(super) async fn write(host: Host, every: Duration, first: Duration, bytes: O
     let value = vec![b'1'; bytes.map_or(1, |bytes| bytes as usize)];
     let mut keys = (0..).map(|number: u64| match bytes {
         None => KEY.to_owned(),
+        Some(_) if plant("other-writes-of-one-key") => KEY.to_owned(),
         Some(_) => format!("{KEY}:{number}"),
     });
     while let Some(key) = keys.next()

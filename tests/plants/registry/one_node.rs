@@ -32,6 +32,11 @@ pub const PLANTS: &[Plant] = &[
         "The deadline counts from the reply instead of the request.",
         Test(Locks, "set_nx_px::the_lease_ends"),
     ),
+    plant(
+        "set-nx-px-looks-first",
+        "A waiter asks for the lock only when its key is gone, so it never accesses the key.",
+        Scenario("memory/evicted-polled"),
+    ),
     // Releases on one node.
     plant(
         "del-deletes-nothing",

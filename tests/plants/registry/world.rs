@@ -58,6 +58,11 @@ pub const PLANTS: &[Plant] = &[
         "A process that was killed is taken for one that runs.",
         Test(Injectors, "down"),
     ),
+    plant(
+        "other-writes-of-one-key",
+        "Other writes that should fill a node's memory all go to one key.",
+        Scenario("memory/evicted"),
+    ),
     // Faults and the world.
     plant(
         "power-loss-loses-nothing",
