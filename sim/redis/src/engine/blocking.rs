@@ -13,7 +13,7 @@ use super::cmd::blocking::{Taken, Want};
 use super::notify::{deliver, deliver_before_reply};
 use super::propagate;
 use super::repl::master;
-use super::session::{Closing, Session, Written, name_bytes};
+use super::session::{Closing, Session, Written, copy_bytes};
 use super::state::State;
 use super::table::{Call, Context};
 use crate::wire::reply::{Error, Reply};
@@ -92,7 +92,7 @@ pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     }
     let session = state.client(client);
     session.blocked_bytes = match &blocked.on {
-        On::Keys(keys, _) => keys.iter().map(|key| name_bytes(key)).sum(),
+        On::Keys(keys, _) => keys.iter().map(|key| copy_bytes(key)).sum(),
         On::Replicas { .. } | On::Files { .. } | On::Shutdown => 0,
     };
     session.blocked = Some(blocked);

@@ -8,8 +8,8 @@
 //! commands that access no keys. A script that the interpreter had to stop never ends: it runs
 //! until it is killed, which is possible if it has called no command that writes.
 //!
-//! A served node, which reads its machine's clock, has run a script for as long as the script
-//! takes. There the interpreter stops a script when `busy-reply-threshold` is over.
+//! A served node reads its machine's clock: there a script takes the time that it runs. The
+//! interpreter stops it when `busy-reply-threshold` is over, but not in its first second.
 //!
 //! Two things are known too early here. Whether a script writes is decided for the whole script,
 //! not for the part before the kill. And a message that a script publishes is sent when the node
@@ -27,6 +27,13 @@ use crate::wire::reply::{Error, Reply};
 /// The speed of a node's scripts. A real machine is about ten times as fast, but here an endless
 /// script can only be detected by running it.
 const INSTRUCTIONS_PER_US: u64 = 10;
+
+/// The cost of a command that a client or a script calls, in instructions of a script.
+pub(super) const INSTRUCTIONS_PER_COMMAND: u64 = 100;
+
+/// The work, in instructions, after which a node that reads a clock looks at it again: a look takes
+/// as long as some commands do.
+pub(super) const INSTRUCTIONS_PER_LOOK: u64 = 10_000;
 
 /// A script that runs for at most this many instructions takes no time.
 const FREE_INSTRUCTIONS: u64 = 1_000_000;

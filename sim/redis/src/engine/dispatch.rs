@@ -118,9 +118,8 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
 
 /// `rejectCommand`: a rejected command marks its transaction as failed, and a rejected EXEC ends
 /// it.
-fn reject(state: &mut State, client: u64, args: &[&[u8]], error: Error) -> Reply {
+fn reject(state: &mut State, client: u64, args: &[&[u8]], mut error: Error) -> Reply {
     let session = state.client(client);
-    let mut error = error;
     if args[0].eq_ignore_ascii_case(b"exec") {
         session.transaction = None;
         state.unwatch(client);

@@ -121,20 +121,16 @@ pub(super) fn make_room(state: &mut State, wall_us: u64) -> bool {
     if state.busy.is_some() {
         return false;
     }
-    if state.config.max_memory() == 0 {
-        state.eviction.is_short = false;
-    } else if may_evict(state) {
-        while is_over(state)
-            && let Some((db, key)) = choose(state, wall_us)
-        {
-            state.db.within(db, |db| db.evict(&key));
-            deliver(state);
-            propagate::flush(state, Unit::Parts);
-        }
-        state.eviction.is_short = is_over(state);
-    } else {
-        state.eviction.is_short = false;
+    let applies = state.config.max_memory() > 0 && may_evict(state);
+    while applies
+        && is_over(state)
+        && let Some((db, key)) = choose(state, wall_us)
+    {
+        state.db.within(db, |db| db.evict(&key));
+        deliver(state);
+        propagate::flush(state, Unit::Parts);
     }
+    state.eviction.is_short = applies && is_over(state);
     state.eviction.is_short
 }
 
@@ -168,8 +164,7 @@ pub(super) fn refuses_in_script(state: &State, client: u64) -> bool {
 }
 
 fn is_over(state: &State) -> bool {
-    let limit = state.config.max_memory();
-    limit > 0 && state.db.used_bytes() as u64 > limit
+    state.db.used_bytes() as u64 > state.config.max_memory()
 }
 
 /// `isSafeToPerformEvictions`: a replica waits for its master's deletions, and a pause suspends

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::fan_out;
-use super::session::{Session, name_bytes};
+use super::session::{Session, copy_bytes};
 use super::state::State;
 use crate::glob;
 use crate::wire::reply::{Encoded, Reply};
@@ -94,7 +94,7 @@ impl PubSub {
     pub(super) fn subscribe(&mut self, session: &mut Session, kind: Kind, name: &[u8]) {
         let name = Bytes::copy_from_slice(name);
         if session.subscriptions.of(kind).insert(name.clone()) {
-            session.names_bytes += name_bytes(&name);
+            session.names_bytes += copy_bytes(&name);
             self.of_mut(kind).entry(name).or_default().push(session.id);
         }
     }
@@ -104,7 +104,7 @@ impl PubSub {
         if session.subscriptions.of(kind).remove(name)
             && let Some(subscribers) = self.of_mut(kind).get_mut(name)
         {
-            session.names_bytes -= name_bytes(name);
+            session.names_bytes -= copy_bytes(name);
             subscribers.retain(|id| *id != session.id);
             if subscribers.is_empty() {
                 self.of_mut(kind).remove(name);

@@ -99,14 +99,14 @@ impl Transaction {
     /// Appends a command to the queue.
     pub(super) fn push(&mut self, args: &[&[u8]], needs: Needs) {
         self.needs = self.needs | needs;
-        self.bytes += args.iter().map(|arg| name_bytes(arg)).sum::<usize>();
+        self.bytes += args.iter().map(|arg| copy_bytes(arg)).sum::<usize>();
         let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
         self.queue.push(copy.collect());
     }
 }
 
 /// About the memory that a copy of these bytes takes.
-pub(super) fn name_bytes(bytes: &[u8]) -> usize {
+pub(super) fn copy_bytes(bytes: &[u8]) -> usize {
     // A `Bytes`, its allocation, and its place in a collection.
     const OVERHEAD: usize = 96;
     bytes.len() + OVERHEAD

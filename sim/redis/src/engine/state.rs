@@ -20,7 +20,7 @@ use super::pubsub::PubSub;
 use super::repl;
 use super::repl::Replication;
 use super::script::{Rand48, Sha};
-use super::session::{Closing, Replies, Session, Written, name_bytes};
+use super::session::{Closing, Replies, Session, Written, copy_bytes};
 use super::shutdown::Leaving;
 use super::stats::Stats;
 use super::tracking::Caches;
@@ -165,7 +165,7 @@ impl State {
     /// `unwatchAllKeys`.
     pub(super) fn unwatch(&mut self, id: u64) {
         for (db, key) in std::mem::take(&mut self.client(id).watched) {
-            self.client(id).names_bytes -= name_bytes(&key);
+            self.client(id).names_bytes -= copy_bytes(&key);
             self.db.within(db, |db| db.unwatch(&key, id));
         }
     }

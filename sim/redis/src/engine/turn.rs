@@ -7,17 +7,11 @@
 
 use std::collections::VecDeque;
 
+use super::busy::{INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 use super::state::State;
 
 /// After this time a call handles no further request, in microseconds.
 const LENGTH_US: u64 = 10_000;
-
-/// The clock is read after this much work, in instructions of scripts: to read it takes as long as
-/// some requests do.
-const WORK_PER_LOOK: u64 = 10_000;
-
-/// The work of a request, beside that of its script.
-const WORK_PER_REQUEST: u64 = 100;
 
 /// The turn that began with the current call.
 #[derive(Default)]
@@ -25,7 +19,7 @@ pub(super) struct Turn {
     /// When it ends, by the machine's clock; `None` on a node that reads no clock, whose
     /// requests take no time.
     ends_us: Option<u64>,
-    /// The work since the clock was read.
+    /// The work since the clock was read, in instructions of scripts.
     work: u64,
     /// The clients whose requests wait for another turn.
     queue: VecDeque<u64>,
@@ -34,7 +28,7 @@ pub(super) struct Turn {
 impl Turn {
     /// A request was handled.
     pub(super) fn count_request(&mut self) {
-        self.work += WORK_PER_REQUEST;
+        self.work += INSTRUCTIONS_PER_COMMAND;
     }
 
     /// A script has run, for so many instructions.
@@ -69,7 +63,7 @@ pub(super) fn begin(state: &mut State, wall_us: u64) {
 pub(super) fn is_over(state: &mut State) -> bool {
     let turn = &mut state.turn;
     if let Some((clock, ends_us)) = state.clock.zip(turn.ends_us)
-        && turn.work >= WORK_PER_LOOK
+        && turn.work >= INSTRUCTIONS_PER_LOOK
     {
         // Once it is late it stays so.
         match clock() > ends_us {

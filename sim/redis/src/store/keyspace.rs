@@ -110,7 +110,7 @@ impl Keyspace {
     pub(super) fn count(&mut self, key: &[u8]) {
         if let Some(entry) = self.keys.get_mut(key) {
             let bytes = entry.measure(key);
-            self.bytes = self.bytes.saturating_sub(entry.bytes) + bytes;
+            self.bytes = self.bytes - entry.bytes + bytes;
             entry.bytes = bytes;
         }
     }
@@ -186,7 +186,7 @@ impl Keyspace {
         if let Some(when) = entry.expires_at_ms {
             self.deadlines.remove(&(when, key));
         }
-        self.bytes = self.bytes.saturating_sub(entry.bytes);
+        self.bytes -= entry.bytes;
         Some(entry)
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::engine::dispatch;
-use crate::engine::session::{Transaction, name_bytes};
+use crate::engine::session::{Transaction, copy_bytes};
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -79,7 +79,7 @@ pub(in crate::engine) fn watch(call: &mut Call<'_>) -> Answer {
             let session = call.session();
             let watched = (session.db, Bytes::copy_from_slice(key));
             session.watched.push(watched);
-            session.names_bytes += name_bytes(key);
+            session.names_bytes += copy_bytes(key);
         }
     }
     Ok(Reply::OK)

@@ -425,4 +425,11 @@ mod tests {
         }
         assert_eq!(say("GET k"), "$1\r\n3\r\n");
     }
+    #[test]
+    fn arguments_are_counted_before_they_are_copied() {
+        let engine = super::Engine::new().expect("an interpreter");
+        let most = vec![0; super::memory::MAX_BYTES];
+        assert!(engine.strings(&[&most[..1000]]).is_ok());
+        assert!(engine.strings(&[&most]).is_err());
+    }
 }

@@ -11,16 +11,11 @@ use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
 use super::{Reading, api};
-use crate::engine::busy::Clock;
+use crate::engine::busy::{Clock, INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 
-/// The number of instructions after which the clock is read.
-const INSTRUCTIONS_PER_LOOK: u64 = 10_000;
-
-/// The cost of a call of a command, in instructions.
-const INSTRUCTIONS_PER_COMMAND: u64 = 100;
 /// The cost of each argument and of each element of the reply.
 const INSTRUCTIONS_PER_ITEM: u64 = 10;
 
