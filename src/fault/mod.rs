@@ -8,6 +8,7 @@
 pub mod executor;
 mod expand;
 pub mod failover;
+pub mod rates;
 mod spec;
 mod table;
 pub mod trigger;

@@ -8,12 +8,14 @@ use std::rc::Rc;
 use locklab_world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
 use super::lab::Lab;
-use super::operator;
 use crate::fault::executor::{Completion, Executor, Injector, Step, Strike};
 use crate::fault::failover;
+use crate::fault::rates::Rates;
 use crate::fault::trigger::Due;
 use crate::history::{Event, Failpoint, FaultKind, FaultyLinks, Name, PacketFault, Schedule};
 use crate::plant;
+use crate::platform::world::Simulated;
+use crate::workload::operator;
 
 /// The faults of one run.
 pub(super) struct Faults {
@@ -23,11 +25,6 @@ pub(super) struct Faults {
     rules: RefCell<BTreeMap<usize, RuleId>>,
     rates: RefCell<BTreeMap<HostId, Rates>>,
 }
-
-/// The rate errors of one host's clocks in parts per million, each with its fault's index in
-/// the schedule. The first is the host's own, without a fault; the last is the most recent one
-/// in force.
-type Rates = Vec<(Option<usize>, i64)>;
 
 impl Faults {
     pub(super) fn new(lab: Rc<Lab>, schedule: Schedule) -> Rc<Self> {
@@ -182,8 +179,9 @@ impl WorldInjector<'_> {
             return;
         };
         let words = failover::order(&role);
+        let env = Simulated::new(host.clone(), faults.lab.directory.clone(), "operator");
         host.clone().spawn(async move {
-            if plant("failover-is-not-ordered") || operator::types(&host, words).await {
+            if plant("failover-is-not-ordered") || operator::types(&env, &name, words).await {
                 let event = faults.executor.borrow_mut().begun(index);
                 faults.lab.record(&host, &name, event);
             }
@@ -207,22 +205,16 @@ impl WorldInjector<'_> {
     }
 
     fn begin_rate(&mut self, index: usize, host: HostId, drift_ppm: i64) {
-        let own = self.world.set_drift_ppm(host, drift_ppm);
+        let own_ppm = self.world.set_drift_ppm(host, drift_ppm);
         let mut rates = self.faults.rates.borrow_mut();
-        let rates = rates.entry(host).or_insert_with(|| vec![(None, own)]);
-        rates.push((Some(index), drift_ppm));
+        let rates = rates.entry(host).or_insert_with(|| Rates::new(own_ppm));
+        rates.begin(index, drift_ppm);
     }
 
-    /// Removes the rate error of this fault from the clocks of `host`: they continue with the
-    /// last rate still in force, or with the host's own.
     fn end_rate(&mut self, index: usize, host: HostId) {
-        let mut rates = self.faults.rates.borrow_mut();
-        let Some(rates) = rates.get_mut(&host) else {
-            return;
-        };
-        rates.retain(|(fault, _)| *fault != Some(index));
-        if let Some((_, drift_ppm)) = rates.last() {
-            self.world.set_drift_ppm(host, *drift_ppm);
+        if let Some(rates) = self.faults.rates.borrow_mut().get_mut(&host) {
+            rates.end(index);
+            self.world.set_drift_ppm(host, rates.now_ppm());
         }
     }
 }

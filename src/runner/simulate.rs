@@ -18,7 +18,7 @@ use super::backend::Run;
 use super::injector::Faults;
 use super::lab::{Lab, WorldObserver};
 use super::sentinels;
-use super::{RunError, baselines, other_writes};
+use super::{RunError, baselines, label};
 use crate::history::{Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
@@ -28,6 +28,7 @@ use crate::scenario::{NodeClock, Scenario};
 use crate::workload::WorkloadKind;
 use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
+use crate::workload::other_writes;
 use crate::workload::resource::{self, Register};
 
 /// What to keep of a run beside its records.
@@ -199,7 +200,8 @@ fn start_node(
         };
         if let Some(every) = others.map(Duration::from_millis) {
             let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
-            host.spawn(other_writes::write(host.clone(), every, first, bytes));
+            let env = Simulated::new(host.clone(), lab.directory.clone(), "other-writes");
+            host.spawn(other_writes::write(env, name.clone(), every, first, bytes));
         }
         let setup = Setup {
             config,
@@ -287,6 +289,7 @@ fn start_client(
                     master: nodes[0].clone(),
                     workload: workload.clone(),
                     random,
+                    origin_ns: 0,
                 };
                 Box::pin(adder.run(in_the_end))
             }
@@ -305,66 +308,6 @@ fn message(sent: SentMessage, names: &[Name]) -> Message {
         arrived_ns: sent.arrived_ns,
         from: names[sent.from.index()].clone(),
         to: names[sent.to.index()].clone(),
-        label: describe(&sent.payload),
-    }
-}
-
-/// A RESP message as readable text: its words, without their lengths; long random words are
-/// shortened.
-fn describe(payload: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    let text = String::from_utf8_lossy(payload);
-    let mut words = Vec::new();
-    for line in text.split("\r\n") {
-        match line.split_at_checked(1) {
-            None | Some(("*", _)) => {}
-            Some(("$", "-1")) => words.push("nil".to_owned()),
-            Some(("$", _)) => {}
-            Some(("+" | ":", word)) => words.push(word.to_owned()),
-            Some(_) if line.contains(char::is_whitespace) && words.len() == 1 => {
-                words.push("(a script)".to_owned());
-            }
-            Some(_) if is_random(line) => words.push(format!("{}…", &line[..4])),
-            Some(_) => words.push(line.to_owned()),
-        }
-    }
-    let mut line = words.join(" ");
-    if let Some((cut, _)) = line.char_indices().nth(LONGEST) {
-        line.truncate(cut);
-        line.push('…');
-    }
-    line
-}
-
-/// Whether a word is a token or a hash.
-fn is_random(word: &str) -> bool {
-    word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_described_by_their_words() {
-        for (payload, expected) in [
-            ("+OK\r\n", "OK"),
-            (":1\r\n", "1"),
-            ("$-1\r\n", "nil"),
-            (
-                "-NOSCRIPT No matching script.\r\n",
-                "-NOSCRIPT No matching script.",
-            ),
-            (
-                "*3\r\n$3\r\nSET\r\n$4\r\nlock\r\n$32\r\n00112233445566778899aabbccddeeff\r\n",
-                "SET lock 0011…",
-            ),
-            (
-                "*2\r\n$4\r\nEVAL\r\n$12\r\nreturn 1 + 1\r\n",
-                "EVAL (a script)",
-            ),
-        ] {
-            assert_eq!(describe(payload.as_bytes()), expected);
-        }
+        label: label::of(&sent.payload),
     }
 }

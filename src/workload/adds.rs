@@ -38,6 +38,8 @@ pub struct Adder<E: Env, O: Observer> {
     pub workload: Workload,
     /// The source of the workload's random durations.
     pub random: Stream,
+    /// When the run began, by its monotonic clock.
+    pub origin_ns: u64,
 }
 
 /// Whether a client reads the set at the end.
@@ -81,7 +83,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
     async fn read(&self) {
         let read_ns = ns_from_ms(self.workload.read_ms.unwrap_or(0));
         let now_ns = self.env.now_ns(ClockKind::Monotonic);
-        let left_ns = read_ns.saturating_sub(now_ns);
+        let left_ns = (self.origin_ns + read_ns).saturating_sub(now_ns);
         self.env.sleep(Duration::from_nanos(left_ns)).await;
         loop {
             let call = Call::begin(&self.observer, Op::Members);

@@ -6,6 +6,8 @@
 
 pub mod adds;
 pub mod client;
+pub mod operator;
+pub mod other_writes;
 pub mod resource;
 mod spec;
 

@@ -6,28 +6,33 @@
 
 use std::time::Duration;
 
-use locklab_plant::plant;
-use locklab_world::Host;
-
-use crate::platform::world::PORT;
+use crate::env::Env;
+use crate::history::{ClockKind, Name};
+use crate::plant;
 use crate::redis::Connection;
 
 /// A key that is not a lock.
 const KEY: &str = "other";
 
-/// Writes to the node on `host` every `every`, first after `first`, once the node accepts
-/// connections. If a reply is late, the next write follows after the reply. Each write is of this
-/// many bytes to a new key, or else of one byte to the same key.
-pub(super) async fn write(host: Host, every: Duration, first: Duration, bytes: Option<u32>) {
-    host.sleep(first).await;
+/// Writes to `node` every `every`, first after `first`, once the node accepts connections. If a
+/// reply is late, the next write follows after the reply. Each write is of this many bytes to a
+/// new key, or else of one byte to the same key.
+pub async fn write<E: Env>(
+    env: E,
+    node: Name,
+    every: Duration,
+    first: Duration,
+    bytes: Option<u32>,
+) {
+    env.sleep(first).await;
     let stream = loop {
-        match host.connect(host.id(), PORT).await {
+        match env.connect(&node).await {
             Ok(stream) => break stream,
-            Err(_) => host.sleep(every).await,
+            Err(_) => env.sleep(every).await,
         }
     };
     let mut node = Connection::new(stream);
-    let mut due_ns = host.mono_ns();
+    let mut due_ns = env.now_ns(ClockKind::Monotonic);
     let value = vec![b'1'; bytes.map_or(1, |bytes| bytes as usize)];
     let mut keys = (0..).map(|number: u64| match bytes {
         None => KEY.to_owned(),
@@ -39,7 +44,7 @@ pub(super) async fn write(host: Host, every: Duration, first: Duration, bytes: O
         && node.call(&[b"SET", key.as_bytes(), &value]).await.is_ok()
     {
         due_ns += every.as_nanos() as u64;
-        let left_ns = due_ns.saturating_sub(host.mono_ns());
-        host.sleep(Duration::from_nanos(left_ns)).await;
+        let left_ns = due_ns.saturating_sub(env.now_ns(ClockKind::Monotonic));
+        env.sleep(Duration::from_nanos(left_ns)).await;
     }
 }
