@@ -15,11 +15,13 @@
 mod interval;
 mod prediction;
 mod rate;
+mod same;
 mod tally;
 mod words;
 
 pub use interval::{Interval, bootstrap, of_mean, wilson};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
+pub use same::same_rate;
 pub use tally::Tally;
 pub use words::thousands;
