@@ -101,8 +101,10 @@ pub(super) struct Eviction {
     next_db: usize,
     /// The limit or the policy has changed: see to it before the next request.
     pub(super) is_due: bool,
-    /// Whether memory was short when the running request began (`pre_command_oom_state`).
-    is_short: bool,
+    /// Whether memory was short when the last request began for which there was a limit
+    /// (`pre_command_oom_state`). If a transaction sets a limit and then runs a script, the script
+    /// goes by an earlier request, as in Redis.
+    was_short: bool,
     /// The running script declared `allow-oom`.
     script_may_exceed: bool,
 }
@@ -118,11 +120,11 @@ struct Candidate {
 /// Returns whether memory is short: whether the rest is not.
 pub(super) fn make_room(state: &mut State, wall_us: u64) -> bool {
     state.eviction.is_due = false;
-    if state.busy.is_some() {
+    if state.busy.is_some() || state.config.max_memory() == 0 {
         return false;
     }
-    let applies = state.config.max_memory() > 0 && may_evict(state);
-    while applies
+    let may_evict = may_evict(state);
+    while may_evict
         && is_over(state)
         && let Some((db, key)) = choose(state, wall_us)
     {
@@ -130,8 +132,8 @@ pub(super) fn make_room(state: &mut State, wall_us: u64) -> bool {
         deliver(state);
         propagate::flush(state, Unit::Parts);
     }
-    state.eviction.is_short = applies && is_over(state);
-    state.eviction.is_short
+    state.eviction.was_short = may_evict && is_over(state);
+    state.eviction.was_short
 }
 
 /// Whether a script that declares these flags, or none, is refused.
@@ -144,7 +146,7 @@ pub(super) fn may_run(state: &mut State, flags: Option<&Flags>) -> Result<(), Er
     let may_exceed = has(ScriptFlag::AllowOom);
     state.eviction.script_may_exceed = may_exceed;
     let exempt = may_exceed || has(ScriptFlag::NoWrites) || flags.is_none();
-    match state.eviction.is_short && !exempt {
+    match is_short_for_scripts(state) && !exempt {
         true => Err(Error::of(
             "OOM allow-oom flag is not set on the script, can not run it when used memory > \
              'maxmemory'",
@@ -156,11 +158,15 @@ pub(super) fn may_run(state: &mut State, flags: Option<&Flags>) -> Result<(), Er
 /// Whether a script's command that may need memory is refused: not after its first change.
 pub(super) fn refuses_in_script(state: &State, client: u64) -> bool {
     let eviction = &state.eviction;
-    eviction.is_short
+    is_short_for_scripts(state)
         && !eviction.script_may_exceed
         && !state.script_wrote
         && !state.repl.is_master(client)
         && !state.loading
+}
+
+fn is_short_for_scripts(state: &State) -> bool {
+    state.config.max_memory() > 0 && state.eviction.was_short
 }
 
 fn is_over(state: &State) -> bool {

@@ -84,6 +84,26 @@ fn scripts_are_refused_by_what_they_declare() {
          MULTI
          CONFIG SET maxmemory 0
          CONFIG SET maxmemory 0",
+        "CONFIG SET maxmemory 1
+         SET k v
+         CONFIG SET maxmemory 0
+         MULTI
+         CONFIG SET maxmemory 1
+         EVAL \"return redis.call('append', 'k', 'x')\" 0
+         EXEC
+         CONFIG SET maxmemory 0
+         MULTI
+         CONFIG SET maxmemory 1
+         EVAL \"return redis.call('append', 'k', 'x')\" 0
+         CONFIG SET maxmemory 100mb
+         EXEC
+         GET k
+         CONFIG SET maxmemory 0
+         MULTI
+         CONFIG SET maxmemory 1
+         EVAL \"return redis.call('append', 'k', 'x')\" 0
+         EXEC
+         CONFIG SET maxmemory 0",
     ]);
 }
 
