@@ -50,7 +50,7 @@ const STEPS: &[Step] = &[
         name: "the node in another project's tests",
         action: Action::Run(
             &[],
-            "cargo test --manifest-path xtask/outside/Cargo.toml --target-dir target",
+            "cargo test --locked --manifest-path xtask/outside/Cargo.toml --target-dir target",
         ),
     },
     Step {
