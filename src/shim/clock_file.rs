@@ -1,0 +1,111 @@
+//! The clocks of a host, from the side that makes them wrong.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::record::{ClockRecord, FASTEST_PPM, SLOWEST_PPM, VERSION_AT, machine_mono_ns};
+
+/// The clocks of one host: a file that its processes read with each look at a clock. A change
+/// holds for all of them at once, from the moment the function returns.
+///
+/// The host's clocks follow those of the machine, and its rate error is that of the machine plus
+/// this one. As in the simulated world, one oscillator drives both clocks, only the wall clock is
+/// stepped, and only the monotonic clock stops while the machine is suspended.
+///
+/// Only one process may hold this, and its own clocks must be right: it must not be started with
+/// `LOCKLAB_CLOCK`.
+#[derive(Debug)]
+pub struct ClockFile {
+    file: File,
+    record: ClockRecord,
+}
+
+impl ClockFile {
+    /// Creates the file, with clocks that are right. The host's processes find it by
+    /// [`environment`](crate::environment).
+    ///
+    /// # Errors
+    ///
+    /// If there is such a file: a process that has mapped it would be ended by `SIGBUS`. If it
+    /// cannot be written.
+    pub fn create(path: &Path) -> io::Result<ClockFile> {
+        let record = ClockRecord {
+            base_mono_ns: machine_mono_ns(),
+            ..ClockRecord::default()
+        };
+        let file = File::create_new(path)?;
+        file.write_all_at(&record.to_bytes(), 0)?;
+        Ok(ClockFile { file, record })
+    }
+
+    /// Steps the wall clock by `by_ns` nanoseconds, backwards if negative.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn step_wall(&mut self, by_ns: i64) -> io::Result<()> {
+        self.change(|record| {
+            record.wall_offset_ns = record.wall_offset_ns.saturating_add(by_ns);
+        })
+    }
+
+    /// Sets the rate error of both clocks from now on, in parts per million: 100 000 is 10 %
+    /// fast. Returns the previous one. Beyond [`SLOWEST_PPM`] and [`FASTEST_PPM`] these hold.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn set_drift_ppm(&mut self, drift_ppm: i64) -> io::Result<i64> {
+        let previous_ppm = self.record.drift_ppm;
+        self.change(|record| record.drift_ppm = drift_ppm.clamp(SLOWEST_PPM, FASTEST_PPM))?;
+        Ok(previous_ppm)
+    }
+
+    /// Stops the monotonic clock, as a machine's stops while it is suspended. The wall clock
+    /// goes on. To stop the processes is the caller's part.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn freeze(&mut self) -> io::Result<()> {
+        self.change(|record| record.frozen = true)
+    }
+
+    /// Lets the monotonic clock go on from where it stopped; it has lost the time in between.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn thaw(&mut self) -> io::Result<()> {
+        self.change(|record| record.frozen = false)
+    }
+
+    /// What the file says now.
+    pub fn record(&self) -> ClockRecord {
+        self.record
+    }
+
+    /// Readers wait while the version is odd, and so none of them reads a clock between the time
+    /// that becomes the base and the moment from which the new record holds. That is why no
+    /// change of a rate lets the monotonic clock run backwards.
+    fn change(&mut self, change: impl FnOnce(&mut ClockRecord)) -> io::Result<()> {
+        self.write_version(self.record.version + 1)?;
+        let mut next = self.record;
+        next.settle(machine_mono_ns());
+        change(&mut next);
+        next.version += 2;
+        let after_version = VERSION_AT + size_of::<u64>();
+        let fields = &next.to_bytes()[after_version..];
+        self.file.write_all_at(fields, after_version as u64)?;
+        self.write_version(next.version)?;
+        self.record = next;
+        Ok(())
+    }
+
+    fn write_version(&self, version: u64) -> io::Result<()> {
+        self.file
+            .write_all_at(&version.to_ne_bytes(), VERSION_AT as u64)
+    }
+}

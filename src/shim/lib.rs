@@ -1,0 +1,58 @@
+//! Faults that a real process cannot be given from outside: wrong clocks, and a power loss.
+//!
+//! A small C library (`preload/`) is loaded into the process before all others (`LD_PRELOAD`)
+//! and takes the place of a few functions of the C library:
+//!
+//! - `clock_gettime`, `gettimeofday` and `time` return what a [`ClockFile`] makes of the
+//!   machine's clocks. It may change at any time; processes that map one file are one host, and
+//!   our own processes read its clocks with a [`ClockReader`]. `pthread_cond_timedwait` waits
+//!   until the time that they show.
+//! - `fsync` and `fdatasync` note in a log how much of each file is on the disk. After the
+//!   process was killed, [`power::lose_unsynced`] takes the rest away.
+//!
+//! ```no_run
+//! use std::{path::Path, process::Command};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let folder = Path::new("/tmp/run");
+//! let library = locklab_shim::install(folder)?;
+//! let (clock, synced) = (folder.join("n1.clock"), folder.join("n1.synced"));
+//! let mut clocks = locklab_shim::ClockFile::create(&clock)?;
+//! let mut server = Command::new("redis-server")
+//!     .envs(locklab_shim::environment(&library, Some(&clock), Some(&synced)))
+//!     .args(["--appendonly", "yes", "--dir", "/tmp/run/n1"])
+//!     .spawn()?;
+//! clocks.step_wall(-5_000_000_000)?;
+//! server.kill()?;
+//! server.wait()?;
+//! locklab_shim::power::lose_unsynced(&folder.join("n1"), &synced)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does not reach
+//!
+//! - Time spent waiting: `epoll_wait`, `nanosleep` and their relatives wait in true time. Redis
+//!   sets its timers by its monotonic clock and looks again after each wait, so it obeys a slow
+//!   clock; a fast one can make it as late as its wait is long. Of the functions that wait until
+//!   a time, only the one above is known.
+//! - `CLOCK_BOOTTIME`, `CLOCK_TAI`, CPU times, and time stamps that the kernel gives to files.
+//! - A Redis that reads the processor's counter: one built with `USE_PROCESSOR_CLOCK`, whose
+//!   log then does not say `monotonic clock: POSIX clock_gettime`.
+//! - Programs that are linked statically, or that make system calls themselves.
+//! - Of a power loss: see [`power`].
+//!
+//! Only Linux has it; elsewhere [`install`] fails.
+
+mod clock_file;
+mod install;
+pub mod power;
+mod reader;
+mod record;
+mod synced;
+
+pub use clock_file::ClockFile;
+pub use install::{environment, install};
+pub use reader::ClockReader;
+pub use record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
+pub use synced::SyncedLog;

@@ -1,0 +1,87 @@
+//! A power loss: what a killed process had written but not synced is taken away.
+//!
+//! A real power loss is kinder or crueller. This one is the worst that the rules of `fsync` allow
+//! for files that grow at their end, and no worse:
+//!
+//! - Of each file the bytes remain that it had when its last successful sync began. The kernel
+//!   would have written most of the others within 30 s of its own accord.
+//! - Names are durable: a file that was created, renamed or deleted stays so, even if its folder
+//!   was not synced. Redis syncs the folder after each rename that matters.
+//! - Bytes that were overwritten in place are not restored, and a file that was cut off and has
+//!   grown again keeps its new bytes up to the last durable length. Redis writes its append-only
+//!   files and snapshots only at their end, and replaces its other files by a rename; an
+//!   exception is the `nodes.conf` of a cluster.
+//! - `sync_file_range`, `msync`, `sync`, `syncfs` and files opened with `O_SYNC` are not noted.
+//!   The first two promise nothing; Redis uses none of the others.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::SyncedLog;
+
+/// What a file lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length before, in bytes.
+    pub bytes_before: u64,
+    /// Its length now, in bytes.
+    pub bytes_kept: u64,
+}
+
+/// Cuts every regular file below `data_folder` off at what `synced_log` says is on the disk: a
+/// file that was never synced becomes empty. Returns the files that lost something, in the order
+/// of their paths. Links are not followed.
+///
+/// Every process that writes there must have been killed before, with `SIGKILL`: also a child
+/// that saves a snapshot or rewrites the append-only file, which outlives its parent. The log may
+/// be that of several processes one after the other, and serve the next one too.
+///
+/// # Errors
+///
+/// - `NotFound` if there is no log: then the process did not load the library.
+/// - `InvalidInput` if the log is itself below the folder.
+/// - `InvalidData` if it is no such log.
+/// - If a file cannot be read or cut off. Those before it are.
+pub fn lose_unsynced(data_folder: &Path, synced_log: &Path) -> io::Result<Vec<Loss>> {
+    let log = SyncedLog::read(synced_log)?;
+    if synced_log
+        .canonicalize()?
+        .starts_with(data_folder.canonicalize()?)
+    {
+        let reason = "the log of syncs would itself be lost: put it outside the folder";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    let mut losses = Vec::new();
+    lose_below(data_folder, &log, &mut losses)?;
+    Ok(losses)
+}
+
+fn lose_below(folder: &Path, log: &SyncedLog, losses: &mut Vec<Loss>) -> io::Result<()> {
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths = entries.collect::<io::Result<Vec<PathBuf>>>()?;
+    paths.sort();
+    for path in paths {
+        let metadata = fs::symlink_metadata(&path)?;
+        if metadata.is_dir() {
+            lose_below(&path, log, losses)?;
+        } else if metadata.is_file() {
+            let bytes_before = metadata.len();
+            let bytes_kept = log.durable_bytes(&metadata);
+            if bytes_kept < bytes_before {
+                OpenOptions::new()
+                    .write(true)
+                    .open(&path)?
+                    .set_len(bytes_kept)?;
+                losses.push(Loss {
+                    path,
+                    bytes_before,
+                    bytes_kept,
+                });
+            }
+        }
+    }
+    Ok(())
+}

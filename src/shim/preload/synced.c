@@ -1,0 +1,88 @@
+/*
+ * What is durable. LOCKLAB_SYNCED names a file to which each successful fsync or fdatasync of a
+ * regular file appends a line "device inode birth_ns bytes", in decimal: the file had so many
+ * bytes before the call, so these are on the disk. synced.rs reads it.
+ *
+ * The time of birth tells a file from a later one that was given the same inode. It is 0 where
+ * the file system does not know it.
+ */
+
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+typedef int sync_function(int);
+
+static sync_function *real_fsync;
+static sync_function *real_fdatasync;
+static int log_fd = -1;
+
+/* Nothing is synced before the constructors have run. The log stays open: at a sync the process
+ * may have no descriptor left. Its children inherit it, and their lines do not mix with ours,
+ * since each is one write to the end. */
+__attribute__((constructor)) static void prepare(void) {
+    real_fsync = (sync_function *)shim_real("fsync");
+    real_fdatasync = (sync_function *)shim_real("fdatasync");
+    const char *path = shim_setting("LOCKLAB_SYNCED");
+    if (path == NULL) {
+        return;
+    }
+    log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log_fd < 0) {
+        shim_give_up("the log of syncs cannot be opened", path);
+    }
+}
+
+static void note(const struct statx *file) {
+    uint64_t birth_ns = 0;
+    if (file->stx_mask & STATX_BTIME) {
+        birth_ns = (uint64_t)file->stx_btime.tv_sec * 1000000000 + file->stx_btime.tv_nsec;
+    }
+    char line[4 * 21 + 1];
+    int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                          (uint64_t)makedev(file->stx_dev_major, file->stx_dev_minor),
+                          (uint64_t)file->stx_ino, birth_ns, (uint64_t)file->stx_size);
+    ssize_t written;
+    do {
+        written = write(log_fd, line, length);
+    } while (written < 0 && errno == EINTR);
+    if (written != length) {
+        shim_give_up("a sync cannot be noted", strerror(errno));
+    }
+}
+
+static int sync_and_note(int fd, sync_function *sync) {
+    if (log_fd < 0) {
+        return sync(fd);
+    }
+    struct statx file;
+    unsigned wanted = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME;
+    int is_known = statx(fd, "", AT_EMPTY_PATH, wanted, &file) == 0;
+    int result = sync(fd);
+    if (result != 0) {
+        return result;
+    }
+    if (!is_known) {
+        shim_give_up("the size of a synced file is not known", strerror(errno));
+    }
+    if (S_ISREG(file.stx_mode)) {
+        note(&file);
+    }
+    return result;
+}
+
+OVERRIDE int fsync(int fd) {
+    return real_fsync == NULL ? (int)syscall(SYS_fsync, fd) : sync_and_note(fd, real_fsync);
+}
+
+OVERRIDE int fdatasync(int fd) {
+    return real_fdatasync == NULL ? (int)syscall(SYS_fdatasync, fd)
+                                  : sync_and_note(fd, real_fdatasync);
+}

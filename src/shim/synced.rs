@@ -1,0 +1,80 @@
+//! What the preloaded library has noted of syncs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use std::{io, num};
+
+/// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a
+/// line `device inode birth_ns bytes` for each successful sync. Of several lines of one file the
+/// last one holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SyncedLog(BTreeMap<Identity, u64>);
+
+/// A file by whatever name: device, inode, and time of birth, because an inode is given to a new
+/// file soon after its last one is deleted. Redis replaces its files by new ones.
+type Identity = [u64; 3];
+
+impl SyncedLog {
+    /// Reads a log.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, for then the process did not load the library. If it contains something
+    /// else (`InvalidData`).
+    pub fn read(path: &Path) -> io::Result<SyncedLog> {
+        let text = fs::read_to_string(path)?;
+        let lines: Option<_> = text.lines().map(parse).collect();
+        lines.map(SyncedLog).ok_or_else(|| {
+            let reason = format!("{}: no log of syncs", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, reason)
+        })
+    }
+
+    /// How many bytes of a file are on the disk; 0 if it was never synced. It may be more than
+    /// the file now has.
+    pub fn durable_bytes(&self, file: &Metadata) -> u64 {
+        let found = self.0.get(&identity(file));
+        found.copied().unwrap_or_default()
+    }
+}
+
+fn parse(line: &str) -> Option<(Identity, u64)> {
+    let numbers: Result<Vec<u64>, num::ParseIntError> = line.split(' ').map(str::parse).collect();
+    match numbers.ok()?[..] {
+        [device, inode, birth_ns, bytes] => Some(([device, inode, birth_ns], bytes)),
+        _ => None,
+    }
+}
+
+/// As `preload/synced.c` has it: the birth is 0 if the file system does not know it.
+fn identity(file: &Metadata) -> Identity {
+    let birth = file.created().ok();
+    let birth = birth.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let birth_ns = birth.map_or(0, |since| since.as_nanos() as u64);
+    [file.dev(), file.ino(), birth_ns]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_four_numbers() {
+        assert_eq!(parse("1 2 3 4"), Some(([1, 2, 3], 4)));
+        for other in ["", "1 2 3", "1 2 3 4 5", "1 2 3 x", "1  2 3", "-1 2 3 4"] {
+            assert_eq!(parse(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_of_a_file_holds() {
+        let log: BTreeMap<_, _> = ["1 2 3 9", "1 2 4 5", "1 2 3 7"]
+            .into_iter()
+            .filter_map(parse)
+            .collect();
+        assert_eq!(log, BTreeMap::from([([1, 2, 3], 7), ([1, 2, 4], 5)]));
+    }
+}

@@ -1,0 +1,14 @@
+//! The preloaded library in real processes: Redis servers, and this program itself.
+
+#![cfg(target_os = "linux")]
+
+mod clocks;
+mod failures;
+mod folder;
+mod formula;
+mod monotonic;
+mod power;
+mod preloaded;
+mod reader;
+mod server;
+mod transparent;

@@ -1,0 +1,231 @@
+//! A Redis server that loses its power.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use locklab_shim::SyncedLog;
+use locklab_shim::power::{Loss, lose_unsynced};
+use locklab_testing::until;
+
+use crate::folder::Folder;
+use crate::server::{Plan, Server, is_there};
+
+fn plan(test: &str, options: &[&'static str]) -> Plan {
+    let mut plan = Plan::new(test);
+    plan.synced = Some(plan.folder.join("synced"));
+    plan.options = options.to_vec();
+    plan
+}
+
+fn append_only(test: &str, policy: &'static str) -> Plan {
+    let options = ["--save", "", "--appendonly", "yes", "--appendfsync", policy];
+    plan(test, &options)
+}
+
+fn lose(plan: &Plan) -> Vec<Loss> {
+    lose_unsynced(&plan.data(), plan.synced.as_ref().unwrap()).unwrap()
+}
+
+/// The file to which the server appends its commands.
+fn increment(plan: &Plan) -> PathBuf {
+    let files = fs::read_dir(plan.data().join("appendonlydir")).unwrap();
+    let mut paths = files.map(|file| file.unwrap().path());
+    let found = paths.find(|path| path.to_string_lossy().ends_with(".incr.aof"));
+    found.expect("an append-only file")
+}
+
+/// Waits until all of a file is on the disk.
+fn await_sync(plan: &Plan, file: &Path) {
+    let synced = plan.synced.as_ref().unwrap();
+    until(|| {
+        let metadata = fs::metadata(file).unwrap();
+        let durable = SyncedLog::read(synced).unwrap().durable_bytes(&metadata);
+        match durable == metadata.len() {
+            true => Ok(()),
+            false => Err(format!("{durable} of {} bytes", metadata.len())),
+        }
+    });
+}
+
+fn value_after_restart(plan: &Plan) -> String {
+    plan.start().ask_one("GET lock")
+}
+
+#[test]
+fn a_write_that_is_always_synced_survives() {
+    if !is_there() {
+        return;
+    }
+    let plan = append_only("always", "always");
+    let server = plan.start();
+    server.ask("SET lock x");
+    let synced_bytes = fs::metadata(increment(&plan)).unwrap().len();
+    server.kill();
+    assert_eq!(lose(&plan), []);
+    assert_eq!(fs::metadata(increment(&plan)).unwrap().len(), synced_bytes);
+    assert_eq!(value_after_restart(&plan), "x");
+}
+
+#[test]
+fn a_write_that_is_never_synced_survives_a_kill_and_no_power_loss() {
+    if !is_there() {
+        return;
+    }
+    let plan = append_only("no", "no");
+    let server = plan.start();
+    server.ask("SET lock x");
+    server.kill();
+    let again = plan.start();
+    assert_eq!(again.ask_one("GET lock"), "x");
+    again.kill();
+    let bytes_before = fs::metadata(increment(&plan)).unwrap().len();
+    let loss = Loss {
+        path: increment(&plan),
+        bytes_before,
+        bytes_kept: 0,
+    };
+    assert_eq!(lose(&plan), [loss]);
+    assert_eq!(value_after_restart(&plan), "(nil)");
+    assert_eq!(lose(&plan), []);
+}
+
+#[test]
+fn of_writes_synced_once_a_second_those_survive_that_are_on_the_disk() {
+    if !is_there() {
+        return;
+    }
+    let plan = append_only("everysec", "everysec");
+    let server = plan.start();
+    server.ask("SET lock x");
+    await_sync(&plan, &increment(&plan));
+    let kept = fs::metadata(increment(&plan)).unwrap().len();
+    // Redis goes on without a sync: what comes now is not on the disk.
+    server.ask("CONFIG SET appendfsync no");
+    server.ask("SET lock y");
+    server.kill();
+    let losses = lose(&plan);
+    let [loss] = &losses[..] else {
+        panic!("{losses:?}");
+    };
+    assert_eq!((&loss.path, loss.bytes_kept), (&increment(&plan), kept));
+    assert_eq!(value_after_restart(&plan), "x");
+}
+
+#[test]
+fn a_snapshot_survives() {
+    if !is_there() {
+        return;
+    }
+    let plan = plan("snapshot", &["--save", "", "--appendonly", "no"]);
+    let server = plan.start();
+    server.ask("SET lock x");
+    server.ask("SAVE");
+    server.ask("SET lock y");
+    server.kill();
+    assert_eq!(lose(&plan), []);
+    assert_eq!(value_after_restart(&plan), "x");
+}
+
+#[test]
+fn the_snapshot_of_a_child_survives() {
+    if !is_there() {
+        return;
+    }
+    let plan = plan("child", &["--save", "", "--appendonly", "no"]);
+    let server = plan.start();
+    server.ask("SET lock x");
+    server.ask("BGSAVE");
+    await_child(&server, "rdb_bgsave_in_progress");
+    assert_eq!(server.info("rdb_last_bgsave_status"), "ok");
+    server.kill();
+    assert_eq!(lose(&plan), []);
+    assert_eq!(value_after_restart(&plan), "x");
+}
+
+fn await_child(server: &Server, field: &str) {
+    until(|| match server.info(field).as_str() {
+        "0" => Ok(()),
+        _ => Err(format!("{field} is not 0")),
+    });
+}
+
+/// The rewritten file is synced by a child, the new increment by nobody. The files that the
+/// rewrite replaces leave their inodes to new ones, for which old lines of the log do not hold.
+#[test]
+fn a_rewritten_append_only_file_survives_and_its_unsynced_increment_does_not() {
+    if !is_there() {
+        return;
+    }
+    let plan = append_only("rewrite", "no");
+    let server = plan.start();
+    for round in 0..5 {
+        server.ask(&format!("SET lock {round}"));
+        server.ask("BGREWRITEAOF");
+        await_rewrite(&server, round);
+    }
+    server.ask("SET lock later");
+    server.kill();
+    let losses = lose(&plan);
+    let [loss] = &losses[..] else {
+        panic!("{losses:?}");
+    };
+    assert_eq!((&loss.path, loss.bytes_kept), (&increment(&plan), 0));
+    assert_eq!(value_after_restart(&plan), "4");
+}
+
+/// The name of the increment counts the rewrites; the one at the start is 1.
+fn await_rewrite(server: &Server, round: u32) {
+    let done = format!("{}", round + 1);
+    until(|| {
+        let state = [
+            "aof_rewrite_in_progress",
+            "aof_rewrite_scheduled",
+            "aof_last_bgrewrite_status",
+            "aof_rewrites",
+        ]
+        .map(|field| server.info(field));
+        match state.each_ref().map(String::as_str) {
+            ["0", "0", "ok", rewrites] if rewrites == done => Ok(()),
+            _ => Err(format!("{state:?}")),
+        }
+    });
+}
+
+#[test]
+fn all_below_the_folder_is_lost_and_nothing_beside_it() {
+    let folder = Folder::new("lose");
+    let data = folder.join("data");
+    fs::create_dir_all(data.join("deeper")).unwrap();
+    let (log, beside) = (folder.join("synced"), folder.join("beside"));
+    fs::write(&log, "").unwrap();
+    for path in [&beside, &data.join("b"), &data.join("deeper/a")] {
+        fs::write(path, "12345").unwrap();
+    }
+    fs::write(data.join("empty"), "").unwrap();
+    std::os::unix::fs::symlink(&beside, data.join("link")).unwrap();
+    let lost = |name| Loss {
+        path: data.join(name),
+        bytes_before: 5,
+        bytes_kept: 0,
+    };
+    let losses = lose_unsynced(&data, &log).unwrap();
+    assert_eq!(losses, [lost("b"), lost("deeper/a")]);
+    assert_eq!(fs::read(data.join("deeper/a")).unwrap(), b"");
+    assert_eq!(fs::read(&beside).unwrap(), b"12345");
+}
+
+#[test]
+fn what_is_no_log_takes_nothing() {
+    let folder = Folder::new("no-log");
+    let data = folder.join("data");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("a"), "12345").unwrap();
+    let kind = |log: &Path| lose_unsynced(&data, log).unwrap_err().kind();
+    assert_eq!(kind(&folder.join("synced")), ErrorKind::NotFound);
+    fs::write(folder.join("synced"), "1 2 3\n").unwrap();
+    assert_eq!(kind(&folder.join("synced")), ErrorKind::InvalidData);
+    fs::write(data.join("synced"), "").unwrap();
+    assert_eq!(kind(&data.join("synced")), ErrorKind::InvalidInput);
+    assert_eq!(fs::read(data.join("a")).unwrap(), b"12345");
+}

@@ -1,0 +1,118 @@
+//! This program as a process with the library: a test starts it again, and asks it for its
+//! clocks.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use locklab_units::NS_PER_S;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::folder::Folder;
+
+/// The variable that tells a process of this program to be the child; its value is the task.
+const TASK: &str = "LOCKLAB_SHIM_TASK";
+
+/// The clocks that [`clocks`] reads, in this order.
+const CLOCKS: [ClockId; 6] = [
+    ClockId::CLOCK_REALTIME,
+    ClockId::CLOCK_REALTIME_COARSE,
+    ClockId::CLOCK_MONOTONIC,
+    ClockId::CLOCK_MONOTONIC_COARSE,
+    ClockId::CLOCK_MONOTONIC_RAW,
+    ClockId::CLOCK_BOOTTIME,
+];
+
+/// What this program runs as the child; in a test run of its own it does nothing.
+#[test]
+fn child() {
+    match env::var(TASK).as_deref() {
+        Ok("clocks") => {
+            let readings: Vec<String> = CLOCKS.map(|id| now_ns(id).to_string()).into();
+            println!("\nanswer {}", readings.join(" "));
+        }
+        Ok("monotonic") => {
+            let (readings, backwards) = watch();
+            println!("\nanswer {readings} {backwards}");
+        }
+        _ => {}
+    }
+}
+
+/// A clock, in nanoseconds: in a process with the library as that shows it.
+pub fn now_ns(id: ClockId) -> u64 {
+    let time = clock_gettime(id).unwrap();
+    time.tv_sec() as u64 * NS_PER_S + time.tv_nsec() as u64
+}
+
+/// Reads the monotonic clocks until the input ends, or longer if that is soon. How often, and how often one had gone back.
+fn watch() -> (u64, u64) {
+    println!("\nbegun");
+    let input = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    let clocks = &CLOCKS[2..5];
+    let (mut last_ns, mut readings, mut backwards) = (0, 0, 0);
+    while !input.is_finished() || readings < 10_000 {
+        for clock in clocks {
+            let ns = now_ns(*clock);
+            backwards += u64::from(ns < last_ns);
+            last_ns = ns;
+            readings += 1;
+        }
+    }
+    (readings, backwards)
+}
+
+/// A process of this program. Dropping this kills it.
+pub struct Preloaded(Child);
+
+impl Preloaded {
+    /// Starts a process with these clocks.
+    pub fn start(folder: &Folder, clock: Option<&Path>, task: &str) -> Preloaded {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "preloaded::child", "--nocapture"])
+            .env(TASK, task)
+            .envs(locklab_shim::environment(&folder.library, clock, None))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        Preloaded(child.expect("this program starts again"))
+    }
+
+    /// Waits for a line that begins so, and returns the numbers that follow.
+    pub fn await_line(&mut self, start: &str) -> Vec<u64> {
+        let output = self.0.stdout.as_mut().expect("the output is a pipe");
+        let mut reader = BufReader::with_capacity(1, output);
+        loop {
+            let mut line = String::new();
+            let len = reader.read_line(&mut line).unwrap();
+            assert!(len > 0, "the process ended without {start:?}");
+            if let Some(numbers) = line.strip_prefix(start) {
+                let numbers = numbers.split_whitespace();
+                return numbers.map(|number| number.parse().unwrap()).collect();
+            }
+        }
+    }
+
+    /// Ends its input, and returns its answer.
+    pub fn finish(mut self) -> Vec<u64> {
+        if let Some(mut input) = self.0.stdin.take() {
+            input.flush().unwrap();
+        }
+        self.await_line("answer")
+    }
+}
+
+impl Drop for Preloaded {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a process with these clocks reads: time of day, precise and coarse; monotonic, precise,
+/// coarse and raw; and one that the library leaves alone. In nanoseconds.
+pub fn clocks(folder: &Folder, clock: Option<&Path>) -> [u64; 6] {
+    let answer = Preloaded::start(folder, clock, "clocks").finish();
+    answer.try_into().expect("a reading of each clock")
+}
