@@ -1,0 +1,158 @@
+//! A connection and its two ends.
+
+use locklab_history::Name;
+
+use super::flow::{Content, Flow, Transit};
+
+/// Identifies a connection; no two have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConnectionId(pub(super) u64);
+
+/// A side of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    /// The host that connected.
+    Connector,
+    /// The host to which it connected.
+    Server,
+}
+
+/// One end of a connection; also the flow that it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct End {
+    pub(crate) connection: ConnectionId,
+    pub(crate) side: Side,
+}
+
+impl End {
+    /// The other end.
+    pub(crate) fn peer(self) -> End {
+        let side = match self.side {
+            Side::Connector => Side::Server,
+            Side::Server => Side::Connector,
+        };
+        End { side, ..self }
+    }
+}
+
+impl ConnectionId {
+    pub(crate) fn connector(self) -> End {
+        End {
+            connection: self,
+            side: Side::Connector,
+        }
+    }
+
+    pub(crate) fn server(self) -> End {
+        End {
+            connection: self,
+            side: Side::Server,
+        }
+    }
+}
+
+/// What the kernel of an end knows of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Knows {
+    /// Nothing yet: the server before it has accepted.
+    NotYet,
+    /// The connection.
+    Connection,
+    /// Nothing any more: what arrives is answered with a reset.
+    NoMore,
+}
+
+/// The state of one end.
+#[derive(Debug)]
+pub(super) struct EndState {
+    pub(super) host: Name,
+    pub(super) knows: Knows,
+    /// What it sends.
+    pub(super) flow: Flow,
+    /// Whether the end of its stream has arrived at its peer.
+    pub(super) has_ended: bool,
+}
+
+/// How far a connection is.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The handshake is under way.
+    Opening {
+        /// The SYN at the server, from its arrival until the SYN-ACK gets through.
+        syn: Option<Transit>,
+        /// What the connector sent meanwhile.
+        early: Vec<Content>,
+    },
+    /// The SYN-ACK has arrived.
+    Established,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    connector: EndState,
+    server: EndState,
+    pub(super) stage: Stage,
+}
+
+impl Connection {
+    pub(super) fn new(connector: Name, server: Name) -> Self {
+        Self {
+            connector: EndState::new(connector, Knows::Connection),
+            server: EndState::new(server, Knows::NotYet),
+            stage: Stage::Opening {
+                syn: None,
+                early: Vec::new(),
+            },
+        }
+    }
+
+    pub(super) fn at(&self, side: Side) -> &EndState {
+        match side {
+            Side::Connector => &self.connector,
+            Side::Server => &self.server,
+        }
+    }
+
+    pub(super) fn at_mut(&mut self, side: Side) -> &mut EndState {
+        match side {
+            Side::Connector => &mut self.connector,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Whether no end knows it.
+    pub(super) fn is_forgotten(&self) -> bool {
+        [&self.connector, &self.server]
+            .iter()
+            .all(|end| end.knows != Knows::Connection)
+    }
+
+    /// Whether both streams have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.connector.has_ended && self.server.has_ended
+    }
+
+    pub(super) fn is_opening(&self) -> bool {
+        matches!(self.stage, Stage::Opening { .. })
+    }
+
+    /// Takes the SYN that the server has and the connector would send again.
+    pub(super) fn take_syn(&mut self) -> Option<Transit> {
+        match &mut self.stage {
+            Stage::Opening { syn, .. } => syn.take(),
+            Stage::Established => None,
+        }
+    }
+}
+
+impl EndState {
+    fn new(host: Name, knows: Knows) -> Self {
+        Self {
+            host,
+            knows,
+            flow: Flow::default(),
+            has_ended: false,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The segments with data that a proxy keeps.
+
+use bytes::Bytes;
+use locklab_history::Name;
+
+use crate::options::Keep;
+
+/// The most segments that are kept.
+pub const MOST_MESSAGES: usize = 1_000_000;
+
+/// The most data that is kept, in bytes.
+pub const MOST_MESSAGE_BYTES: usize = 256 << 20;
+
+/// A segment that a host sent to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// When it first left, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub sent_ns: u64,
+    /// When it arrived, by the same clock; `None` if it has not.
+    pub arrived_ns: Option<u64>,
+    /// The sender.
+    pub from: Name,
+    /// The receiver.
+    pub to: Name,
+    /// Its data.
+    pub payload: Bytes,
+}
+
+/// Identifies a kept segment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MessageId(usize);
+
+#[derive(Debug)]
+pub(super) struct Log {
+    keep: Keep,
+    kept: Vec<Segment>,
+    bytes: usize,
+    /// The number of segments that were taken.
+    taken: usize,
+}
+
+impl Log {
+    pub(super) fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            kept: Vec::new(),
+            bytes: 0,
+            taken: 0,
+        }
+    }
+
+    pub(super) fn sent(&mut self, segment: Segment) -> Option<MessageId> {
+        let bytes = self.bytes + segment.payload.len();
+        let is_full = self.kept.len() >= MOST_MESSAGES || bytes > MOST_MESSAGE_BYTES;
+        if self.keep == Keep::Nothing || is_full {
+            return None;
+        }
+        self.bytes = bytes;
+        self.kept.push(segment);
+        Some(MessageId(self.taken + self.kept.len() - 1))
+    }
+
+    /// Notes the first arrival of a segment; a segment that is answered by a lost reset arrives
+    /// several times.
+    pub(super) fn arrived(&mut self, MessageId(id): MessageId, now_ns: u64) {
+        let index = id.checked_sub(self.taken);
+        if let Some(segment) = index.and_then(|index| self.kept.get_mut(index)) {
+            segment.arrived_ns.get_or_insert(now_ns);
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Segment> {
+        self.taken += self.kept.len();
+        self.bytes = 0;
+        std::mem::take(&mut self.kept)
+    }
+}

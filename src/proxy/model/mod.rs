@@ -1,0 +1,32 @@
+//! The network without sockets: what happens to data between two hosts, driven by times.
+//!
+//! It mirrors `network.rs` of `locklab_world`, with these differences:
+//!
+//! - It knows connections, since it has no kernels that do. A connection has two ends, each of
+//!   which sends one flow of segments.
+//! - A reset that answers a segment and does not get through leaves that segment
+//!   unacknowledged: its sender sends it again. In the world that sender waits for ever.
+//! - Segments in the network card of a suspended host that loses power are sent again. In the
+//!   world they are lost.
+//! - A suspended host retransmits nothing, and its timers stand still. In the world they run.
+//! - Whatever resets, power cuts and retransmissions do, a flow is never reordered.
+//! - A server's reset before its SYN-ACK got through makes the connector send its SYN again.
+
+mod agenda;
+mod connection;
+mod flow;
+mod lifecycle;
+mod log;
+mod network;
+mod payload;
+mod power;
+mod rules;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use connection::{ConnectionId, End};
+pub use log::{MOST_MESSAGE_BYTES, MOST_MESSAGES, Segment};
+pub(crate) use network::{Effect, Network};
+pub(crate) use payload::{Meter, Payload};
+pub use rules::RuleId;

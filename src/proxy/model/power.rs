@@ -1,0 +1,123 @@
+//! Hosts that are without power, or suspended.
+
+use std::collections::VecDeque;
+
+use locklab_history::Name;
+
+use super::connection::{End, Knows, Side};
+use super::flow::{Content, Transit};
+use super::network::{Effect, Event, Network};
+
+/// A suspended host.
+#[derive(Debug)]
+pub(super) struct Suspension {
+    since_ns: u64,
+    /// How many suspensions are in force; they act as one.
+    depth: u32,
+    /// What has arrived, in order.
+    pub(super) inbox: Vec<Transit>,
+    /// What it will send when it wakes, in order.
+    pub(super) outbox: VecDeque<(End, Content)>,
+}
+
+impl Suspension {
+    /// Drops what a flow was to send; returns whether the handshake's answer was part of it.
+    pub(super) fn drop_flow(&mut self, end: End) -> bool {
+        let mut opened = false;
+        self.outbox.retain(|(from, content)| {
+            opened |= *from == end && content.opens();
+            *from != end
+        });
+        opened
+    }
+}
+
+impl Network {
+    /// Cuts the power of `host`.
+    pub(crate) fn cut_power(&mut self, host: &Name, now_ns: u64) {
+        if !self.silent.insert(host.clone()) {
+            return;
+        }
+        let mut unanswered = Vec::new();
+        if let Some(suspension) = self.suspended.get_mut(host) {
+            unanswered = std::mem::take(&mut suspension.inbox);
+        }
+        for end in self.ends_at(host) {
+            self.effects.push_back(Effect::Detach(end));
+            self.forget(end, now_ns);
+        }
+        if let Some(suspension) = self.suspended.get_mut(host) {
+            suspension.outbox.clear();
+        }
+        for transit in unanswered {
+            self.hold(transit, now_ns);
+        }
+    }
+
+    /// Ends [`Network::cut_power`].
+    pub(crate) fn restore_power(&mut self, host: &Name) {
+        self.silent.remove(host);
+    }
+
+    /// Suspends `host`.
+    pub(crate) fn suspend(&mut self, host: &Name, now_ns: u64) {
+        let suspension = self
+            .suspended
+            .entry(host.clone())
+            .or_insert_with(|| Suspension {
+                since_ns: now_ns,
+                depth: 0,
+                inbox: Vec::new(),
+                outbox: VecDeque::new(),
+            });
+        suspension.depth += 1;
+    }
+
+    /// Ends one [`Network::suspend`].
+    pub(crate) fn wake(&mut self, host: &Name, now_ns: u64) {
+        let Some(suspension) = self.suspended.get_mut(host) else {
+            return;
+        };
+        suspension.depth -= 1;
+        if suspension.depth > 0 {
+            return;
+        }
+        let Some(suspension) = self.suspended.remove(host) else {
+            return;
+        };
+        for end in self.ends_at(host) {
+            self.restart_timer(end, suspension.since_ns, now_ns);
+        }
+        for transit in suspension.inbox {
+            self.arrive(transit, now_ns);
+        }
+        for (end, content) in suspension.outbox {
+            self.leave(end, content, now_ns);
+        }
+    }
+
+    /// A suspended host's retransmission timer runs again.
+    fn restart_timer(&mut self, end: End, suspended_ns: u64, now_ns: u64) {
+        let Some(connection) = self.connections.get_mut(&end.connection) else {
+            return;
+        };
+        let flow = &mut connection.at_mut(end.side).flow;
+        if let Some(at_ns) = flow.stood_still(suspended_ns, now_ns) {
+            self.agenda.schedule(at_ns, Event::Retry(end, at_ns));
+        }
+    }
+
+    /// The ends at `host` whose kernel knows the connection.
+    fn ends_at(&self, host: &Name) -> Vec<End> {
+        let mut ends = Vec::new();
+        for (&connection, state) in &self.connections {
+            for side in [Side::Connector, Side::Server] {
+                let end = state.at(side);
+                if end.host == *host && end.knows == Knows::Connection {
+                    ends.push(End { connection, side });
+                }
+            }
+        }
+        ends
+    }
+}

@@ -1,0 +1,70 @@
+//! What a proxy is asked to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::IpAddr;
+
+use locklab_history::Name;
+use locklab_world::dist::Dist;
+
+/// The hosts of a run and the links between them.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Every host that connects or is connected to.
+    pub hosts: BTreeMap<Name, Host>,
+    /// One-way latency of every link. Connections of a host to itself have none.
+    pub latency: Dist,
+    /// The probability that one transmission is lost, 0 to 1.
+    pub loss: f64,
+    /// The seed of the stream `network`, from which latency and loss are drawn.
+    pub seed: u64,
+    /// What to keep of the data.
+    pub keep: Keep,
+}
+
+/// A host of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Host {
+    /// The source address of its connections. No two hosts have the same.
+    pub ip: IpAddr,
+    /// Whether it waits for the proxy's greeting.
+    pub greeting: Greeting,
+}
+
+/// How a host learns that a connection that it opened is established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Greeting {
+    /// It reads one byte, `0x01`, before anything else. The proxy writes it when the handshake
+    /// is over.
+    Waits,
+    /// It does not: it is a program that knows nothing of the proxy.
+    None,
+}
+
+/// What a proxy keeps of the data that passes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Every segment with data, for [`Proxy::take_messages`](crate::Proxy::take_messages).
+    Messages,
+    /// Nothing.
+    Nothing,
+}
+
+impl Options {
+    /// # Errors
+    /// `InvalidInput` if two hosts share an address, or `latency` or `loss` is impossible.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let addresses: BTreeSet<IpAddr> = self.hosts.values().map(|host| host.ip).collect();
+        let problem = if addresses.len() < self.hosts.len() {
+            "two hosts have the same address".into()
+        } else if !(0.0..=1.0).contains(&self.loss) {
+            format!("a loss must be from 0 to 1, not {}", self.loss)
+        } else {
+            match self.latency.problem() {
+                Some(problem) => problem,
+                None => return Ok(()),
+            }
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+    }
+}

@@ -1,0 +1,155 @@
+//! The handle by which a run controls its proxy.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use locklab_history::{FaultyLinks, Name};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::model::{RuleId, Segment};
+use crate::options::Options;
+use crate::relay::{self, Command, Relay};
+
+/// A running proxy, on a thread of its own.
+///
+/// Every call takes effect before it returns. What a process writes after that is treated
+/// according to the call; what it wrote before the call has left before, as far as the
+/// machine's loopback has delivered it and the proxy had room for it.
+///
+/// Dropping the proxy closes its sockets and ends its thread.
+#[derive(Debug)]
+pub struct Proxy {
+    /// `None` only while the proxy is dropped.
+    commands: Option<UnboundedSender<Command>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// Starts a proxy to which no server is published yet.
+    ///
+    /// # Errors
+    /// `InvalidInput` if two hosts share an address, or `latency` or `loss` is impossible;
+    /// otherwise if the machine cannot start another thread.
+    pub fn start(options: Options) -> io::Result<Proxy> {
+        options.check()?;
+        let (commands, orders) = tokio::sync::mpsc::unbounded_channel();
+        let (ready, is_ready) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("locklab-proxy".into())
+            .spawn(move || relay::run(options, orders, &ready))?;
+        is_ready
+            .recv()
+            .map_err(|_| io::Error::other("the proxy's thread ended"))??;
+        Ok(Proxy {
+            commands: Some(commands),
+            thread: Some(thread),
+        })
+    }
+
+    /// Accepts connections to `server` on `public`, on behalf of a process that listens on
+    /// `real`. When the call returns, the proxy listens. A server that is already published
+    /// moves to these addresses; its existing connections stay as they are.
+    ///
+    /// # Errors
+    /// `InvalidInput` if no host is called `server`; otherwise if `public` cannot be bound.
+    pub fn publish(&self, server: &Name, public: SocketAddr, real: SocketAddr) -> io::Result<()> {
+        let name = server.clone();
+        if self.call(move |relay| relay.move_real(&name, public, real))? {
+            return Ok(());
+        }
+        let listener = TcpListener::bind(public)?;
+        listener.set_nonblocking(true)?;
+        let name = server.clone();
+        self.call(move |relay| relay.publish(name, listener, public, real))
+    }
+
+    /// The process of `server` is gone: from now on a connection to it is refused by the
+    /// kernel. Its existing connections live on until their sockets end.
+    pub fn withdraw(&self, server: &Name) {
+        let name = server.clone();
+        self.call(move |relay| relay.withdraw(&name));
+    }
+
+    /// Installs a fault on links. It applies to what leaves from now on; names that are not
+    /// hosts match nothing.
+    pub fn install(&self, links: &FaultyLinks) -> RuleId {
+        let links = links.clone();
+        self.call(move |relay| relay.act(|network, _| network.install(links)))
+    }
+
+    /// Ends a fault on links. What was held back is sent at its next retransmission.
+    pub fn lift(&self, rule: RuleId) {
+        self.call(move |relay| relay.act(|network, _| network.lift(rule)));
+    }
+
+    /// Cuts the power of `host`: nothing goes in or out, data that it still had to send is
+    /// lost, and its kernel forgets its connections. Data that has already left arrives.
+    ///
+    /// To be called before its process is killed; otherwise the process's kernel says goodbye
+    /// on the process's behalf. The process notices nothing on its sockets.
+    pub fn cut_power(&self, host: &Name) {
+        let host = host.clone();
+        self.call(move |relay| relay.act(|network, now_ns| network.cut_power(&host, now_ns)));
+    }
+
+    /// Ends a [`Proxy::cut_power`], however often that was called. A peer's next segment on an
+    /// old connection, if it gets through, is answered with a reset.
+    pub fn restore_power(&self, host: &Name) {
+        let host = host.clone();
+        self.call(move |relay| relay.act(|network, _| network.restore_power(&host)));
+    }
+
+    /// Suspends `host`: arriving data waits as if in its network card, it sends nothing, and
+    /// its retransmission timers stand still. Calls count: each needs its own [`Proxy::wake`].
+    pub fn suspend(&self, host: &Name) {
+        let host = host.clone();
+        self.call(move |relay| relay.act(|network, now_ns| network.suspend(&host, now_ns)));
+    }
+
+    /// Ends a [`Proxy::suspend`]; without one it has no effect.
+    pub fn wake(&self, host: &Name) {
+        let host = host.clone();
+        self.call(move |relay| relay.act(|network, now_ns| network.wake(&host, now_ns)));
+    }
+
+    /// The segments with data since the last call, in the order in which they left; none unless
+    /// [`Keep::Messages`](crate::Keep) was asked for. One that is still under way has no time of
+    /// arrival and gets none later.
+    ///
+    /// Not more than [`MOST_MESSAGES`](crate::MOST_MESSAGES) segments, and not more than
+    /// [`MOST_MESSAGE_BYTES`](crate::MOST_MESSAGE_BYTES) of data, are kept between two calls:
+    /// the first ones.
+    pub fn take_messages(&self) -> Vec<Segment> {
+        self.call(|relay| relay.act(|network, _| network.take_messages()))
+    }
+
+    /// Carries out `act` on the proxy's thread and returns its answer.
+    ///
+    /// # Panics
+    /// If the proxy's thread has panicked.
+    fn call<R: Send + 'static>(
+        &self,
+        act: impl FnOnce(&std::rc::Rc<Relay>) -> R + Send + 'static,
+    ) -> R {
+        let (answer, answered) = mpsc::channel();
+        let command: Command = Box::new(move |relay| {
+            let _ = answer.send(act(relay));
+        });
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command);
+        }
+        let answer = answered.recv();
+        answer.expect("the proxy's thread runs until the proxy is dropped")
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The main loop of the proxy's thread.
+
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use std::task::{Context, Poll};
+
+use tokio::runtime::Builder;
+use tokio::select;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::{LocalSet, yield_now};
+
+use super::{Command, Relay};
+use crate::options::Options;
+
+/// Runs a proxy until the other end of `commands` is dropped. Tells `ready` first whether it
+/// could start. On return all sockets are closed.
+pub(crate) fn run(
+    options: Options,
+    commands: UnboundedReceiver<Command>,
+    ready: &Sender<io::Result<()>>,
+) {
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    LocalSet::new().block_on(&runtime, async {
+        match Relay::new(&options) {
+            Ok(relay) => {
+                let _ = ready.send(Ok(()));
+                obey(&Rc::new(relay), commands).await;
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+            }
+        }
+    });
+}
+
+/// Carries out commands, each after everything that the sockets had ready before it.
+async fn obey(relay: &Rc<Relay>, mut commands: UnboundedReceiver<Command>) {
+    loop {
+        let command = select! {
+            biased;
+            command = commands.recv() => command,
+            () = poll_fn(|cx| relay.poll(cx)) => continue,
+        };
+        let Some(command) = command else {
+            return;
+        };
+        // tokio asks the kernel which sockets are ready; then all that is ready is read.
+        yield_now().await;
+        poll_fn(|cx| {
+            let _ = relay.poll(cx);
+            Poll::Ready(())
+        })
+        .await;
+        relay.read_all();
+        command(relay);
+    }
+}
+
+impl Relay {
+    /// Accepts connections and lets pass what is due. Never ready: there is always more to do.
+    fn poll(self: &Rc<Self>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let accepted = self.servers.borrow().poll_accept(cx);
+            match accepted {
+                Poll::Ready((stream, from, server)) => self.accepted(stream, from, server),
+                Poll::Pending => break,
+            }
+        }
+        while self.timer.poll_ended(cx).is_ready() {
+            self.settle();
+        }
+        Poll::Pending
+    }
+}

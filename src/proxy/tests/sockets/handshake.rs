@@ -1,0 +1,80 @@
+//! Connecting through the proxy.
+
+use std::io::{Read, Write};
+use std::time::Instant;
+
+use locklab_history::PacketFault::Cut;
+
+use super::bench::{
+    Bench, Ways, expect, expect_at_least, expect_end, expect_nothing, expect_reset, n1,
+};
+
+#[test]
+fn the_greeting_comes_after_both_latencies_and_before_anything_else() {
+    let bench = Bench::new(20.0);
+    let start = Instant::now();
+    let mut client = bench.try_connect(1).unwrap();
+    let mut server = bench.accept();
+    server.write_all(b"hello").unwrap();
+    expect(&mut client, b"\x01");
+    expect_at_least(start, 40);
+    expect(&mut client, b"hello");
+}
+
+#[test]
+fn the_greeting_comes_only_when_the_path_is_open() {
+    let bench = Bench::new(0.0);
+    let cut = bench.install("c1", "n1", Ways::Both, Cut);
+    let start = Instant::now();
+    let mut client = bench.try_connect(1).unwrap();
+    expect_nothing(&mut client);
+    bench.proxy.lift(cut);
+    expect(&mut client, b"\x01");
+    expect_at_least(start, 1_000);
+    let mut server = bench.accept();
+    client.write_all(b"x").unwrap();
+    expect(&mut server, b"x");
+}
+
+#[test]
+fn a_host_that_does_not_wait_is_not_greeted_and_its_data_waits() {
+    let bench = Bench::new(0.0);
+    bench.proxy.suspend(&n1());
+    let mut client = bench.try_connect(2).unwrap();
+    client.write_all(b"early").unwrap();
+    expect_nothing(&mut client);
+    bench.proxy.wake(&n1());
+    let mut server = bench.accept();
+    expect(&mut server, b"early");
+    expect_nothing(&mut client);
+}
+
+#[test]
+fn a_connection_to_a_process_that_is_gone_is_reset() {
+    let mut bench = Bench::new(0.0);
+    let gone = bench.server.local_addr().unwrap();
+    // Not the published address any more: nothing listens there.
+    bench.server = std::net::TcpListener::bind((gone.ip(), 0)).unwrap();
+    let mut client = bench.try_connect(1).unwrap();
+    expect_reset(&mut client);
+}
+
+#[test]
+fn a_stranger_is_turned_away() {
+    let bench = Bench::new(0.0);
+    let mut stranger = bench.try_connect(77).unwrap();
+    expect_end(&mut stranger);
+    assert!(bench.server.accept().is_err());
+}
+
+#[test]
+fn a_server_s_whole_stream_passes_although_it_ends_at_once() {
+    let bench = Bench::new(5.0);
+    let mut client = bench.try_connect(1).unwrap();
+    let mut server = bench.accept();
+    server.write_all(b"busy").unwrap();
+    drop(server);
+    let mut read = Vec::new();
+    client.read_to_end(&mut read).unwrap();
+    assert_eq!(read, b"\x01busy");
+}
