@@ -41,6 +41,7 @@ pub fn libfuzzer(seconds: &str) -> Result<()> {
     tool::install("fuzz")?;
     let mut fuzz = cargo("+nightly fuzz run wire --");
     fuzz.arg(format!("-max_total_time={seconds}"));
+    fuzz.env("LSAN_OPTIONS", "suppressions=fuzz/lsan.txt");
     perform(fuzz)
 }
 
