@@ -17,8 +17,10 @@ use clap_complete::env::CompleteEnv;
 mod bug;
 mod cells;
 mod completions;
+mod confirm;
 mod cost;
 mod demo;
+mod interrupt;
 mod list;
 mod matrix;
 mod pictures;
@@ -65,6 +67,7 @@ Examples:
   locklab sweep kleppmann/k1                    its violation rate against the pause
   locklab matrix                                every lock against every problem
   locklab cost                                  what every lock costs
+  locklab confirm kleppmann/k1                  the world and real Redis, side by side
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
   locklab serve --nodes 5                       five fake Redis nodes for other programs
 
@@ -84,6 +87,8 @@ enum Command {
     Matrix(matrix::Options),
     /// Measure what every lock costs, and how clients wait for it
     Cost(cost::Options),
+    /// Run scenarios in the world and on real Redis, and compare
+    Confirm(confirm::Options),
     /// Repeat a recorded run and compare it byte for byte
     Replay(replay::Options),
     /// Serve fake Redis nodes to other programs
@@ -186,6 +191,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Sweep(options)) => sweep::sweep(&options)?,
         Some(Command::Matrix(options)) => matrix::matrix(&options)?,
         Some(Command::Cost(options)) => cost::cost(&options)?,
+        Some(Command::Confirm(options)) => confirm::confirm(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,

@@ -9,7 +9,7 @@ use locklab::runner::backend::{Backend, World};
 use locklab::runner::simulate::Keep;
 use locklab::scenario::parse;
 
-use Phase::{Begins, Ends, Missed};
+use Phase::{Before, Begins, Ends, Missed};
 
 /// Two clients of one node: c1 finishes immediately, c2 works for a second.
 const CLIENTS: &str = r#"
@@ -156,5 +156,91 @@ fn pauses_overlap_and_one_without_end_lasts_to_the_horizon() {
             ("second", "c2", &[Begins, Ends]),
             ("whole", "n1", &[Begins]),
         ],
+    );
+}
+
+#[test]
+fn faults_of_links_begin_and_end() {
+    check(
+        r#"
+        [fault.cut]
+        kind = "partition"
+        from = "c2"
+        to = "n1"
+        at_ms = 300
+        duration_ms = 100
+        [fault.lossy]
+        kind = "loss"
+        from = ["c1", "c2"]
+        to = "n1"
+        probability = 0.5
+        at_ms = 250
+        duration_ms = 100
+        [fault.slow]
+        kind = "slow-link"
+        from = "c2"
+        to = "resource"
+        extra_ms = 10
+        at_ms = 200
+        "#,
+        &[
+            ("cut", "c2", &[Begins, Ends]),
+            ("cut", "n1", &[Begins, Ends]),
+            ("lossy", "c1", &[Begins, Ends]),
+            ("lossy", "c2", &[Begins, Ends]),
+            ("lossy", "n1", &[Begins, Ends]),
+            ("slow", "c2", &[Begins]),
+            ("slow", "resource", &[Begins]),
+        ],
+    );
+}
+
+#[test]
+fn clocks_are_set_and_machines_stand_still_and_lose_power() {
+    check(
+        r#"
+        [fault.rate]
+        kind = "clock-rate"
+        on = "c2"
+        drift_ppm = 100_000
+        at_ms = 200
+        duration_ms = 300
+        [fault.sleep]
+        kind = "suspend"
+        on = "c2"
+        at_ms = 600
+        duration_ms = 100
+        [fault.power]
+        kind = "crash"
+        on = "n1"
+        at_ms = 300
+        duration_ms = 100
+        [fault.step]
+        kind = "clock-step"
+        on = "n1"
+        step_ms = 1000
+        at_ms = 250
+        "#,
+        &[
+            ("power", "n1", &[Begins, Ends]),
+            ("rate", "c2", &[Before, Begins, Before, Ends]),
+            ("sleep", "c2", &[Begins, Ends]),
+            ("step", "n1", &[Before, Begins]),
+        ],
+    );
+}
+
+#[test]
+fn an_operator_hands_the_master_over() {
+    check(
+        r#"
+        [topology]
+        replicas = 1
+        [fault.by-hand]
+        kind = "failover"
+        on = "n1r1"
+        at_ms = 300
+        "#,
+        &[("by-hand", "n1r1", &[Begins])],
     );
 }

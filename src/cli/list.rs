@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::Exit;
+use super::run::On;
 use super::say::{self, print_json};
 use crate::check::Property;
 use crate::confirm;
@@ -18,6 +19,9 @@ pub(super) struct Options {
     /// What to list
     #[arg(value_enum)]
     what: What,
+    /// Of the scenarios only those that run there
+    #[arg(long, value_enum, value_name = "WHERE")]
+    on: Option<On>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +44,7 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
         What::Locks => locks(),
         What::Faults => faults(),
         What::Properties => properties(),
-        What::Scenarios => scenarios()?,
+        What::Scenarios => scenarios(options.on)?,
     };
     if options.json {
         print_json(&data)?;
@@ -89,7 +93,7 @@ fn properties() -> (String, Value) {
     (text, json!(data))
 }
 
-fn scenarios() -> anyhow::Result<(String, Value)> {
+fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
     let mut text = String::new();
     let mut data = Vec::new();
     let width = SHIPPED.iter().map(|(name, _)| name.len()).max();
@@ -97,7 +101,10 @@ fn scenarios() -> anyhow::Result<(String, Value)> {
     for (name, _) in SHIPPED {
         let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
         let claim = scenario.claim.as_deref().unwrap_or("");
-        let on_redis = confirm::can_run(&scenario);
+        let on_redis = confirm::why_not(&scenario).is_none();
+        if on == Some(On::Redis) && !on_redis {
+            continue;
+        }
         let mark = if on_redis { '*' } else { ' ' };
         text += &format!("{name:<width$}  {claim:<4} {mark} {}\n", scenario.title);
         data.push(json!({

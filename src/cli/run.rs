@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
+use locklab_units::NS_PER_MS;
 use serde_json::Value;
 
 use super::bug::Bug;
@@ -15,7 +16,8 @@ use super::say::{self, tell};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, cells, report, scenario_completer, twice};
 use crate::check::Property;
-use crate::confirm::{Programs, RealRedis};
+use crate::confirm::campaign::{LONGEST_STALL_NS, attempt};
+use crate::confirm::{self, Programs, RealRedis};
 use crate::evidence::Judgement;
 use crate::fault;
 use crate::recording::{Environment, Recording};
@@ -71,7 +73,7 @@ pub(super) struct Options {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
+pub(super) enum On {
     /// The simulated world, any number of runs in virtual time
     World,
     /// redis-servers of its own on this machine, in real time
@@ -110,7 +112,16 @@ impl FromStr for Seeds {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let names = names(options);
-    let scenarios = load(&names, &options.sets)?;
+    let mut scenarios = load(&names, &options.sets)?;
+    if options.all && options.on == On::Redis {
+        scenarios.retain(|scenario| match confirm::why_not(scenario) {
+            None => true,
+            Some(why) => {
+                tell!("left out: {}: {why}", scenario.name);
+                false
+            }
+        });
+    }
     let backend = &*options.on.backend()?;
     let seeds = |scenario| seeds(options, backend, scenario);
     let seeds: Vec<Range<u64>> = scenarios.iter().map(seeds).collect();
@@ -154,6 +165,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
             &cell,
             &comparisons,
             &mut recordings,
+            backend.environment(),
             &store,
         )?;
         evidence.iter().for_each(show);
@@ -218,11 +230,18 @@ fn one_by_one(
         let schedule = fault::expand(&scenario.fault, seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
         tell!("{doing} …");
-        let run = backend.run(scenario, seed, &schedule, Keep::MESSAGES);
-        let run = run.map_err(anyhow::Error::from_boxed).context(doing)?;
-        for note in &run.notes {
-            tell!("note: {note}");
+        let attempt = attempt(backend, scenario, seed, &schedule, Keep::MESSAGES);
+        let attempt = attempt.map_err(anyhow::Error::from_boxed).context(doing)?;
+        if attempt.discarded > 0 {
+            let limit_ms = LONGEST_STALL_NS / NS_PER_MS;
+            tell!(
+                "discarded {} of these runs: the machine stood still for more than {limit_ms} ms",
+                attempt.discarded
+            );
         }
+        let Some(run) = attempt.run else {
+            continue;
+        };
         if let Some(version) = run.server_version.as_ref().filter(|_| seed == seeds.start) {
             tell!("redis-server {version}");
         }
@@ -243,6 +262,7 @@ fn gather(
     cell: &Cell,
     comparisons: &[Comparison],
     recordings: &mut BTreeMap<u64, Recording>,
+    environment: Environment,
     store: &Store,
 ) -> anyhow::Result<Vec<Evidence>> {
     let store = store.of_scenario(&scenario.name)?;
@@ -261,15 +281,19 @@ fn gather(
     shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
     let mut evidence = Vec::new();
     for (seed, properties) in shown {
-        let recording = match recordings.entry(seed) {
-            Entry::Occupied(recorded) => recorded.into_mut(),
-            Entry::Vacant(missing) => missing.insert(judged::record(scenario, seed)?),
+        let recording = match (recordings.entry(seed), environment) {
+            (Entry::Occupied(recorded), _) => recorded.into_mut(),
+            (Entry::Vacant(missing), Environment::World) => {
+                missing.insert(judged::record(scenario, seed)?)
+            }
+            // This run was discarded.
+            (Entry::Vacant(_), Environment::Redis) => continue,
         };
         let drawn = *properties
             .iter()
             .find(|p| **p == headline)
             .unwrap_or(&properties[0]);
-        let stem = match recording.header.environment {
+        let stem = match environment {
             Environment::World => format!("seed-{seed}"),
             Environment::Redis => format!("redis-seed-{seed}"),
         };

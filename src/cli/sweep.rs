@@ -12,7 +12,7 @@ use super::bug::Bug;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, pictures, report, scenario_completer};
+use super::{Exit, Jobs, Out, interrupt, pictures, report, scenario_completer};
 use crate::check::Property;
 use crate::evidence::thousands;
 use crate::report::Error;
@@ -100,13 +100,13 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         build: ledger::this_build().context("cannot read this program's own file")?,
     };
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
-    let (ledger, done) = Ledger::open(&path, &plan, options.fresh)
+    let (ledger, done) = Ledger::open(&path, &plan.header(), options.fresh)
         .with_context(|| format!("cannot keep the sweep's results in {}", path.display()))?;
     tell!("{}", report::heading(&base));
     if !done.is_empty() {
         tell!("  {} of {} cells were already done", done.len(), jobs.len());
     }
-    let interrupted = interrupt_flag()?;
+    let interrupted = interrupt::flag()?;
     let cells = run(options, &jobs, done, ledger, interrupted)?;
     let finished: Vec<Cell> = cells.into_iter().flatten().collect();
     let complete = finished.len() == jobs.len();
@@ -222,18 +222,6 @@ fn run(
         cells[place] = cell;
     }
     Ok(cells)
-}
-
-/// A flag set by Ctrl-C. A second Ctrl-C ends the program immediately.
-fn interrupt_flag() -> anyhow::Result<&'static AtomicBool> {
-    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted as i32);
-        }
-    })
-    .context("cannot watch for Ctrl-C")?;
-    Ok(&INTERRUPTED)
 }
 
 /// Prints one line per cell with its parameters and the headline's rate, then a command line to

@@ -1,23 +1,34 @@
-//! The processes of one real run: starts and restarts them, sends commands and signals.
+//! The processes of one real run: starts and restarts them, sends commands and signals, and
+//! changes what surrounds them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::io;
 use std::process;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use locklab_proxy::{Greeting, Proxy, RuleId, Segment};
+
 use super::child::{Child, ChildEvent, Collector, Who};
+use super::clocks::HostClocks;
+use super::heartbeat::Heartbeat;
+use super::operator::{Operator, Order};
 use super::plan::Plan;
-use super::wire::{Command, Job};
+use super::wire::{Command, Job, Role};
 use super::{ConfirmError, Programs, stamp};
-use crate::history::Schedule;
-use crate::history::{ClockKind, Event, Name, Record};
+use crate::fault::failover;
+use crate::history::{self, ClockKind, Event, FaultyLinks, History, Message, Name, Point};
+use crate::history::{RESOURCE, Schedule};
 use crate::platform::machine::read_clock;
+use crate::runner::label;
+use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
-/// The time limit for a process to become ready, in seconds. A process needs milliseconds; the
-/// limit allows for a machine under heavy load.
-const READY_S: u64 = 10;
+/// The time limit for processes to become ready, in seconds. A process needs milliseconds, and
+/// sentinels need some seconds to learn of each other; the limit allows for a machine under heavy
+/// load.
+const READY_S: u64 = 30;
 
 /// The delay from the command to begin to the beginning, so that every process receives it in
 /// time.
@@ -28,12 +39,18 @@ const ATTEMPTS: u32 = 3;
 
 /// The processes of one run. Dropping it kills them.
 pub(super) struct Bench<'a> {
-    plan: Plan<'a>,
     hosts: BTreeMap<Name, Host>,
+    proxy: Proxy,
+    operator: Operator,
+    heartbeat: Heartbeat,
     collector: Collector,
     event: Receiver<(Who, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
+    /// It deletes the folder of the run if the bench cannot.
+    _janitor: Child,
+    /// The last one, since its folder goes when all processes have ended.
+    plan: Plan<'a>,
 }
 
 #[derive(Default)]
@@ -51,35 +68,99 @@ impl<'a> Bench<'a> {
         scenario: &'a Scenario,
         seed: u64,
         schedule: &Schedule,
+        keep: Keep,
     ) -> Result<Self, ConfirmError> {
         let mut attempt = 1;
         loop {
             let plan = Plan::new(programs, scenario, seed, schedule)?;
-            match Self::try_start(plan) {
+            match Self::try_start(plan, keep) {
                 Err(ConfirmError::Died { .. }) if attempt < ATTEMPTS => attempt += 1,
                 result => return result,
             }
         }
     }
 
-    fn try_start(plan: Plan<'a>) -> Result<Self, ConfirmError> {
-        let servers: Vec<Name> = plan.servers().cloned().collect();
-        let clients = plan.clients.clone();
+    fn try_start(plan: Plan<'a>, keep: Keep) -> Result<Self, ConfirmError> {
         let (sender, event) = mpsc::channel();
+        let collector = Collector::new(sender.clone());
+        let proxy = proxy(&plan, keep).map_err(ConfirmError::Proxy)?;
+        let hidden = plan.servers.keys();
+        let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
+        let operator = Operator::start(hidden.collect(), plan.seed, sender);
         let mut bench = Self {
-            plan,
             hosts: BTreeMap::new(),
-            collector: Collector::new(sender),
+            proxy,
+            operator: operator.map_err(ConfirmError::Proxy)?,
+            heartbeat: Heartbeat::start(),
+            _janitor: janitor(&plan, &collector)?,
+            collector,
             event,
             origin_ns: 0,
+            plan,
         };
-        for group in [servers, clients] {
-            for host in &group {
-                bench.start_process(host)?;
-            }
-            bench.await_ready(group.into_iter().collect())?;
-        }
+        bench.start_all()?;
         Ok(bench)
+    }
+
+    /// Starts the nodes and the resource, then the replicas, the sentinels and the clients, each
+    /// when those before it are ready.
+    fn start_all(&mut self) -> Result<(), ConfirmError> {
+        let of = |is: fn(&history::Role) -> bool| self.plan.servers_of(is);
+        let mut masters = of(|role| *role == history::Role::Node);
+        let replicas = of(|role| matches!(role, history::Role::Replica { .. }));
+        let sentinels = of(|role| *role == history::Role::Sentinel);
+        let (copies, others) = (replicas.len(), sentinels.len().saturating_sub(1));
+        masters.push(RESOURCE.into());
+        let ready = |event: &ChildEvent| *event == ChildEvent::Ready;
+        self.start_group(&masters, 1, ready)?;
+        self.start_group(&replicas, 1, |event| *event == ChildEvent::Synchronised)?;
+        // A sentinel is ready when it knows all replicas and all other sentinels.
+        self.start_group(&sentinels, copies + others, |event| {
+            matches!(event, ChildEvent::Notice(notice) if notice == "+slave" || notice == "+sentinel")
+        })?;
+        let clients = self.plan.clients.clone();
+        self.start_group(&clients, 1, ready)
+    }
+
+    /// Starts the processes of a group, and waits until each has reported this many of these
+    /// events.
+    fn start_group(
+        &mut self,
+        group: &[Name],
+        events: usize,
+        counts: impl Fn(&ChildEvent) -> bool,
+    ) -> Result<(), ConfirmError> {
+        let mut missing = BTreeMap::new();
+        for host in group {
+            self.start_process(host)?;
+            missing.insert(host.clone(), events);
+        }
+        missing.retain(|_, events| *events > 0);
+        let deadline = Instant::now() + Duration::from_secs(READY_S);
+        while let Some(host) = missing.keys().next() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ConfirmError::NotReady {
+                    host: host.clone(),
+                    seconds: READY_S,
+                });
+            }
+            let Some((who, event)) = self.receive(left)? else {
+                continue;
+            };
+            if event.is_ready() {
+                self.publish(&who.host)?;
+            }
+            if counts(&event)
+                && let Some(events) = missing.get_mut(&who.host)
+            {
+                *events -= 1;
+                if *events == 0 {
+                    missing.remove(&who.host);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes all clients begin at the same time, which is time 0 of the history.
@@ -115,6 +196,10 @@ impl<'a> Bench<'a> {
         let Ok((who, event)) = self.event.recv_timeout(within) else {
             return Ok(None);
         };
+        if let ChildEvent::Notice(notice) = &event {
+            let point = Point::Notice(notice.as_str().into());
+            self.record(&who.host, Event::Reached { point });
+        }
         if let ChildEvent::Ended(said) = event {
             return match self.child(&who) {
                 None => Ok(None),
@@ -132,7 +217,8 @@ impl<'a> Bench<'a> {
 
     /// Records that `event` happened on `host` now.
     pub(super) fn record(&self, host: &Name, event: Event) {
-        self.collector.records().push(stamp::record(host, event));
+        let record = stamp::record(host, &self.plan.clocks.of(host), event);
+        self.collector.records().push(record);
     }
 
     /// Sends a command to this process, unless it is dead.
@@ -183,19 +269,114 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Ends the process of `host`; its kernel closes its sockets.
-    pub(super) fn kill(&mut self, host: &Name) {
-        if let Some(host) = self.hosts.get_mut(host) {
+    /// Ends the process of `host`; its kernel closes its sockets, and refuses connections.
+    pub(super) fn kill(&mut self, name: &Name) {
+        if let Some(host) = self.hosts.get_mut(name) {
             host.child = None;
         }
+        self.proxy.withdraw(name);
+        self.operator.order(Order::StopWriting {
+            server: name.clone(),
+        });
+    }
+
+    /// Takes the power from the machine of `host`: it falls silent, and what it had not synced is
+    /// lost.
+    pub(super) fn crash(&mut self, name: &Name) -> Result<(), ConfirmError> {
+        self.proxy.cut_power(name);
+        if let Some(host) = self.hosts.get_mut(name) {
+            host.child = None;
+        }
+        self.operator.order(Order::StopWriting {
+            server: name.clone(),
+        });
+        if self.plan.servers.contains_key(name) {
+            let lost = self.plan.disks.lose_power(name, &self.plan.folder);
+            lost.map_err(ConfirmError::Folder)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the power back. The machine refuses connections until its process is ready.
+    pub(super) fn restore_power(&mut self, name: &Name) {
+        self.proxy.withdraw(name);
+        self.proxy.restore_power(name);
+    }
+
+    /// The machines of these hosts stand still, with their monotonic clocks; what arrives waits.
+    pub(super) fn suspend(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
+        names.iter().for_each(|name| self.proxy.suspend(name));
+        self.pause(names);
+        self.plan.clocks.freeze(names).map_err(ConfirmError::Folder)
+    }
+
+    /// Ends a [`Bench::suspend`].
+    pub(super) fn wake(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
+        let thawed = self.plan.clocks.thaw(names);
+        self.resume(names);
+        names.iter().for_each(|name| self.proxy.wake(name));
+        thawed.map_err(ConfirmError::Folder)
+    }
+
+    /// Injects a fault of links.
+    pub(super) fn install(&mut self, links: &FaultyLinks) -> RuleId {
+        self.proxy.install(links)
+    }
+
+    /// Ends it.
+    pub(super) fn lift(&mut self, rule: RuleId) {
+        self.proxy.lift(rule);
+    }
+
+    /// Changes the clocks of hosts.
+    pub(super) fn set_clocks(
+        &mut self,
+        set: impl FnOnce(&mut HostClocks) -> io::Result<()>,
+    ) -> Result<(), ConfirmError> {
+        set(&mut self.plan.clocks).map_err(ConfirmError::Folder)
+    }
+
+    /// Has the operator order a failover at this server, as this fault of the schedule; see
+    /// [`ChildEvent::Ordered`].
+    pub(super) fn order_failover(&mut self, server: &Name, fault: usize) {
+        if let Some(role) = self.plan.servers.get(server) {
+            self.operator.order(Order::Type {
+                server: server.clone(),
+                words: failover::order(role),
+                fault,
+            });
+        }
+    }
+
+    /// A server's process is ready: others can connect to it.
+    pub(super) fn publish(&mut self, name: &Name) -> Result<(), ConfirmError> {
+        let role = self.plan.servers.get(name);
+        if role.is_none() && **name != *RESOURCE {
+            return Ok(());
+        }
+        let addresses = &self.plan.addresses;
+        let (public, hidden) = (addresses.public(name), addresses.hidden(name));
+        let published = self.proxy.publish(name, public, hidden);
+        let node = &self.plan.scenario.node;
+        if let Some(every_ms) = node.other_writes_every_ms
+            && role == Some(&history::Role::Node)
+        {
+            self.operator.order(Order::Write {
+                server: name.clone(),
+                every: Duration::from_millis(every_ms),
+                bytes: node.other_writes_bytes,
+            });
+        }
+        published.map_err(ConfirmError::Proxy)
     }
 
     /// Starts or restarts the process of a host; see [`Plan::role`].
     pub(super) fn start_process(&mut self, name: &Name) -> Result<Who, ConfirmError> {
         let host = self.hosts.entry(name.clone()).or_default();
+        let role = (self.plan).role(name, host.starts, &self.collector.records());
         let job = Job {
             bench: process::id(),
-            role: self.plan.role(name, host.starts, &self.collector.records()),
+            role: role.map_err(ConfirmError::Folder)?,
         };
         host.starts += 1;
         let who = Who {
@@ -215,33 +396,39 @@ impl<'a> Bench<'a> {
         Ok(who)
     }
 
-    /// Ends all processes; returns the records up to `end_ns`, in the order of true time.
-    pub(super) fn finish(mut self, end_ns: u64) -> Vec<Record> {
+    /// Ends all processes; returns what happened from the beginning to `end_ns`, in the order of
+    /// true time.
+    pub(super) fn finish(mut self, end_ns: u64) -> History {
         self.hosts.clear();
+        let origin_ns = self.origin_ns;
         let mut records = std::mem::take(&mut *self.collector.records());
+        records.retain(|record| record.at_ns >= origin_ns);
         for record in &mut records {
-            record.at_ns = record.at_ns.saturating_sub(self.origin_ns);
+            record.at_ns -= origin_ns;
         }
         records.retain(|record| record.at_ns <= end_ns);
         records.sort_by_key(|record| record.at_ns);
-        records
+        let mut segments = self.proxy.take_messages();
+        segments.retain(|segment| (origin_ns..=origin_ns + end_ns).contains(&segment.sent_ns));
+        let message = |segment: Segment| Message {
+            sent_ns: segment.sent_ns - origin_ns,
+            arrived_ns: (segment.arrived_ns)
+                .map(|at_ns| at_ns - origin_ns)
+                .filter(|at_ns| *at_ns <= end_ns),
+            from: segment.from,
+            to: segment.to,
+            label: label::of(&segment.payload),
+        };
+        History {
+            records,
+            messages: segments.into_iter().map(message).collect(),
+            end_ns,
+        }
     }
 
-    fn await_ready(&mut self, mut missing: BTreeSet<Name>) -> Result<(), ConfirmError> {
-        let deadline = Instant::now() + Duration::from_secs(READY_S);
-        while let Some(host) = missing.first() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ConfirmError::NotReady {
-                    host: host.clone(),
-                    seconds: READY_S,
-                });
-            }
-            if let Some((who, ChildEvent::Ready)) = self.receive(left)? {
-                missing.remove(&who.host);
-            }
-        }
-        Ok(())
+    /// The longest time for which the machine stood still so far, in nanoseconds.
+    pub(super) fn longest_stall_ns(&self) -> u64 {
+        self.heartbeat.longest_stall_ns()
     }
 
     /// The child that sent the event, if it is still the running one.
@@ -253,4 +440,46 @@ impl<'a> Bench<'a> {
             None
         }
     }
+}
+
+/// The proxy through which all connections of the run go.
+fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
+    let host = |name: &Name| {
+        let host = locklab_proxy::Host {
+            ip: plan.addresses.ip(name),
+            greeting: match plan.clients.contains(name) {
+                true => Greeting::Waits,
+                false => Greeting::None,
+            },
+        };
+        (name.clone(), host)
+    };
+    Proxy::start(locklab_proxy::Options {
+        hosts: plan.addresses.hosts().map(host).collect(),
+        latency: plan.scenario.network.latency_ms,
+        loss: plan.scenario.network.loss,
+        seed: plan.seed,
+        keep: match keep.messages {
+            true => locklab_proxy::Keep::Messages,
+            false => locklab_proxy::Keep::Nothing,
+        },
+    })
+}
+
+fn janitor(plan: &Plan<'_>, collector: &Collector) -> Result<Child, ConfirmError> {
+    let who = Who {
+        host: "janitor".into(),
+        start: 1,
+    };
+    let job = Job {
+        bench: process::id(),
+        role: Role::Janitor {
+            folder: plan.folder.path().into(),
+        },
+    };
+    let child = Child::start(&plan.programs.locklab, &job, who.clone(), collector.clone());
+    child.map_err(|source| ConfirmError::Start {
+        host: who.host,
+        source,
+    })
 }

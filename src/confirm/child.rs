@@ -14,7 +14,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::redis_server;
+use super::redis_server::LogLine;
 use super::wire::{ChildMessage, Command, Job, Role};
 use crate::history::{Failpoint, Name, Record};
 
@@ -45,8 +45,8 @@ impl Child {
             unreachable!("both were asked for")
         };
         let format = match job.role {
-            Role::Guard { .. } => OutputFormat::RedisLog,
-            Role::Client(_) | Role::Resource { .. } => OutputFormat::Json,
+            Role::Guard(_) => OutputFormat::RedisLog,
+            Role::Client(_) | Role::Resource(_) | Role::Janitor { .. } => OutputFormat::Json,
         };
         let listener = thread::spawn(move || listen(stdout, &who, format, &collector));
         let mut child = Self {
@@ -147,10 +147,27 @@ pub(super) enum ChildEvent {
     Ready,
     /// The process is blocked at a watched failpoint.
     Reached(Failpoint),
+    /// A replica has its master's data.
+    Synchronised,
+    /// A sentinel reports an event: `+switch-master`.
+    Notice(String),
     /// A client has finished its rounds.
     Finished,
+    /// The operator's command for this fault of the schedule was accepted.
+    Ordered(usize),
     /// The process is dead, for whatever reason; the end of its output.
     Ended(String),
+}
+
+impl ChildEvent {
+    /// Whether the process is ready. A sentinel does not say so, but that it monitors its master.
+    pub(super) fn is_ready(&self) -> bool {
+        match self {
+            ChildEvent::Ready => true,
+            ChildEvent::Notice(notice) => notice == "+monitor",
+            _ => false,
+        }
+    }
 }
 
 impl Collector {
@@ -180,11 +197,9 @@ fn listen(stdout: ChildStdout, who: &Who, format: OutputFormat, collector: &Coll
     };
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         match format.understand(&line) {
-            Some(ChildMessage::Record(record)) => collector.records().push(record),
-            Some(ChildMessage::Ready) => report(ChildEvent::Ready),
-            Some(ChildMessage::Reached(point)) => report(ChildEvent::Reached(point)),
-            Some(ChildMessage::Finished) => report(ChildEvent::Finished),
-            Some(ChildMessage::Failed(why)) => last_words.push(why),
+            Some(Output::Record(record)) => collector.records().push(record),
+            Some(Output::Event(event)) => report(event),
+            Some(Output::Words(words)) => last_words.push(words),
             None => last_words.push(line),
         }
         if last_words.len() > LAST_LINES {
@@ -194,15 +209,40 @@ fn listen(stdout: ChildStdout, who: &Who, format: OutputFormat, collector: &Coll
     report(ChildEvent::Ended(last_words.join(" | ")));
 }
 
+/// What a line of output means.
+enum Output {
+    Record(Record),
+    Event(ChildEvent),
+    /// The process explains itself.
+    Words(String),
+}
+
 impl OutputFormat {
-    fn understand(self, line: &str) -> Option<ChildMessage> {
-        match self {
-            OutputFormat::Json => serde_json::from_str(line).ok(),
+    fn understand(self, line: &str) -> Option<Output> {
+        let message = serde_json::from_str(line).ok();
+        match (self, message) {
+            (OutputFormat::Json, Some(message)) => Some(message.into()),
+            (OutputFormat::Json, None) => None,
             // A guard that could not execute the server writes JSON.
-            OutputFormat::RedisLog => match serde_json::from_str(line) {
-                Ok(said @ ChildMessage::Failed(_)) => Some(said),
-                _ => redis_server::is_ready(line).then_some(ChildMessage::Ready),
+            (OutputFormat::RedisLog, Some(ChildMessage::Failed(why))) => Some(Output::Words(why)),
+            (OutputFormat::RedisLog, _) => match LogLine::read(line) {
+                LogLine::Ready => Some(Output::Event(ChildEvent::Ready)),
+                LogLine::Synchronised => Some(Output::Event(ChildEvent::Synchronised)),
+                LogLine::Notice(notice) => Some(Output::Event(ChildEvent::Notice(notice))),
+                LogLine::Other => None,
             },
+        }
+    }
+}
+
+impl From<ChildMessage> for Output {
+    fn from(message: ChildMessage) -> Self {
+        match message {
+            ChildMessage::Record(record) => Output::Record(record),
+            ChildMessage::Ready => Output::Event(ChildEvent::Ready),
+            ChildMessage::Reached(point) => Output::Event(ChildEvent::Reached(point)),
+            ChildMessage::Finished => Output::Event(ChildEvent::Finished),
+            ChildMessage::Failed(why) => Output::Words(why),
         }
     }
 }

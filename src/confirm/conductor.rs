@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use locklab_proxy::RuleId;
 use locklab_units::ns_from_ms;
 
 use super::ConfirmError;
@@ -15,12 +16,13 @@ use crate::history::{Event, FaultKind, History, Name, Schedule};
 use crate::plant;
 use crate::scenario::Scenario;
 
-/// Runs to the end of the last client's last round, or to the scenario's horizon.
+/// Runs to the end of the last client's last round, or to the scenario's horizon. Returns what
+/// happened, and the longest time for which the machine stood still meanwhile, in nanoseconds.
 pub(super) fn conduct(
     bench: Bench<'_>,
     scenario: &Scenario,
     schedule: &Schedule,
-) -> Result<History, ConfirmError> {
+) -> Result<(History, u64), ConfirmError> {
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
         processes: Processes {
@@ -28,6 +30,7 @@ pub(super) fn conduct(
             bench,
             agenda: Agenda::default(),
             starting: BTreeMap::new(),
+            rules: BTreeMap::new(),
         },
     };
     conductor.executor.start(&mut conductor.processes);
@@ -49,6 +52,8 @@ struct Processes<'a> {
     working: BTreeSet<Name>,
     /// Restarted processes that are not ready yet, each with the fault after which it restarts.
     starting: BTreeMap<Who, usize>,
+    /// The rules of the link faults in force, by their index in the schedule.
+    rules: BTreeMap<usize, RuleId>,
 }
 
 impl Conductor<'_> {
@@ -71,15 +76,15 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> History {
+    fn finish(mut self) -> (History, u64) {
         self.executor.finish(&mut self.processes);
         let bench = self.processes.bench;
-        let end_ns = bench.now_ns();
-        History {
-            records: bench.finish(end_ns),
-            messages: Vec::new(),
-            end_ns,
+        for client in bench.clients() {
+            bench.record(client, Event::RunEnds);
         }
+        let end_ns = bench.now_ns();
+        let stall_ns = bench.longest_stall_ns();
+        (bench.finish(end_ns), stall_ns)
     }
 
     /// Handles an event of a process.
@@ -92,7 +97,8 @@ impl Conductor<'_> {
                 // Only now, so that the faults have struck before the client's next step.
                 processes.bench.tell(who, &Command::GoOn);
             }
-            ChildEvent::Ready => {
+            event if event.is_ready() => {
+                processes.bench.publish(&who.host)?;
                 if let Some(fault) = processes.starting.remove(who) {
                     processes.record(&who.host, self.executor.ended(fault));
                     // A restarted client begins immediately; servers ignore the command.
@@ -102,10 +108,16 @@ impl Conductor<'_> {
             ChildEvent::Finished => {
                 if processes.bench.runs(who) {
                     processes.working.remove(&who.host);
-                    processes.bench.kill(&who.host);
                 }
             }
-            ChildEvent::Ended(_) => {}
+            ChildEvent::Ordered(fault) => {
+                let event = self.executor.begun(*fault);
+                processes.record(&who.host, event);
+            }
+            ChildEvent::Ready
+            | ChildEvent::Notice(_)
+            | ChildEvent::Synchronised
+            | ChildEvent::Ended(_) => {}
         }
         Ok(())
     }
@@ -123,7 +135,9 @@ impl Injector for Processes<'_> {
     }
 
     fn is_running(&self, host: &Name) -> bool {
-        self.bench.is_alive(host) || plant("dead-processes-are-struck-on-redis")
+        let has_finished = self.bench.clients().contains(host) && !self.working.contains(host);
+        let is_alive = self.bench.is_alive(host) || plant("dead-processes-are-struck-on-redis");
+        is_alive && !has_finished
     }
 
     fn record(&mut self, host: &Name, event: Event) {
@@ -131,60 +145,81 @@ impl Injector for Processes<'_> {
     }
 
     fn inject(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
+        let (bench, hosts) = (&mut self.bench, strike.hosts);
         match strike.fault.kind {
-            FaultKind::Pause => self.bench.pause(strike.hosts),
+            FaultKind::Pause => bench.pause(hosts),
+            FaultKind::Suspend => bench.suspend(hosts)?,
             FaultKind::Kill => {
-                for host in strike.hosts {
-                    self.kill(host, strike.fault.duration_ns);
+                hosts.iter().for_each(|host| bench.kill(host));
+                self.died(strike);
+            }
+            FaultKind::Crash => {
+                for host in hosts {
+                    bench.crash(host)?;
+                }
+                self.died(strike);
+            }
+            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if let Some(links) = strike.fault.faulty_links() {
+                    self.rules.insert(strike.index, bench.install(&links));
                 }
             }
-            // `limits` refuses these kinds before anything is started.
-            FaultKind::Suspend
-            | FaultKind::Crash
-            | FaultKind::Partition
-            | FaultKind::SlowLink { .. }
-            | FaultKind::Loss { .. }
-            | FaultKind::ClockStep { .. }
-            | FaultKind::ClockRate { .. }
-            | FaultKind::Failover => return Ok(Completion::Pending),
+            FaultKind::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
+            FaultKind::ClockRate { drift_ppm } => {
+                bench.set_clocks(|clocks| clocks.begin_rate(hosts, strike.index, drift_ppm))?;
+            }
+            FaultKind::Failover => {
+                for host in hosts {
+                    bench.order_failover(host, strike.index);
+                }
+                return Ok(Completion::Pending);
+            }
         }
         Ok(Completion::Done)
     }
 
     fn lift(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
+        let (bench, hosts) = (&mut self.bench, strike.hosts);
         match strike.fault.kind {
-            FaultKind::Pause => {
-                self.bench.resume(strike.hosts);
-                Ok(Completion::Done)
-            }
-            FaultKind::Kill => {
-                for host in strike.hosts {
-                    if !self.bench.is_alive(host) {
-                        let who = self.bench.start_process(host)?;
-                        self.starting.insert(who, strike.index);
+            FaultKind::Pause => bench.resume(hosts),
+            FaultKind::Suspend => bench.wake(hosts)?,
+            FaultKind::Kill | FaultKind::Crash => {
+                for host in hosts {
+                    if bench.is_alive(host) {
+                        continue;
                     }
+                    if matches!(strike.fault.kind, FaultKind::Crash) {
+                        bench.restore_power(host);
+                    }
+                    let who = bench.start_process(host)?;
+                    self.starting.insert(who, strike.index);
                 }
-                Ok(Completion::Pending)
+                return Ok(Completion::Pending);
             }
-            // No fault of these kinds can have begun.
-            FaultKind::Suspend
-            | FaultKind::Crash
-            | FaultKind::Partition
-            | FaultKind::SlowLink { .. }
-            | FaultKind::Loss { .. }
-            | FaultKind::ClockStep { .. }
-            | FaultKind::ClockRate { .. }
-            | FaultKind::Failover => Ok(Completion::Done),
+            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+                if let Some(rule) = self.rules.remove(&strike.index) {
+                    bench.lift(rule);
+                }
+            }
+            FaultKind::ClockStep { step } => {
+                bench.set_clocks(|clocks| clocks.step(hosts, -step))?
+            }
+            FaultKind::ClockRate { .. } => {
+                bench.set_clocks(|clocks| clocks.end_rate(hosts, strike.index))?;
+            }
+            FaultKind::Failover => {}
         }
+        Ok(Completion::Done)
     }
 }
 
 impl Processes<'_> {
-    fn kill(&mut self, host: &Name, down_ns: Option<u64>) {
-        self.bench.kill(host);
-        self.starting.retain(|who, _| who.host != *host);
-        if down_ns.is_none() {
-            self.working.remove(host);
+    /// The processes of a fault's hosts have died.
+    fn died(&mut self, strike: &Strike) {
+        let is_struck = |host: &Name| strike.hosts.contains(host);
+        self.starting.retain(|who, _| !is_struck(&who.host));
+        if strike.fault.duration_ns.is_none() {
+            self.working.retain(|client| !is_struck(client));
         }
     }
 }

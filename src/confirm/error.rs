@@ -17,17 +17,6 @@ pub enum ConfirmError {
          use `--on world` here"
     )]
     NotLinux,
-    /// A fault that signals cannot bring about.
-    #[error(
-        "fault `{fault}` is of kind `{kind}`, which cannot be injected on real Redis: use \
-         `pause` or `kill`, or `--on world`"
-    )]
-    FaultKind {
-        /// The fault's name.
-        fault: Name,
-        /// Its kind, as a scenario spells it.
-        kind: &'static str,
-    },
     /// A fault on a host that the scenario does not have.
     #[error("fault `{fault}` strikes `{host}`, but the scenario has no host of this name")]
     UnknownHost {
@@ -36,27 +25,12 @@ pub enum ConfirmError {
         /// The host.
         host: Name,
     },
-    /// Nodes with replicas or with parameters.
+    /// Nodes with a clock that Redis does not have.
     #[error(
-        "`topology.replicas` and `[node]` configure the nodes, but on real Redis every node is \
-         one server without replicas, persistence and delay; leave them out, or use `--on world`"
+        "`node.clock = \"monotonic\"` asks what Redis would do if it expired keys by the monotonic \
+         clock; a real one does not: leave it out, or use `--on world`"
     )]
-    Node,
-    /// A workload without a lock.
-    #[error(
-        "with `workload.kind = \"adds\"` clients add to a set, which needs a master with \
-         replicas; on real Redis nodes have none: use `--on world`"
-    )]
-    Workload,
-    /// Clocks with an initial error.
-    #[error(
-        "`clocks.host.{host}` sets the clock of one host, but on real Redis all processes share \
-         the machine's clocks: leave `clocks` out, or use `--on world`"
-    )]
-    Clocks {
-        /// The host.
-        host: String,
-    },
+    NodeClock,
     /// The Redis server cannot be executed.
     #[error(
         "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \
@@ -80,12 +54,15 @@ pub enum ConfirmError {
     /// The system does not report the path of Locklab's own program.
     #[error("cannot find Locklab's own program, which every client process runs")]
     OwnProgram(#[source] io::Error),
-    /// There are too few free ports.
-    #[error("cannot find a free port on 127.0.0.1 for `{host}`")]
-    Port {
-        /// The host that would have listened there.
-        host: Name,
-    },
+    /// There are too few free addresses.
+    #[error("cannot find free addresses for the hosts of a run in 127.0.0.0/8")]
+    Addresses,
+    /// The files of a run cannot be written.
+    #[error("cannot write the files of a run to the system's folder for temporary files")]
+    Folder(#[source] io::Error),
+    /// The proxy does not work.
+    #[error("cannot listen where the connections of a run should go through")]
+    Proxy(#[source] io::Error),
     /// The servers of the lock are not Redis.
     #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on world`")]
     Lock {

@@ -1,15 +1,17 @@
 //! The same scenario on real Redis.
 //!
-//! Every node is a separate `redis-server` on the loopback interface. Every client and the
-//! resource is a separate process that runs the *same* code as in the world. Faults are
-//! signals: SIGSTOP and SIGCONT, SIGKILL and a restart. The result is a
-//! [`History`](crate::history::History), so real runs are judged by the same checks as
-//! simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes share.
+//! Every node, replica and Sentinel is a separate `redis-server` on the loopback interface. Every
+//! client and the resource is a separate process that runs the *same* code as in the world. All
+//! their connections go through a proxy (`locklab_proxy`), which adds the network's latency and
+//! injects the faults of links. A preloaded library (`locklab_shim`) sets the clocks of servers,
+//! and knows what they have synced when the power fails. Pauses, kills and restarts are signals.
+//! The result is a [`History`](crate::history::History), so real runs are judged by the same
+//! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its
+//! processes share.
 //!
 //! No process outlives the bench. However the bench ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
 //! before it began its work. Only Linux has this request, so real runs need Linux.
-//! runs need Linux.
 
 use std::env;
 use std::error::Error;
@@ -23,17 +25,28 @@ use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
 #[cfg(target_os = "linux")]
+mod addresses;
+#[cfg(target_os = "linux")]
 mod bench;
+pub mod campaign;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod clocks;
+#[cfg(target_os = "linux")]
 mod conductor;
+#[cfg(target_os = "linux")]
+mod disks;
 mod error;
+#[cfg(target_os = "linux")]
+mod folder;
+#[cfg(target_os = "linux")]
+mod heartbeat;
 mod limits;
 #[cfg(target_os = "linux")]
-mod plan;
+mod operator;
 #[cfg(target_os = "linux")]
-mod ports;
+mod plan;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(target_os = "linux")]
@@ -72,9 +85,30 @@ impl Programs {
     }
 }
 
-/// Whether real Redis supports a scenario, so that [`run_with`] would start it.
-pub fn can_run(scenario: &Scenario) -> bool {
-    limits::check(scenario, &fault::expand(&scenario.fault, 0)).is_ok()
+/// Why real Redis does not support a scenario, so that [`run_with`] would refuse it; `None` if it
+/// does.
+pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
+    limits::check(scenario, &fault::expand(&scenario.fault, 0)).err()
+}
+
+/// The version of the Redis server.
+///
+/// # Errors
+///
+/// If it cannot be run, or this is not Linux.
+#[cfg(target_os = "linux")]
+pub fn version(programs: &Programs) -> Result<String, ConfirmError> {
+    redis_server::version(&programs.redis_server)
+}
+
+/// Refuses: only Linux supports runs on real Redis.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn version(_: &Programs) -> Result<String, ConfirmError> {
+    Err(ConfirmError::NotLinux)
 }
 
 /// Real servers and processes on this machine; no two runs are alike.
@@ -100,9 +134,9 @@ impl Backend for RealRedis {
         scenario: &Scenario,
         seed: u64,
         schedule: &Schedule,
-        _: Keep,
+        keep: Keep,
     ) -> Result<Run, Box<dyn Error + Send + Sync>> {
-        Ok(run_with(&self.programs, scenario, seed, schedule)?)
+        Ok(run_with(&self.programs, scenario, seed, schedule, keep)?)
     }
 }
 
@@ -122,14 +156,15 @@ pub fn run_with(
     scenario: &Scenario,
     seed: u64,
     schedule: &Schedule,
+    keep: Keep,
 ) -> Result<Run, ConfirmError> {
-    let notes = limits::check(scenario, schedule)?;
+    limits::check(scenario, schedule)?;
     let redis_version = redis_server::version(&programs.redis_server)?;
-    let bench = bench::Bench::start(programs, scenario, seed, schedule)?;
-    let history = conductor::conduct(bench, scenario, schedule)?;
+    let bench = bench::Bench::start(programs, scenario, seed, schedule, keep)?;
+    let (history, stall_ns) = conductor::conduct(bench, scenario, schedule)?;
     Ok(Run {
         history,
-        notes,
+        stall_ns,
         server_version: Some(redis_version),
         ..Run::default()
     })
@@ -146,6 +181,7 @@ pub fn run_with(
     scenario: &Scenario,
     _seed: u64,
     schedule: &Schedule,
+    _keep: Keep,
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
     Err(ConfirmError::NotLinux)

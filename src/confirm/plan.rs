@@ -1,95 +1,156 @@
 //! The jobs of the processes of a real run, at their first start and at each restart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::SocketAddr;
 
-use super::wire::{ClientJob, Role};
-use super::{ConfirmError, Programs, ports, redis_server};
-use crate::history::{Access, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start};
+use super::addresses::Addresses;
+use super::clocks::HostClocks;
+use super::disks::Disks;
+use super::folder::Folder;
+use super::wire::{ClientJob, GuardJob, ResourceJob, Role};
+use super::{ConfirmError, Programs, redis_server};
+use crate::history::{self, Access, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start};
+use crate::redis::MASTER;
 use crate::scenario::Scenario;
 use crate::workload::Fencing;
 use crate::workload::resource::Register;
 
-/// The participants of a run and their addresses.
+/// The participants of a run, their addresses and their files.
 pub(super) struct Plan<'a> {
     /// The programs.
     pub(super) programs: &'a Programs,
+    /// The scenario.
+    pub(super) scenario: &'a Scenario,
+    /// The seed of the run.
+    pub(super) seed: u64,
     /// The clients of the lock.
     pub(super) clients: Vec<Name>,
-    nodes: Vec<Name>,
-    addresses: BTreeMap<Name, SocketAddr>,
-    scenario: &'a Scenario,
-    seed: u64,
+    /// The Redis servers, and their roles when the run begins.
+    pub(super) servers: BTreeMap<Name, history::Role>,
+    /// The addresses of all hosts.
+    pub(super) addresses: Addresses,
+    /// The folder of the run.
+    pub(super) folder: Folder,
+    /// The clocks of the hosts.
+    pub(super) clocks: HostClocks,
+    /// The files of the servers.
+    pub(super) disks: Disks,
     /// Per client, the points at which a fault may be due.
     watched: BTreeMap<Name, BTreeSet<Failpoint>>,
 }
 
 impl<'a> Plan<'a> {
-    /// Assigns a port to every server.
+    /// Assigns addresses to all hosts, and files to those that need some.
     pub(super) fn new(
         programs: &'a Programs,
         scenario: &'a Scenario,
         seed: u64,
         schedule: &Schedule,
     ) -> Result<Self, ConfirmError> {
-        let nodes = names("n", scenario.topology.nodes);
-        let servers: Vec<Name> = nodes.iter().cloned().chain([RESOURCE.into()]).collect();
-        let free = ports::free(servers.len());
-        if let Some(host) = servers.get(free.len()) {
-            return Err(ConfirmError::Port { host: host.clone() });
-        }
+        let topology = &scenario.topology;
+        let hosts: Vec<Name> = topology.hosts().into_iter().map(Name::from).collect();
+        let addresses = Addresses::new(&hosts).ok_or(ConfirmError::Addresses)?;
+        let folder = Folder::new().map_err(ConfirmError::Folder)?;
+        let servers = topology.servers().into_iter();
         Ok(Self {
             programs,
-            clients: names("c", scenario.topology.clients),
-            nodes,
-            addresses: servers.into_iter().zip(free).collect(),
             scenario,
             seed,
+            clients: names("c", topology.clients),
+            servers: servers
+                .map(|server| (server.name.into(), server.role))
+                .collect(),
+            addresses,
+            clocks: HostClocks::new(scenario, schedule, folder.path())
+                .map_err(ConfirmError::Folder)?,
+            disks: Disks::new(&folder).map_err(ConfirmError::Folder)?,
+            folder,
             watched: watched(schedule),
         })
     }
 
-    /// The nodes and the resource.
-    pub(super) fn servers(&self) -> impl Iterator<Item = &Name> {
-        self.addresses.keys()
+    /// The servers of this kind.
+    pub(super) fn servers_of(&self, is: impl Fn(&history::Role) -> bool) -> Vec<Name> {
+        let servers = self.servers.iter().filter(|(_, role)| is(role));
+        servers.map(|(name, _)| name.clone()).collect()
     }
 
     /// The role of the process of `host` when it starts after all of `records`: a client
-    /// continues its numbering, the resource keeps its contents, a node starts empty.
-    pub(super) fn role(&self, host: &Name, earlier_starts: u32, records: &[Record]) -> Role {
-        let Some(&address) = self.addresses.get(host) else {
-            return self.client(host, earlier_starts, records);
-        };
+    /// continues its numbering, the resource keeps its contents, a server finds its files.
+    ///
+    /// # Errors
+    /// If a server's files cannot be written.
+    pub(super) fn role(
+        &self,
+        host: &Name,
+        earlier_starts: u32,
+        records: &[Record],
+    ) -> io::Result<Role> {
         if **host == *RESOURCE {
-            Role::Resource {
-                address,
+            return Ok(Role::Resource(ResourceJob {
+                address: self.addresses.hidden(host),
                 register: register(records, self.scenario.resource.fencing),
-            }
-        } else {
-            Role::Guard {
-                program: self.programs.redis_server.clone().into(),
-                arguments: redis_server::arguments(address),
-            }
+                clock: self.clocks.file(host),
+            }));
         }
+        match self.servers.get(host) {
+            None => Ok(self.client(host, earlier_starts, records)),
+            Some(role) => self.server(host, role, earlier_starts),
+        }
+    }
+
+    fn server(&self, name: &Name, role: &history::Role, earlier_starts: u32) -> io::Result<Role> {
+        let folder = self.folder.of_host(name)?;
+        let arguments =
+            redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
+        let after_ms = match earlier_starts {
+            0 => 0,
+            _ => self.scenario.node.restart_delay_ms,
+        };
+        Ok(Role::Guard(GuardJob {
+            program: self.programs.redis_server.clone().into(),
+            arguments,
+            environment: (self.disks).environment(name, &self.folder, &self.clocks),
+            after_ms,
+            clock: self.clocks.file(name),
+        }))
     }
 
     fn client(&self, name: &Name, earlier_starts: u32, records: &[Record]) -> Role {
         let (calls, grants) = last_numbers(name, records);
+        let sentinels = self.servers_of(|role| *role == history::Role::Sentinel);
+        let nodes = match sentinels.is_empty() {
+            true => names("n", self.scenario.topology.nodes),
+            false => vec![MASTER.into()],
+        };
         Role::Client(Box::new(ClientJob {
             name: name.clone(),
             seed: self.seed,
             earlier_starts,
             lock: self.scenario.lock.clone(),
             workload: self.scenario.workload.of(name),
-            nodes: self.nodes.clone(),
-            addresses: self.addresses.clone(),
+            nodes,
+            sentinels,
+            addresses: self.public_addresses(),
+            source: self.addresses.ip(name),
+            clock: self.clocks.file(name),
             watched: self.watched.get(name).cloned().unwrap_or_default(),
             calls,
             grants,
         }))
     }
-}
 
+    fn public_addresses(&self) -> BTreeMap<Name, SocketAddr> {
+        let servers = self.servers.keys().cloned().chain([RESOURCE.into()]);
+        servers
+            .map(|server| {
+                let address = self.addresses.public(&server);
+                (server, address)
+            })
+            .collect()
+    }
+}
 fn names(prefix: &str, count: u32) -> Vec<Name> {
     (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
 }

@@ -7,12 +7,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::io::{self, BufRead, Write};
-use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{self, ExitCode};
 use std::rc::Rc;
+use std::thread;
 use std::time::Duration;
 
+use locklab_shim::ClockReader;
+use locklab_units::ns_from_ms;
 use locklab_world::random::Stream;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -22,14 +25,17 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
-use super::stamp;
-use super::wire::{ChildMessage, ClientJob, Command, Job, Role};
+use super::wire::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
+use super::{folder, stamp};
+use crate::env::Env;
 use crate::history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use crate::locks::Locker;
 use crate::observe::Observer;
-use crate::platform::machine::{Machine, read_clock};
+use crate::platform::machine::{Clocks, Machine, read_clock};
+use crate::workload::WorkloadKind;
+use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
-use crate::workload::resource::{self, Register};
+use crate::workload::resource;
 
 /// Executes the job given on standard input.
 pub fn main() -> ExitCode {
@@ -56,13 +62,49 @@ fn work() -> io::Result<()> {
     }
     match job.role {
         Role::Client(job) => block_on(client(*job)),
-        Role::Resource { address, register } => block_on(serve(address, register)),
-        // The request survives the exec: the program that replaces this process ends with the
-        // bench.
-        Role::Guard { program, arguments } => {
-            Err(process::Command::new(program).args(arguments).exec())
+        Role::Resource(job) => block_on(serve(job)),
+        Role::Guard(job) => Err(become_program(job)),
+        Role::Janitor { folder } => {
+            prctl::set_pdeathsig(None)?;
+            outlive_bench(&folder)
         }
     }
+}
+
+/// Replaces this process. The request above survives: the program ends with the bench.
+fn become_program(job: GuardJob) -> io::Error {
+    if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.after_ms) {
+        return error;
+    }
+    process::Command::new(job.program)
+        .args(job.arguments)
+        .envs(job.environment)
+        .exec()
+}
+
+/// Waits until the host's wall clock has gone on by this many milliseconds, as a service manager
+/// does: if the clock is set forward meanwhile, the wait is over.
+fn wait_by_wall_clock(clock: Option<&Path>, wait_ms: u64) -> io::Result<()> {
+    let clocks = clocks(clock)?;
+    let until_ns = clocks.now_ns(ClockKind::Wall) + ns_from_ms(wait_ms);
+    while clocks.now_ns(ClockKind::Wall) < until_ns {
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Waits for the end of the bench, and deletes its folder.
+fn outlive_bench(folder: &Path) -> io::Result<()> {
+    /// The servers of the run, which are killed at the same time, may still write to it.
+    const ATTEMPTS: u32 = 50;
+    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    for _ in 0..ATTEMPTS {
+        if folder::remove(folder).is_ok() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    folder::remove(folder)
 }
 
 /// Uses one thread: a stopped process stops as a whole, and locks need not be `Send`.
@@ -78,37 +120,77 @@ async fn client(job: ClientJob) -> io::Result<()> {
     };
     let reporter = Reporter {
         name: job.name.clone(),
+        clocks: clocks(job.clock.as_deref())?,
         watched: Rc::new(job.watched),
         calls: Rc::new(Cell::new(job.calls)),
         grants: Rc::new(Cell::new(job.grants)),
     };
-    let env = Machine::new(job.addresses, job.seed, &stream).watched(reporter.points());
-    let lock = job.lock.build(env.clone(), &job.nodes);
-    let locker = Locker::new(env.clone(), lock, reporter.clone());
-    // Connect now, so that clients that begin together also attempt together.
-    locker.connect().await;
+    let env = Machine::new(job.addresses, job.seed, &stream)
+        .watched(reporter.points())
+        .behind_proxy(job.source)
+        .with_clocks(reporter.clocks.clone())
+        .with_sentinels(job.sentinels.into());
+    let random = Stream::new(job.seed, &format!("workload/{stream}"));
+    match job.workload.kind {
+        WorkloadKind::Lock => {
+            let lock = job.lock.build(env.clone(), &job.nodes);
+            let locker = Locker::new(env.clone(), lock, reporter.clone());
+            // Connect now, so that clients that begin together also attempt together.
+            locker.connect().await;
+            await_begin()?;
+            let client = LabClient {
+                name: job.name,
+                env,
+                observer: reporter,
+                locker,
+                workload: job.workload,
+                random,
+            };
+            client.run().await;
+        }
+        WorkloadKind::Adds => {
+            await_begin()?;
+            let in_the_end = InTheEnd::of(&job.name);
+            let adder = Adder {
+                origin_ns: env.now_ns(ClockKind::Monotonic),
+                name: job.name,
+                env,
+                observer: reporter,
+                master: job.nodes[0].clone(),
+                workload: job.workload,
+                random,
+            };
+            adder.run(in_the_end).await;
+        }
+    }
+    say(&ChildMessage::Finished)?;
+    // The process lives on, with what the lock has left running, until the bench ends it.
+    std::future::pending().await
+}
+
+/// Reports that this client is ready, and waits for the time at which all begin.
+fn await_begin() -> io::Result<()> {
     say(&ChildMessage::Ready)?;
     if let Command::Begin { at_ns } = receive()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
-        std::thread::sleep(Duration::from_nanos(left_ns));
+        thread::sleep(Duration::from_nanos(left_ns));
     }
-    let client = LabClient {
-        name: job.name,
-        env,
-        observer: reporter,
-        locker,
-        workload: job.workload,
-        random: Stream::new(job.seed, &format!("workload/{stream}")),
-    };
-    client.run().await;
-    say(&ChildMessage::Finished)
+    Ok(())
 }
 
-async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
-    let listener = TcpListener::bind(address).await?;
-    let register = Rc::new(RefCell::new(register));
+fn clocks(file: Option<&Path>) -> io::Result<Clocks> {
+    Ok(match file {
+        None => Clocks::default(),
+        Some(file) => Clocks::set_by(ClockReader::open(file)?),
+    })
+}
+
+async fn serve(job: ResourceJob) -> io::Result<()> {
+    let listener = TcpListener::bind(job.address).await?;
+    let register = Rc::new(RefCell::new(job.register));
     let reporter = Reporter {
         name: RESOURCE.into(),
+        clocks: clocks(job.clock.as_deref())?,
         watched: Rc::default(),
         calls: Rc::default(),
         grants: Rc::default(),
@@ -125,6 +207,7 @@ async fn serve(address: SocketAddr, register: Register) -> io::Result<()> {
 #[derive(Clone)]
 struct Reporter {
     name: Name,
+    clocks: Clocks,
     watched: Rc<BTreeSet<Failpoint>>,
     calls: Rc<Cell<u32>>,
     grants: Rc<Cell<u32>>,
@@ -132,7 +215,11 @@ struct Reporter {
 
 impl Observer for Reporter {
     fn record(&self, event: Event) {
-        say_or_end(&ChildMessage::Record(stamp::record(&self.name, event)));
+        say_or_end(&ChildMessage::Record(stamp::record(
+            &self.name,
+            &self.clocks,
+            event,
+        )));
     }
 
     /// Blocks the whole process at a watched point, so that a fault strikes exactly here.

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,18 +29,13 @@ pub(super) enum Role {
     /// A client of the lock.
     Client(Box<ClientJob>),
     /// The protected resource.
-    Resource {
-        /// Where to listen.
-        address: SocketAddr,
-        /// Its initial state.
-        register: Register,
-    },
+    Resource(ResourceJob),
     /// Another program, which must end with the bench.
-    Guard {
-        /// The program.
-        program: OsString,
-        /// Its arguments.
-        arguments: Vec<OsString>,
+    Guard(GuardJob),
+    /// Deletes this folder when the bench has ended, however it did.
+    Janitor {
+        /// The folder of the run.
+        folder: PathBuf,
     },
 }
 
@@ -59,14 +55,46 @@ pub(super) struct ClientJob {
     pub(super) workload: Workload,
     /// The nodes of the lock.
     pub(super) nodes: Vec<Name>,
-    /// The addresses of nodes and resource.
+    /// The sentinels that know which node is the master, if any.
+    pub(super) sentinels: Vec<Name>,
+    /// The addresses of all servers, and of the resource.
     pub(super) addresses: BTreeMap<Name, SocketAddr>,
+    /// Where its own connections come from.
+    pub(super) source: IpAddr,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
     /// The points of the program at which a fault may be due.
     pub(super) watched: BTreeSet<Failpoint>,
     /// The number of its last call before this start.
     pub(super) calls: u32,
     /// The number of its last grant before this start.
     pub(super) grants: u32,
+}
+
+/// The job of the resource.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ResourceJob {
+    /// Where to listen.
+    pub(super) address: SocketAddr,
+    /// Its initial state.
+    pub(super) register: Register,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
+}
+
+/// The job of a process that becomes another program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct GuardJob {
+    /// The program.
+    pub(super) program: OsString,
+    /// Its arguments.
+    pub(super) arguments: Vec<String>,
+    /// Additional environment variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// How long to wait first, in milliseconds of the host's wall clock.
+    pub(super) after_ms: u64,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
 }
 
 /// A message from a process.

@@ -12,7 +12,7 @@ use locklab_world::{Host, HostId, TcpStream};
 
 use crate::env::{Env, Points, unwatched};
 use crate::history::{ClockKind, Failpoint, Name};
-use crate::redis::{MASTER, Target};
+use crate::redis::Target;
 
 /// The port on which every server of a simulated scenario listens: hosts do not share
 /// addresses.
@@ -49,7 +49,7 @@ impl Simulated {
         Self { points, ..self }
     }
 
-    /// The same process, in a scenario where these sentinels know which node is [`MASTER`].
+    /// The same process, in a scenario where these sentinels know which node is the master.
     pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
         Self { sentinels, ..self }
     }
@@ -82,12 +82,7 @@ impl Env for Simulated {
     }
 
     fn target(&self, name: &Name) -> Target {
-        match &**name {
-            MASTER if !self.sentinels.is_empty() => Target::Master {
-                sentinels: self.sentinels.clone(),
-            },
-            _ => Target::Node(name.clone()),
-        }
+        Target::of(name, &self.sentinels)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

@@ -41,8 +41,8 @@ pub struct Run {
     pub trace_hash: u64,
     /// These events, if they were kept.
     pub trace: Vec<TraceEvent>,
-    /// What a reader should know about this run apart from its history, in sentences.
-    pub notes: Vec<String>,
+    /// The longest time for which the machine stood still during a real run, in nanoseconds.
+    pub stall_ns: u64,
     /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,
 }

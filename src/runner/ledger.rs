@@ -1,16 +1,17 @@
-//! The results of a sweep, written as they arrive: a file of JSON lines, one for each finished
-//! cell, from which an interrupted sweep continues.
+//! Results that are written as they arrive: a file of JSON lines, one for each finished part, from
+//! which work that was interrupted continues.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::recording::VERSION;
-use crate::results::{Cell, Seeding};
+use crate::results::Seeding;
 use crate::scenario::Scenario;
 
 /// The identity of a sweep: the scenario, its overrides, the grid, the seeds, and the build of
@@ -40,7 +41,8 @@ impl Plan<'_> {
         format!("{:08x}", xxh3_64(plan.to_string().as_bytes()) as u32)
     }
 
-    fn line(&self) -> String {
+    /// The first line of its [`Ledger`].
+    pub fn header(&self) -> String {
         let build = format!("{:016x}", self.build);
         let line = serde_json::json!({ "locklab": VERSION, "build": build, "plan": self });
         line.to_string()
@@ -66,19 +68,21 @@ pub struct Ledger {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct Entry<T> {
     place: usize,
-    cell: Cell,
+    cell: T,
 }
 
-impl Entry {
+impl<T: Serialize> Entry<T> {
     /// The line of a file: `{"sum":"…","place":…`, where the sum is the hash of the rest.
     fn line(&self) -> serde_json::Result<String> {
         let json = serde_json::to_string(self)?;
         let rest = &json["{".len()..];
         Ok(format!("{START}{}{AFTER_SUM}{rest}\n", sum(rest)))
     }
+}
 
+impl<T: DeserializeOwned> Entry<T> {
     /// `None` for a line that is not exactly what was written.
     fn read(line: &str) -> Option<Self> {
         let (found, rest) = line.strip_prefix(START)?.split_once(AFTER_SUM)?;
@@ -97,19 +101,18 @@ fn sum(text: &str) -> String {
 }
 
 impl Ledger {
-    /// Opens the results of `plan`, and returns the cells that it already contains. A file of
-    /// another plan is discarded, and so are a damaged line and the lines after it; if `fresh`,
-    /// everything is discarded.
-    pub fn open(
+    /// Opens the results of the work that `header` identifies, in one line, and returns the parts
+    /// that are already done, by their place in the work. A file with another header is discarded,
+    /// and so are a damaged line and the lines after it; if `fresh`, everything is discarded.
+    pub fn open<T: Serialize + DeserializeOwned>(
         path: &Path,
-        plan: &Plan<'_>,
+        header: &str,
         fresh: bool,
-    ) -> io::Result<(Self, BTreeMap<usize, Cell>)> {
-        let header = plan.line();
+    ) -> io::Result<(Self, BTreeMap<usize, T>)> {
         let done = if fresh {
             BTreeMap::new()
         } else {
-            read(path, &header)?
+            read(path, header)?
         };
         // Write a temporary file first, so that nothing is lost if the process is killed here.
         let beside = path.with_extension(format!("part{}", std::process::id()));
@@ -123,16 +126,15 @@ impl Ledger {
         Ok((ledger, done))
     }
 
-    /// Writes a finished cell.
-    pub fn add(&mut self, place: usize, cell: &Cell) -> io::Result<()> {
-        let cell = cell.clone();
+    /// Writes a finished part.
+    pub fn add<T: Serialize>(&mut self, place: usize, cell: &T) -> io::Result<()> {
         let line = Entry { place, cell }.line()?;
         self.file.write_all(line.as_bytes())?;
         self.file.flush()
     }
 }
 
-fn read(path: &Path, header: &str) -> io::Result<BTreeMap<usize, Cell>> {
+fn read<T: DeserializeOwned>(path: &Path, header: &str) -> io::Result<BTreeMap<usize, T>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -149,6 +151,7 @@ fn read(path: &Path, header: &str) -> io::Result<BTreeMap<usize, Cell>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Cell;
     use crate::scenario::load;
 
     #[test]
@@ -171,7 +174,8 @@ mod tests {
             ..Cell::default()
         };
 
-        let (mut ledger, done) = Ledger::open(&path, &plan(10), false).expect("opens");
+        let open = |plan: Plan<'_>| Ledger::open::<Cell>(&path, &plan.header(), false);
+        let (mut ledger, done) = open(plan(10)).expect("opens");
         assert_eq!(done.len(), 0);
         ledger.add(1, &cell).expect("writes");
         ledger.add(0, &cell).expect("writes");
@@ -179,16 +183,16 @@ mod tests {
         let text = std::fs::read_to_string(&path).expect("is there");
         std::fs::write(&path, &text[..text.len() - 5]).expect("writes");
 
-        let (_, done) = Ledger::open(&path, &plan(10), false).expect("opens");
+        let (_, done) = open(plan(10)).expect("opens");
         assert_eq!(done, BTreeMap::from([(1, cell)]));
         let rebuilt = Plan {
             build: 2,
             ..plan(10)
         };
         assert_eq!(rebuilt.id(), plan(10).id());
-        let (_, done) = Ledger::open(&path, &rebuilt, false).expect("opens");
+        let (_, done) = open(rebuilt).expect("opens");
         assert_eq!(done.len(), 0);
-        let (_, done) = Ledger::open(&path, &plan(11), false).expect("opens");
+        let (_, done) = open(plan(11)).expect("opens");
         assert_eq!(done.len(), 0);
         std::fs::remove_dir_all(&folder).expect("is ours");
     }
@@ -202,7 +206,7 @@ mod tests {
         let line = Entry { place: 3, cell }.line().expect("it is JSON");
         let line = line.trim_end().as_bytes();
         assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
-        let read = |line: &[u8]| Entry::read(str::from_utf8(line).ok()?);
+        let read = |line: &[u8]| Entry::<Cell>::read(str::from_utf8(line).ok()?);
         assert_eq!(read(line).map(|entry| entry.place), Some(3));
         for bit in 0..8 * line.len() {
             let mut flipped = line.to_vec();

@@ -248,10 +248,6 @@ fn start_client(
         true => nodes.to_vec(),
         false => vec![MASTER.into()],
     };
-    let in_the_end = match &**name {
-        "c1" => InTheEnd::Reads,
-        _ => InTheEnd::Leaves,
-    };
     let (name, lab) = (name.clone(), lab.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
@@ -291,7 +287,7 @@ fn start_client(
                     random,
                     origin_ns: 0,
                 };
-                Box::pin(adder.run(in_the_end))
+                Box::pin(adder.run(InTheEnd::of(&name)))
             }
         };
         let (name, lab) = (name.clone(), lab.clone());

@@ -51,6 +51,16 @@ pub enum InTheEnd {
     Leaves,
 }
 
+impl InTheEnd {
+    /// What the client of this name does: the first one reads.
+    pub fn of(client: &Name) -> InTheEnd {
+        match &**client {
+            "c1" => InTheEnd::Reads,
+            _ => InTheEnd::Leaves,
+        }
+    }
+}
+
 impl<E: Env, O: Observer> Adder<E, O> {
     /// Makes all its adds.
     pub async fn run(mut self, in_the_end: InTheEnd) {

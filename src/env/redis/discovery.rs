@@ -34,6 +34,18 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// The target of a client for `name` where these sentinels know the [`MASTER`].
+    pub fn of(name: &Name, sentinels: &Rc<[Name]>) -> Target {
+        match &**name {
+            MASTER if !sentinels.is_empty() => Target::Master {
+                sentinels: sentinels.clone(),
+            },
+            _ => Target::Node(name.clone()),
+        }
+    }
+}
+
 /// The search for the master.
 pub(super) struct Discovery<E: Env> {
     env: E,

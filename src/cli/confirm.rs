@@ -1,0 +1,436 @@
+//! `locklab confirm`: scenarios in the world and on real Redis, side by side.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+
+use super::say::{self, tell};
+use super::store::Store;
+use super::{Bug, Exit, Jobs, Out, cells, interrupt, scenario_completer, table};
+use crate::confirm::campaign::{Agreement, Campaign, Confirmed, Finding, Runs};
+use crate::confirm::{self, Programs, RealRedis};
+use crate::evidence::Tally;
+use crate::recording::VERSION;
+use crate::results::Cell;
+use crate::results::table::{Field, Look, Table, TableRow};
+use crate::runner::ledger::{self, Ledger};
+use crate::runner::pool::lock;
+use crate::scenario::{self, SHIPPED, Scenario};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab confirm                          every shipped scenario that real Redis can run
+  locklab confirm kleppmann/k1 redis-docs/r4
+  locklab confirm --runs 20 --most 100     with more runs of each
+  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
+
+Each scenario runs in the world and on real Redis, where a run takes as long as it says. Two rates
+differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05), more
+runs are made. A run during which the machine stood still for more than 50 ms is discarded.
+
+Results are written as they come. After Ctrl-C the same command does the rest.
+
+Exit codes: 0 the rates agree; 1 usage; 2 rates differ; 3 unclear, or a run failed;
+130 interrupted.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Scenarios: names of shipped ones, or files; by default all that ship
+    #[arg(value_name = "SCENARIO", add = scenario_completer())]
+    scenarios: Vec<String>,
+    /// Runs of each scenario on real Redis
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    runs: u64,
+    /// Runs of a scenario for which world and real Redis may differ
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    most: u64,
+    /// Override a value of every scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Runs on real Redis at the same time; by default four for each core, since most of a
+    /// run is waiting
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    at_once: Option<u16>,
+    /// Discard the results of an earlier, interrupted command
+    #[arg(long)]
+    fresh: bool,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+pub(super) fn confirm(options: &Options) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    let programs = Programs::find()?;
+    let version = confirm::version(&programs)?;
+    let (scenarios, refused) = choose(options)?;
+    for (scenario, why) in &refused {
+        tell!("not on real Redis: {}: {why}", scenario.name);
+    }
+    ensure!(
+        !scenarios.is_empty(),
+        "none of the scenarios can run on real Redis"
+    );
+    let store = Store::open(&options.out.out)?;
+    let header = header(options, &scenarios, &version)?;
+    let path = store.path("confirm.jsonl");
+    let (ledger, done) = Ledger::open::<Confirmed>(&path, &header, options.fresh)
+        .with_context(|| format!("cannot keep the results in {}", path.display()))?;
+    let worlds = worlds(options, &scenarios)?;
+    let scenarios: Vec<(Scenario, Cell)> = scenarios.into_iter().zip(worlds).collect();
+    let results = run(options, programs, &scenarios, done, ledger)?;
+    let report = Report::new(
+        &version,
+        &scenarios,
+        &results,
+        &refused,
+        begun.elapsed().as_secs(),
+    );
+    tell!("{}", report.table.plain());
+    let all = report.all();
+    table::write(&store, "confirm", &report.table, &all, &report.data)?;
+    if options.json {
+        say::print_json(&report.data)?;
+    }
+    if results.len() < scenarios.len() {
+        tell!(
+            "{} of {} scenarios are done; the same command does the rest",
+            results.len(),
+            scenarios.len()
+        );
+        return Ok(Exit::Interrupted);
+    }
+    Ok(report.exit)
+}
+
+type Refused = Vec<(Scenario, String)>;
+
+/// The scenarios that real Redis can run, and the others with the reason. One that was asked for by
+/// name and cannot run is an error.
+fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
+    let shipped: Vec<String> = SHIPPED.iter().map(|(name, _)| (*name).into()).collect();
+    let names = match options.scenarios.is_empty() {
+        true => &shipped,
+        false => &options.scenarios,
+    };
+    let (mut scenarios, mut refused) = (Vec::new(), Vec::new());
+    for name in names {
+        let scenario = scenario::load(name, &options.sets)?;
+        match confirm::why_not(&scenario) {
+            None => scenarios.push(scenario),
+            Some(why) if options.scenarios.is_empty() => refused.push((scenario, why.to_string())),
+            Some(why) => return Err(why).with_context(|| format!("{name} on real Redis")),
+        }
+    }
+    Ok((scenarios, refused))
+}
+
+/// What identifies the work of this command: results of other scenarios, another build or another
+/// Redis are not continued.
+fn header(options: &Options, scenarios: &[Scenario], version: &str) -> anyhow::Result<String> {
+    let build = ledger::this_build().context("cannot read this program's own file")?;
+    let runs = runs(options);
+    let header = json!({
+        "locklab": VERSION,
+        "build": format!("{build:016x}"),
+        "redis": version,
+        "runs": runs,
+        "scenarios": scenarios,
+    });
+    Ok(header.to_string())
+}
+
+fn runs(options: &Options) -> Runs {
+    Runs {
+        least: options.runs,
+        most: options.most.max(options.runs),
+    }
+}
+
+fn worlds(options: &Options, scenarios: &[Scenario]) -> anyhow::Result<Vec<Cell>> {
+    let seeds: Vec<_> = scenarios.iter().map(|s| 0..s.usual_seeds()).collect();
+    let threads = options.jobs.threads();
+    cells::run(scenarios, &seeds, threads).map_err(|broken| {
+        let name = &scenarios[broken.job].name;
+        let reproduce = say::run_line(name, &options.sets, broken.seed);
+        Bug::or_usage(broken, name, reproduce)
+    })
+}
+
+/// Runs what is not done yet; returns the result of each finished scenario.
+fn run(
+    options: &Options,
+    programs: Programs,
+    scenarios: &[(Scenario, Cell)],
+    done: BTreeMap<usize, Confirmed>,
+    ledger: Ledger,
+) -> anyhow::Result<BTreeMap<usize, Confirmed>> {
+    if !done.is_empty() {
+        tell!(
+            "{} of {} scenarios were already done",
+            done.len(),
+            scenarios.len()
+        );
+    }
+    let open: Vec<usize> = (0..scenarios.len())
+        .filter(|place| !done.contains_key(place))
+        .collect();
+    let threads = options
+        .at_once
+        .map(usize::from)
+        .unwrap_or(4 * options.jobs.threads());
+    let stop = interrupt::flag()?;
+    let state = Mutex::new((done, ledger, None));
+    let finished = |place: usize, confirmed: &Confirmed| {
+        let (done, ledger, failed) = &mut *lock(&state);
+        if let Err(error) = ledger.add(place, confirmed) {
+            stop.store(true, Ordering::Relaxed);
+            *failed = Some(error);
+        }
+        done.insert(place, confirmed.clone());
+        let (scenario, world) = &scenarios[place];
+        let line = Line::of(scenario, world, confirmed);
+        tell!(
+            "[{} of {}] {}",
+            done.len(),
+            scenarios.len(),
+            line.sentence()
+        );
+    };
+    let campaign = Campaign {
+        backend: &RealRedis { programs },
+        scenarios,
+        runs: runs(options),
+        stop,
+        finished: &finished,
+    };
+    campaign.run(open.into_iter(), threads);
+    let (done, _, failed) = state
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    match failed {
+        Some(error) => Err(error).context("cannot keep the results"),
+        None => Ok(done),
+    }
+}
+
+/// What a scenario came to: its predicted properties, and the one to be shown.
+struct Line<'a> {
+    scenario: &'a Scenario,
+    confirmed: &'a Confirmed,
+    agreements: Vec<Agreement>,
+}
+
+impl<'a> Line<'a> {
+    fn of(scenario: &'a Scenario, world: &Cell, confirmed: &'a Confirmed) -> Self {
+        Self {
+            agreements: Agreement::of(scenario, world, &confirmed.real),
+            scenario,
+            confirmed,
+        }
+    }
+
+    /// The property about which world and real Redis agree least; the headline if they agree.
+    fn shown(&self) -> Option<&Agreement> {
+        let headline = self.scenario.headline();
+        let rank = |a: &&Agreement| (a.finding, a.property == headline);
+        self.agreements.iter().max_by_key(rank)
+    }
+
+    fn finding(&self) -> Finding {
+        match (self.shown(), &self.confirmed.failure) {
+            (Some(shown), None) => shown.finding,
+            (Some(shown), Some(_)) => shown.finding.max(Finding::Unclear),
+            (None, _) => Finding::Unclear,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let name = &self.scenario.name;
+        let what = match self.shown() {
+            None => "predicts nothing".to_owned(),
+            Some(a) => format!(
+                "{}: {} of {} in the world, {} of {} on real Redis{}",
+                a.property.name(),
+                a.world.violated,
+                a.world.runs(),
+                a.real.violated,
+                a.real.runs(),
+                match a.finding {
+                    Finding::Agree => String::new(),
+                    Finding::Unclear => format!("; unclear, p = {:.3}", a.p),
+                    Finding::Differ => format!("; they DIFFER, p = {:.1e}", a.p),
+                }
+            ),
+        };
+        match &self.confirmed.failure {
+            None => format!("{name}  {what}"),
+            Some(why) => format!("{name}  {what}; a run failed: {why}"),
+        }
+    }
+}
+
+/// The results of all scenarios.
+struct Report {
+    table: Table,
+    /// One row for each predicted property.
+    rows: Vec<TableRow>,
+    data: serde_json::Value,
+    exit: Exit,
+}
+
+/// A finished scenario, for programs.
+#[derive(Serialize)]
+struct Entry<'a> {
+    scenario: &'a str,
+    agreements: &'a [Agreement],
+    discarded: u64,
+    failure: &'a Option<String>,
+    seconds: f64,
+}
+
+impl Report {
+    fn new(
+        version: &str,
+        scenarios: &[(Scenario, Cell)],
+        results: &BTreeMap<usize, Confirmed>,
+        refused: &Refused,
+        seconds: u64,
+    ) -> Self {
+        let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
+            let (scenario, world) = &scenarios[*place];
+            (scenario, world, confirmed.clone())
+        };
+        let finished: Vec<_> = results.iter().map(line).collect();
+        let lines: Vec<Line<'_>> = finished
+            .iter()
+            .map(|(scenario, world, confirmed)| Line::of(scenario, world, confirmed))
+            .collect();
+        let count = |finding| {
+            lines
+                .iter()
+                .filter(|line| line.finding() == finding)
+                .count()
+        };
+        let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
+        let notes = vec![
+            format!(
+                "{} scenarios: {} agree, {} unclear, {} differ. {} more cannot run on real Redis.",
+                lines.len(),
+                count(Finding::Agree),
+                count(Finding::Unclear),
+                count(Finding::Differ),
+                refused.len(),
+            ),
+            "Violated runs of all runs. p: Fisher's exact test of equal rates; below 0.001 they \
+             differ, below 0.05 it is unclear. Of each scenario the property with the least \
+             agreement, or its headline."
+                .into(),
+            format!(
+                "Real: redis-server {version}. {discarded} runs were discarded, since the machine \
+                 stood still for more than 50 ms."
+            ),
+        ];
+        let entry = |line: &Line<'_>| {
+            json!(Entry {
+                scenario: &line.scenario.name,
+                agreements: &line.agreements,
+                discarded: line.confirmed.discarded,
+                failure: &line.confirmed.failure,
+                seconds: line.confirmed.seconds,
+            })
+        };
+        let why =
+            |(scenario, why): &(Scenario, String)| json!({ "scenario": scenario.name, "why": why });
+        let rows = |shown: bool| {
+            let rows = lines.iter().flat_map(|line| {
+                let all = line.agreements.iter();
+                let wanted = all.filter(|a| !shown || line.shown() == Some(a));
+                wanted
+                    .map(|a| row(&line.scenario.name, a))
+                    .collect::<Vec<_>>()
+            });
+            rows.collect::<Vec<_>>()
+        };
+        Self {
+            data: json!({
+                "redis": version,
+                "locklab": VERSION,
+                "seconds": seconds,
+                "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
+                "refused": refused.iter().map(why).collect::<Vec<_>>(),
+            }),
+            exit: match () {
+                () if count(Finding::Differ) > 0 => Exit::Differs,
+                () if count(Finding::Unclear) > 0 => Exit::Inconclusive,
+                () => Exit::AsPredicted,
+            },
+            table: Table {
+                title: format!("The world beside Redis {version}"),
+                columns: columns(),
+                rows: rows(true),
+                notes,
+            },
+            rows: rows(false),
+        }
+    }
+
+    /// The table with every predicted property.
+    fn all(&self) -> Table {
+        Table {
+            rows: self.rows.clone(),
+            ..self.table.clone()
+        }
+    }
+}
+
+fn columns() -> Vec<String> {
+    ["property", "predicted", "world", "real Redis", "p"]
+        .map(String::from)
+        .into()
+}
+
+fn row(scenario: &str, agreement: &Agreement) -> TableRow {
+    let look = match agreement.finding {
+        Finding::Agree => Look::Holds,
+        Finding::Unclear => Look::Inconclusive,
+        Finding::Differ => Look::Differs,
+    };
+    let plain = |text: String| Field {
+        detail: text.clone(),
+        text,
+        look: Look::Silent,
+    };
+    let counts = |tally: &Tally| Field {
+        text: format!("{}/{}", tally.violated, tally.runs()),
+        detail: tally.describe(),
+        look: Look::Silent,
+    };
+    TableRow {
+        label: scenario.to_owned(),
+        fields: vec![
+            plain(agreement.property.name().to_owned()),
+            plain(agreement.predicted.to_string()),
+            counts(&agreement.world),
+            counts(&agreement.real),
+            Field {
+                look,
+                ..plain(match agreement.p {
+                    p if p < 0.001 => format!("{p:.0e}"),
+                    p => format!("{p:.3}"),
+                })
+            },
+        ],
+    }
+}
