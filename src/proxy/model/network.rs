@@ -153,11 +153,6 @@ impl Network {
             message,
             content,
         };
-        if is_reset {
-            // The connection is gone, and with it the data still to be sent. A reset is not
-            // retransmitted.
-            flow.clear();
-        }
         if flow.is_holding() {
             flow.hold(transit);
         } else if self.gets_through(from) {
@@ -175,7 +170,8 @@ impl Network {
             return;
         };
         let end = connection.at_mut(from.side);
-        if matches!(transit.content, Content::Rst) || end.knows != Knows::Connection {
+        // A reset is not sent again either: its sender knows no connection.
+        if end.knows != Knows::Connection {
             return;
         }
         if transit.failures > 0 && transit.is_hopeless(now_ns) {
