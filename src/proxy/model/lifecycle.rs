@@ -168,7 +168,7 @@ impl Network {
         }
     }
 
-    pub(super) fn knows(&self, end: End) -> Option<Knows> {
+    fn knows(&self, end: End) -> Option<Knows> {
         let connection = self.connections.get(&end.connection)?;
         Some(connection.at(end.side).knows)
     }

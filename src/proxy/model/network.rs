@@ -122,9 +122,7 @@ impl Network {
         let Some((sender, receiver)) = self.link(from) else {
             return;
         };
-        let is_reset = matches!(content, Content::Rst);
-        let is_known = self.knows(from) == Some(Knows::Connection);
-        if self.silent.contains(&sender) || !(is_known || is_reset) {
+        if self.silent.contains(&sender) {
             return;
         }
         if let Some(suspension) = self.suspended.get_mut(&sender) {

@@ -52,16 +52,21 @@ async fn obey(relay: &Rc<Relay>, mut commands: UnboundedReceiver<Command>) {
         let Some(command) = command else {
             return;
         };
-        // tokio asks the kernel which sockets are ready; then all that is ready is read.
-        yield_now().await;
-        poll_fn(|cx| {
-            let _ = relay.poll(cx);
-            Poll::Ready(())
-        })
-        .await;
-        relay.read_all();
+        catch_up(relay).await;
         command(relay);
     }
+}
+
+/// Takes note of all that the sockets have ready.
+async fn catch_up(relay: &Rc<Relay>) {
+    // tokio asks the kernel which sockets are ready.
+    yield_now().await;
+    poll_fn(|cx| {
+        let _ = relay.poll(cx);
+        Poll::Ready(())
+    })
+    .await;
+    relay.read_all();
 }
 
 impl Relay {

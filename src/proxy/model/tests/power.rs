@@ -245,3 +245,19 @@ fn what_a_suspended_host_was_to_send_after_a_reset_is_lost() {
     bench.run_for(S);
     assert_eq!(bench.take(), [Seen::Reset(Server)]);
 }
+
+#[test]
+fn a_reset_that_waits_in_a_suspended_host_is_lost_with_its_power() {
+    let mut bench = Bench::new(5.0);
+    let id = bench.established();
+    suspend(&mut bench, "n1");
+    bench.broke(id.server());
+    cut_power(&mut bench, "n1");
+    restore_power(&mut bench, "n1");
+    wake(&mut bench, "n1");
+    bench.run_for(S);
+    assert_eq!(bench.take(), []);
+    bench.wrote(id.connector(), "x");
+    bench.run_for(S);
+    assert_eq!(bench.take(), [Seen::Reset(Connector)]);
+}
