@@ -50,6 +50,9 @@ pub struct Header {
     pub schedule: Schedule,
     /// Where it ran.
     pub environment: Environment,
+    /// The version of the servers if they were real: `7.0.15`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<String>,
 }
 
 /// Where a run took place.

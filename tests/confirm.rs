@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use locklab::confirm::{ConfirmError, Programs, run_with};
+use locklab::confirm::{ConfirmError, Programs, RealRedis, run_with};
 use locklab::fault::expand;
 use locklab::history::{Access, Event, History, Phase, Record};
 use locklab::runner::backend::Run;
@@ -190,7 +190,16 @@ fn what_real_redis_cannot_show_is_refused_by_name() {
 fn programs_that_are_missing_or_wrong_are_named() {
     let scenario = parse(K1);
     let schedule = expand(&scenario.fault, 0);
-    let run = |programs| run_with(&programs, &scenario, 0, &schedule, Keep::default()).unwrap_err();
+    let run = |programs| {
+        run_with(
+            &RealRedis::new(programs),
+            &scenario,
+            0,
+            &schedule,
+            Keep::default(),
+        )
+        .unwrap_err()
+    };
     let error = run(Programs {
         redis_server: "/nowhere/redis-server".into(),
         ..programs()
@@ -220,6 +229,7 @@ fn nothing_is_left_after_a_run() {
     let family = bench.await_pause();
     assert!(bench.process.wait().unwrap().success());
     assert_eq!(survivors(&family), []);
+    assert!(folders_of(bench.process.id()).is_empty());
 }
 
 #[test]
@@ -234,13 +244,23 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
             [] => Ok(()),
             some => Err(format!("after {signal}: {some:?}")),
         });
+        until(|| match &folders_of(bench.process.id())[..] {
+            [] => Ok(()),
+            some => Err(format!("after {signal}: {some:?}")),
+        });
     }
 }
 
 fn confirm(scenario: &str) -> Result<Run, ConfirmError> {
     let scenario = parse(scenario);
     let schedule = expand(&scenario.fault, 1);
-    run_with(&programs(), &scenario, 1, &schedule, Keep::MESSAGES)
+    run_with(
+        &RealRedis::new(programs()),
+        &scenario,
+        1,
+        &schedule,
+        Keep::MESSAGES,
+    )
 }
 
 fn parse(scenario: &str) -> Scenario {
@@ -322,6 +342,11 @@ impl Bench {
 
     /// Waits until c1 is stopped in the middle of the run; returns the processes of the run.
     fn await_pause(&self) -> Vec<Process> {
+        // Otherwise a look for them afterwards proves nothing.
+        until(|| match folders_of(self.process.id()).is_empty() {
+            false => Ok(()),
+            true => Err("the run has no folder"),
+        });
         let family = until(|| {
             let mut family = processes();
             family.retain(|process| process.parent == self.process.id());
@@ -361,6 +386,18 @@ fn survivors(family: &[Process]) -> Vec<Process> {
         process.state != "Z" && family.iter().any(same)
     });
     alive
+}
+
+/// The folders of the runs of this bench.
+fn folders_of(bench: u32) -> Vec<PathBuf> {
+    let prefix = format!("locklab-{bench}-");
+    let entries = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with(&prefix)
+    });
+    paths
 }
 
 fn processes() -> Vec<Process> {

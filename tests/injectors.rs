@@ -31,7 +31,7 @@ fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
         ..Programs::find().expect("this program has a path")
     };
-    let backends: [&dyn Backend; 2] = [&World, &RealRedis { programs }];
+    let backends: [&dyn Backend; 2] = [&World, &RealRedis::new(programs)];
     for backend in backends {
         let run = backend.run(&scenario, 1, &schedule, Keep::default());
         let history = run.expect("it ends").history;
@@ -224,7 +224,7 @@ fn clocks_are_set_and_machines_stand_still_and_lose_power() {
         &[
             ("power", "n1", &[Begins, Ends]),
             ("rate", "c2", &[Before, Begins, Before, Ends]),
-            ("sleep", "c2", &[Begins, Ends]),
+            ("sleep", "c2", &[Before, Begins, Before, Ends]),
             ("step", "n1", &[Before, Begins]),
         ],
     );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::check::{Property, Verdict, Violation};
-use crate::recording::{self, Recording};
+use crate::recording::{self, Environment, Recording};
 use crate::report::{self, spacetime};
 use crate::scenario::Scenario;
 
@@ -34,6 +34,11 @@ pub(super) fn keep(
     let title = match &scenario.claim {
         Some(claim) => format!("{claim}: {}", scenario.title),
         None => scenario.title.clone(),
+    };
+    let title = match (run.header.environment, &run.header.redis) {
+        (Environment::World, _) => title,
+        (Environment::Redis, None) => format!("{title} (on real Redis)"),
+        (Environment::Redis, Some(version)) => format!("{title} (on real Redis {version})"),
     };
     let svg = spacetime::draw(&run.history, &title, violation)?;
     let [_, picture] = write(store, stem, &svg)?;

@@ -85,9 +85,7 @@ impl On {
     fn backend(self) -> anyhow::Result<Box<dyn Backend>> {
         Ok(match self {
             On::World => Box::new(World),
-            On::Redis => Box::new(RealRedis {
-                programs: Programs::find()?,
-            }),
+            On::Redis => Box::new(RealRedis::new(Programs::find()?)),
         })
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::process;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use crate::history::{self, ClockKind, Event, FaultyLinks, History, Message, Name
 use crate::history::{RESOURCE, Schedule};
 use crate::platform::machine::read_clock;
 use crate::runner::label;
+use crate::runner::pool::lock;
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
@@ -36,6 +38,10 @@ const LEAD: Duration = Duration::from_millis(20);
 
 /// How often the start is tried, since another program may take a port in between.
 const ATTEMPTS: u32 = 3;
+
+/// To start processes is most of a run's work. Of several runs at a time one does so, so that the
+/// others are not disturbed.
+static STARTING: Mutex<()> = Mutex::new(());
 
 /// The processes of one run. Dropping it kills them.
 pub(super) struct Bench<'a> {
@@ -112,13 +118,17 @@ impl<'a> Bench<'a> {
         let (copies, others) = (replicas.len(), sentinels.len().saturating_sub(1));
         masters.push(RESOURCE.into());
         let ready = |event: &ChildEvent| *event == ChildEvent::Ready;
-        self.start_group(&masters, 1, ready)?;
+        {
+            let _turn = lock(&STARTING);
+            self.start_group(&masters, 1, ready)?;
+        }
         self.start_group(&replicas, 1, |event| *event == ChildEvent::Synchronised)?;
         // A sentinel is ready when it knows all replicas and all other sentinels.
         self.start_group(&sentinels, copies + others, |event| {
             matches!(event, ChildEvent::Notice(notice) if notice == "+slave" || notice == "+sentinel")
         })?;
         let clients = self.plan.clients.clone();
+        let _turn = lock(&STARTING);
         self.start_group(&clients, 1, ready)
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -88,8 +88,7 @@ impl Child {
     /// Kills it (SIGKILL, which also ends a stopped process). On return the process is gone,
     /// and all its output has been read.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
-        // An error means that the process is already dead.
-        let _ = self.process.kill();
+        self.signal(Signal::SIGKILL);
         let status = self.process.wait();
         if let Some(listener) = self.listener.take() {
             // A listener that panicked has already printed its message.
@@ -98,10 +97,11 @@ impl Child {
         status
     }
 
-    /// Sends a signal. The process is not reaped before [`Child::kill`], so its id is not
-    /// reused.
+    /// Sends a signal to the process and to those that it has started: a Redis server forks to
+    /// save its data. The process is not reaped before [`Child::kill`], so its id is not reused.
+    /// An error means that it is already dead.
     fn signal(&self, signal: Signal) {
-        let _ = kill(self.pid(), signal);
+        let _ = killpg(self.pid(), signal);
     }
 
     fn pid(&self) -> Pid {

@@ -9,7 +9,7 @@ use locklab_shim::{ClockFile, ClockReader};
 use locklab_units::ns_from_fractional_ms;
 
 use crate::fault::rates::Rates;
-use crate::history::{FaultKind, Name, Schedule};
+use crate::history::{Name, Schedule};
 use crate::platform::machine::Clocks;
 use crate::scenario::Scenario;
 
@@ -29,10 +29,7 @@ impl HostClocks {
     /// exact, and no fault of `schedule` changes that.
     pub(super) fn new(scenario: &Scenario, schedule: &Schedule, folder: &Path) -> io::Result<Self> {
         let wrong = scenario.clocks.host.keys().map(|host| Name::from(&**host));
-        let struck = schedule.faults.iter().filter(|fault| {
-            let kind = fault.kind;
-            kind.bends_clocks() || matches!(kind, FaultKind::Suspend)
-        });
+        let struck = (schedule.faults.iter()).filter(|fault| fault.kind.bends_clocks());
         let struck = struck.flat_map(|fault| fault.target.hosts().cloned());
         let hosts: BTreeSet<Name> = wrong.chain(struck).collect();
         let clock = |host: Name| {

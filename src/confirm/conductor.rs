@@ -2,6 +2,7 @@
 //! took effect.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use locklab_proxy::RuleId;
@@ -16,12 +17,16 @@ use crate::history::{Event, FaultKind, History, Name, Schedule};
 use crate::plant;
 use crate::scenario::Scenario;
 
+/// The longest wait for an event before the conductor sees whether it has to stop.
+const LOOK_UP: Duration = Duration::from_millis(200);
+
 /// Runs to the end of the last client's last round, or to the scenario's horizon. Returns what
 /// happened, and the longest time for which the machine stood still meanwhile, in nanoseconds.
 pub(super) fn conduct(
     bench: Bench<'_>,
     scenario: &Scenario,
     schedule: &Schedule,
+    stop: &AtomicBool,
 ) -> Result<(History, u64), ConfirmError> {
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
@@ -35,7 +40,7 @@ pub(super) fn conduct(
     };
     conductor.executor.start(&mut conductor.processes);
     conductor.processes.bench.begin();
-    conductor.run(ns_from_ms(scenario.horizon_ms))?;
+    conductor.run(ns_from_ms(scenario.horizon_ms), stop)?;
     Ok(conductor.finish())
 }
 
@@ -57,8 +62,11 @@ struct Processes<'a> {
 }
 
 impl Conductor<'_> {
-    fn run(&mut self, horizon_ns: u64) -> Result<(), ConfirmError> {
+    fn run(&mut self, horizon_ns: u64, stop: &AtomicBool) -> Result<(), ConfirmError> {
         while !self.processes.working.is_empty() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(ConfirmError::Stopped);
+            }
             let now_ns = self.processes.now_ns();
             if now_ns >= horizon_ns {
                 break;
@@ -69,7 +77,7 @@ impl Conductor<'_> {
             }
             let next_ns = self.processes.agenda.next_ns().unwrap_or(u64::MAX);
             let wait = Duration::from_nanos(next_ns.min(horizon_ns) - now_ns);
-            if let Some((who, event)) = self.processes.bench.receive(wait)? {
+            if let Some((who, event)) = self.processes.bench.receive(wait.min(LOOK_UP))? {
                 self.handle(&who, &event)?;
             }
         }

@@ -69,6 +69,9 @@ pub enum ConfirmError {
         /// The lock.
         lock: &'static str,
     },
+    /// The run was ended early.
+    #[error("interrupted")]
+    Stopped,
     /// A process could not be started.
     #[error("cannot start the process of `{host}`")]
     Start {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The time between two beats.
-const BEAT: Duration = Duration::from_millis(2);
+const BEAT: Duration = Duration::from_millis(5);
 
 /// A thread that does nothing but notice when it is late.
 pub(super) struct Heartbeat {

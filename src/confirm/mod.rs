@@ -16,6 +16,7 @@
 use std::env;
 use std::error::Error;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use crate::fault;
 use crate::history::Schedule;
@@ -116,6 +117,17 @@ pub fn version(_: &Programs) -> Result<String, ConfirmError> {
 pub struct RealRedis {
     /// The programs to start.
     pub programs: Programs,
+    /// Set it to end every run early, with [`ConfirmError::Stopped`].
+    pub stop: &'static AtomicBool,
+}
+
+impl RealRedis {
+    /// Real servers and processes whose runs go on to their end.
+    pub fn new(programs: Programs) -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let stop = &NEVER;
+        Self { programs, stop }
+    }
 }
 
 impl Backend for RealRedis {
@@ -136,7 +148,7 @@ impl Backend for RealRedis {
         schedule: &Schedule,
         keep: Keep,
     ) -> Result<Run, Box<dyn Error + Send + Sync>> {
-        Ok(run_with(&self.programs, scenario, seed, schedule, keep)?)
+        Ok(run_with(self, scenario, seed, schedule, keep)?)
     }
 }
 
@@ -152,16 +164,16 @@ impl Backend for RealRedis {
 /// [`ConfirmError`].
 #[cfg(target_os = "linux")]
 pub fn run_with(
-    programs: &Programs,
+    real: &RealRedis,
     scenario: &Scenario,
     seed: u64,
     schedule: &Schedule,
     keep: Keep,
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
-    let redis_version = redis_server::version(&programs.redis_server)?;
-    let bench = bench::Bench::start(programs, scenario, seed, schedule, keep)?;
-    let (history, stall_ns) = conductor::conduct(bench, scenario, schedule)?;
+    let redis_version = redis_server::version(&real.programs.redis_server)?;
+    let bench = bench::Bench::start(&real.programs, scenario, seed, schedule, keep)?;
+    let (history, stall_ns) = conductor::conduct(bench, scenario, schedule, real.stop)?;
     Ok(Run {
         history,
         stall_ns,
@@ -177,7 +189,7 @@ pub fn run_with(
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn run_with(
-    _programs: &Programs,
+    _real: &RealRedis,
     scenario: &Scenario,
     _seed: u64,
     schedule: &Schedule,

@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
             seed: self.seed,
             earlier_starts,
             lock: self.scenario.lock.clone(),
-            workload: self.scenario.workload.of(name),
+            workload: self.scenario.workload.clone(),
             nodes,
             sentinels,
             addresses: self.public_addresses(),

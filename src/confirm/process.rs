@@ -131,25 +131,23 @@ async fn client(job: ClientJob) -> io::Result<()> {
         .with_clocks(reporter.clocks.clone())
         .with_sentinels(job.sentinels.into());
     let random = Stream::new(job.seed, &format!("workload/{stream}"));
-    match job.workload.kind {
+    let workload = job.workload.of(&job.name);
+    await_begin()?;
+    match workload.kind {
         WorkloadKind::Lock => {
             let lock = job.lock.build(env.clone(), &job.nodes);
             let locker = Locker::new(env.clone(), lock, reporter.clone());
-            // Connect now, so that clients that begin together also attempt together.
-            locker.connect().await;
-            await_begin()?;
             let client = LabClient {
                 name: job.name,
                 env,
                 observer: reporter,
                 locker,
-                workload: job.workload,
+                workload,
                 random,
             };
             client.run().await;
         }
         WorkloadKind::Adds => {
-            await_begin()?;
             let in_the_end = InTheEnd::of(&job.name);
             let adder = Adder {
                 origin_ns: env.now_ns(ClockKind::Monotonic),
@@ -157,7 +155,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
                 env,
                 observer: reporter,
                 master: job.nodes[0].clone(),
-                workload: job.workload,
+                workload,
                 random,
             };
             adder.run(in_the_end).await;

@@ -51,7 +51,7 @@ pub(super) struct ClientJob {
     pub(super) earlier_starts: u32,
     /// The lock.
     pub(super) lock: LockSpec,
-    /// The workload.
+    /// The workload of all clients, with what single ones do otherwise.
     pub(super) workload: Workload,
     /// The nodes of the lock.
     pub(super) nodes: Vec<Name>,

@@ -32,6 +32,7 @@ fn sample() -> Recording {
         seed: 7,
         schedule: Schedule::default(),
         environment: Environment::World,
+        redis: None,
     };
     let records = vec![
         record(

@@ -30,6 +30,8 @@ pub struct JudgedRun {
     pub trace_hash: u64,
     /// The events of the world, if they were kept.
     pub trace: Vec<TraceEvent>,
+    /// The version of the servers if they are real.
+    pub server_version: Option<String>,
 }
 
 /// Runs `scenario` with `seed` in the world, and judges it.
@@ -65,6 +67,7 @@ impl JudgedRun {
             history: run.history,
             trace_hash: run.trace_hash,
             trace: run.trace,
+            server_version: run.server_version,
         }
     }
 }
@@ -97,6 +100,7 @@ pub fn recording(
         seed,
         schedule: run.schedule,
         environment,
+        redis: run.server_version,
     };
     Recording {
         header,

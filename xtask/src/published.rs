@@ -12,6 +12,8 @@ use crate::tool::{cargo, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
+/// The results of real runs.
+const REAL: &str = "reports/confirm/";
 /// The results made anew, to be looked at or copied.
 const ANEW: &str = "target/published";
 
@@ -60,7 +62,9 @@ fn published() -> Result<Vec<PathBuf>> {
         .context("start git")?;
     ensure!(listed.status.success(), "git ls-files: {}", listed.status);
     let listed = String::from_utf8(listed.stdout).context("names are UTF-8")?;
-    let files = listed.lines().filter(|line| *line != README);
+    // Real runs never repeat.
+    let is_repeatable = |line: &&str| !line.starts_with(REAL) && *line != README;
+    let files = listed.lines().filter(is_repeatable);
     files
         .map(|line| Ok(Path::new(line).strip_prefix(REPORTS)?.to_owned()))
         .collect()

@@ -65,6 +65,7 @@ fn headers() -> impl Strategy<Value = Header> {
     let schedule = vec(faults(), 0..4).prop_map(|faults| Schedule { faults });
     (scenario, any::<u64>(), schedule, environment).prop_map(
         |(scenario, seed, schedule, environment)| Header {
+            redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
             scenario,
             seed,
