@@ -48,7 +48,8 @@ use crate::scenario::SHIPPED;
     name = "locklab",
     version,
     after_help = EXAMPLES,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true
 )]
 struct Cli {
     #[command(subcommand)]

@@ -239,6 +239,7 @@ fn as_table(
     };
     Table {
         title,
+        rows_are: "lock",
         columns: metrics.iter().map(|metric| metric.title.clone()).collect(),
         rows: rows.iter().zip(values).map(row).collect(),
         notes: vec![
@@ -306,6 +307,7 @@ fn as_list(numbers: &[Number]) -> Table {
     };
     Table {
         title: String::new(),
+        rows_are: "lock",
         columns: ["metric", "runs", "value", "low", "high"]
             .map(String::from)
             .to_vec(),

@@ -307,6 +307,7 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
     let rows = rows.iter().zip(results.chunks(problems.len().max(1)));
     Table {
         title: format!("Locks against problems: violations in {runs} runs each"),
+        rows_are: "lock",
         columns: problems.iter().map(|p| p.title.clone()).collect(),
         rows: rows
             .map(|(row, results)| TableRow {
@@ -373,6 +374,7 @@ fn as_list(results: &[CellResult]) -> Table {
     };
     Table {
         title: String::new(),
+        rows_are: "lock",
         columns: columns.map(String::from).to_vec(),
         rows: results.iter().map(row).collect(),
         notes: vec![],

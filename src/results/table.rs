@@ -9,6 +9,8 @@ use serde::Serialize;
 pub struct Table {
     /// The title.
     pub title: String,
+    /// What the rows are: `lock`.
+    pub rows_are: &'static str,
     /// The headings of the columns.
     pub columns: Vec<String>,
     /// The rows.
@@ -73,7 +75,7 @@ impl Table {
 
     /// As comma-separated values (RFC 4180).
     pub fn csv(&self) -> String {
-        let mut text = csv_line(["lock"].into_iter().chain(strs(&self.columns)));
+        let mut text = csv_line([self.rows_are].into_iter().chain(strs(&self.columns)));
         for row in &self.rows {
             let fields = row.fields.iter().map(|field| field.text.as_str());
             text += &csv_line([row.label.as_str()].into_iter().chain(fields));
@@ -162,6 +164,7 @@ mod tests {
         };
         Table {
             title: "t".into(),
+            rows_are: "lock",
             columns: vec!["crash".into(), "pause, long".into()],
             notes: vec!["Of all runs.".into()],
             rows: vec![

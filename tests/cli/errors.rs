@@ -102,6 +102,7 @@ fn commands() {
         "commands",
         SCENARIO,
         &[
+            &["--out", "elsewhere", "list", "locks"],
             &["lst"],
             &["list"],
             &["list", "lock"],
