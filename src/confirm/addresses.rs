@@ -33,8 +33,11 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Addresses for these hosts, at most 254; `None` if no block is free.
+    /// Addresses for these hosts; `None` if there are more than 254, or no block is free.
     pub(super) fn new(hosts: &[Name]) -> Option<Self> {
+        if hosts.len() >= MARK.into() {
+            return None;
+        }
         let seed = read_clock(ClockKind::Monotonic) ^ u64::from(process::id());
         let mut stream = Stream::new(seed, "addresses");
         let numbers = hosts.iter().cloned().zip(1..MARK);
@@ -109,5 +112,13 @@ mod tests {
         let all: std::collections::BTreeSet<IpAddr> = all.collect();
         assert_eq!(all.len(), 20 * 3 * 2);
         assert!(all.iter().all(IpAddr::is_loopback));
+    }
+
+    #[test]
+    fn a_block_has_room_for_254_hosts() {
+        let hosts =
+            |count: u32| -> Vec<Name> { (0..count).map(|i| format!("c{i}").into()).collect() };
+        assert!(Addresses::new(&hosts(254)).is_some());
+        assert!(Addresses::new(&hosts(255)).is_none());
     }
 }

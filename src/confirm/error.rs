@@ -55,7 +55,9 @@ pub enum ConfirmError {
     #[error("cannot find Locklab's own program, which every client process runs")]
     OwnProgram(#[source] io::Error),
     /// There are too few free addresses.
-    #[error("cannot find free addresses for the hosts of a run in 127.0.0.0/8")]
+    #[error(
+        "cannot find free addresses in 127.0.0.0/8 for the hosts of a run, of which 254 have room"
+    )]
     Addresses,
     /// The files of a run cannot be written.
     #[error("cannot write the files of a run to the system's folder for temporary files")]

@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// The same process, whose connections come from this address and go through the proxy of a
-    /// real run: see [`connect`].
+    /// real run, which says with a byte that a connection is open.
     pub fn behind_proxy(self, source: IpAddr) -> Self {
         let source = Some(source);
         Self { source, ..self }
