@@ -282,30 +282,29 @@ impl<'a> Bench<'a> {
 
     /// Ends the process of `host`; its kernel closes its sockets, and refuses connections.
     pub(super) fn kill(&mut self, name: &Name) {
-        if let Some(host) = self.hosts.get_mut(name) {
-            host.child = None;
-        }
+        self.end_process(name);
         self.proxy.withdraw(name);
-        self.operator.order(Order::StopWriting {
-            server: name.clone(),
-        });
     }
 
     /// Takes the power from the machine of `host`: it falls silent, and what it had not synced is
     /// lost.
     pub(super) fn crash(&mut self, name: &Name) -> Result<(), ConfirmError> {
         self.proxy.cut_power(name);
+        self.end_process(name);
+        if self.plan.servers.contains_key(name) {
+            let lost = self.plan.disks.lose_power(name, &self.plan.folder);
+            lost.map_err(ConfirmError::Folder)?;
+        }
+        Ok(())
+    }
+
+    fn end_process(&mut self, name: &Name) {
         if let Some(host) = self.hosts.get_mut(name) {
             host.child = None;
         }
         self.operator.order(Order::StopWriting {
             server: name.clone(),
         });
-        if self.plan.servers.contains_key(name) {
-            let lost = self.plan.disks.lose_power(name, &self.plan.folder);
-            lost.map_err(ConfirmError::Folder)?;
-        }
-        Ok(())
     }
 
     /// Gives the power back. The machine refuses connections until its process is ready.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
@@ -163,6 +164,8 @@ struct Work {
     open: VecDeque<(usize, u64)>,
     /// Per scenario, the runs that have not ended.
     missing: Vec<u64>,
+    /// Per scenario, the seeds that were used so far: all below this.
+    seeds: Vec<u64>,
     results: Vec<Confirmed>,
 }
 
@@ -181,6 +184,7 @@ impl Campaign<'_> {
             .flat_map(|place| (0..self.runs.least).map(|seed| (*place, seed)));
         let work = Mutex::new(Work {
             open: open.collect(),
+            seeds: missing.clone(),
             missing,
             results: vec![Confirmed::default(); self.scenarios.len()],
         });
@@ -210,7 +214,14 @@ impl Campaign<'_> {
                 }
             };
             drop(now);
-            let outcome = self.run_once(place, seed);
+            let run = AssertUnwindSafe(|| self.run_once(place, seed));
+            let outcome = catch_unwind(run).unwrap_or_else(|panic| {
+                // Otherwise the other threads would wait for this run for ever.
+                self.stop.store(true, Ordering::Relaxed);
+                let _so_that_none_begins_to_wait_now = lock(work);
+                changed.notify_all();
+                resume_unwind(panic)
+            });
             if self.stop.load(Ordering::Relaxed) {
                 continue;
             }
@@ -248,13 +259,14 @@ impl Campaign<'_> {
             return;
         }
         let (scenario, world) = &self.scenarios[place];
-        let begun = result.real_runs() + result.discarded;
+        let begun = work.seeds[place];
         let in_doubt = Agreement::of(scenario, world, &result.real)
             .iter()
             .any(|agreement| agreement.p < DOUBTFUL);
         if in_doubt && result.failure.is_none() && begun < self.runs.most {
-            let more = self.runs.least.max(begun).min(self.runs.most - begun);
+            let more = begun.min(self.runs.most - begun);
             work.missing[place] = more;
+            work.seeds[place] += more;
             // At the front: with a new seed each, and soon.
             for seed in (begun..begun + more).rev() {
                 work.open.push_front((place, seed));
@@ -377,5 +389,46 @@ mod tests {
         let (findings, result) = confirmed(true, false);
         assert!(findings.contains(&Finding::Differ), "{findings:?}");
         assert!(result.real_runs() > 4);
+    }
+    /// A backend with a bug.
+    struct Broken;
+
+    impl Backend for Broken {
+        fn environment(&self) -> Environment {
+            Environment::Redis
+        }
+
+        fn usual_seeds(&self, _: &Scenario) -> u64 {
+            1
+        }
+
+        fn run(
+            &self,
+            _: &Scenario,
+            seed: u64,
+            _: &Schedule,
+            _: Keep,
+        ) -> Result<Run, Box<dyn Error + Send + Sync>> {
+            panic!("planted, with seed {seed}")
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_the_campaign() {
+        let scenarios = [(
+            load("kleppmann/k1", &[]).expect("it ships"),
+            Cell::default(),
+        )];
+        let stop = AtomicBool::new(false);
+        let campaign = Campaign {
+            backend: &Broken,
+            scenarios: &scenarios,
+            runs: Runs { least: 2, most: 2 },
+            stop: &stop,
+            finished: &|_, _| panic!("nothing is finished"),
+        };
+        // The third thread has nothing to do but wait.
+        let ended = catch_unwind(AssertUnwindSafe(|| campaign.run(0..1, 3)));
+        assert!(ended.is_err());
     }
 }

@@ -151,6 +151,7 @@ impl<'a> Plan<'a> {
             .collect()
     }
 }
+
 fn names(prefix: &str, count: u32) -> Vec<Name> {
     (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
 }

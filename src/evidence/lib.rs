@@ -7,6 +7,7 @@
 //! - A *conditional rate* names its condition, and the condition is a property of the run that
 //!   does not depend on its outcome. There is one: every fault of the run took effect.
 //! - A *prediction* is a verdict and how far it has to be shown; see [`Prediction`].
+//! - Whether two rates may be the same is a matter of Fisher's exact test; see [`same_rate`].
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
