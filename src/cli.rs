@@ -15,10 +15,13 @@ use clap_complete::engine::{
 use clap_complete::env::CompleteEnv;
 
 mod bug;
+#[cfg(target_os = "linux")]
+mod calibrate;
 mod cells;
 mod completions;
 mod confirm;
 mod cost;
+mod data;
 mod demo;
 mod interrupt;
 mod list;
@@ -27,6 +30,7 @@ mod pictures;
 mod progress;
 mod replay;
 mod report;
+mod reproduce;
 mod run;
 mod say;
 mod serve;
@@ -34,9 +38,12 @@ mod store;
 mod sweep;
 mod table;
 mod twice;
+mod view;
 
 use self::bug::Bug;
+use self::pictures::Format;
 use self::say::tell;
+use crate::results::Detail;
 use crate::scenario::SHIPPED;
 
 /// A laboratory for distributed locks on Redis.
@@ -68,8 +75,10 @@ Examples:
   locklab sweep kleppmann/k1                    its violation rate against the pause
   locklab matrix                                every lock against every problem
   locklab cost                                  what every lock costs
+  locklab reproduce                             the whole debate, as a page to read
   locklab confirm kleppmann/k1                  the world and real Redis, side by side
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
+  locklab view target/locklab/…/seed-0.jsonl    a page to explore a run in a browser
   locklab serve --nodes 5                       five fake Redis nodes for other programs
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
@@ -90,8 +99,15 @@ enum Command {
     Cost(cost::Options),
     /// Run scenarios in the world and on real Redis, and compare
     Confirm(confirm::Options),
+    /// Measure the model's constants on real Redis and on this kernel
+    #[cfg(target_os = "linux")]
+    Calibrate(calibrate::Options),
+    /// Execute the debate on Redis locks, claim by claim, and publish it as a page
+    Reproduce(reproduce::Options),
     /// Repeat a recorded run and compare it byte for byte
     Replay(replay::Options),
+    /// Show one run: a page to explore, or a file for Perfetto or ShiViz
+    View(view::Options),
     /// Serve fake Redis nodes to other programs
     Serve(serve::Options),
     /// List the locks, faults, properties or scenarios
@@ -103,12 +119,33 @@ enum Command {
     Process,
 }
 
-/// Where results go.
+/// Where results go, and how pictures are written.
 #[derive(Args, Clone)]
 struct Out {
     /// Folder for all output files
     #[arg(long, value_name = "DIR", default_value = "target/locklab")]
     out: PathBuf,
+    /// Formats of pictures, of svg, png and pdf
+    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',',
+          hide_possible_values = true, default_values_t = [Format::Svg, Format::Png])]
+    format: Vec<Format>,
+}
+
+/// What is kept of each run.
+#[derive(Args, Clone)]
+struct PerRun {
+    /// Write a table with a row for each run, too: verdicts, times of violations and of faults
+    #[arg(long)]
+    per_run: bool,
+}
+
+impl PerRun {
+    fn detail(&self) -> Detail {
+        match self.per_run {
+            true => Detail::Runs,
+            false => Detail::Counts,
+        }
+    }
 }
 
 /// How many threads run.
@@ -193,7 +230,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Matrix(options)) => matrix::matrix(&options)?,
         Some(Command::Cost(options)) => cost::cost(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options)?,
+        Some(Command::Reproduce(options)) => reproduce::reproduce(&options)?,
+        #[cfg(target_os = "linux")]
+        Some(Command::Calibrate(options)) => calibrate::calibrate(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
+        Some(Command::View(options)) => view::view(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,
         Some(Command::Completions(options)) => completions::print(&options)?,

@@ -19,6 +19,7 @@ pub use locklab_locks as locks;
 
 pub mod cli;
 pub mod confirm;
+pub mod critique;
 pub mod fault;
 pub mod matrix;
 pub mod platform;
@@ -28,6 +29,7 @@ pub mod results;
 pub mod runner;
 pub mod scenario;
 pub mod serve;
+pub mod view;
 pub mod workload;
 
 pub(crate) use locklab_plant::plant;

@@ -4,7 +4,7 @@
 //! the last line is the footer. The first key of a line identifies its kind:
 //!
 //! ```text
-//! {"locklab":"0.1.0","scenario":…,"seed":7,"schedule":…,"environment":"world"}
+//! {"locklab":"0.1.0","format":1,"scenario":…,"seed":7,"schedule":…,"environment":"world"}
 //! {"at_ns":0,"host":"c1","wall_ns":…,"mono_ns":…,"event":"invoke","call":1,"op":"acquire"}
 //! {"sent_ns":0,"arrived_ns":1200000,"from":"c1","to":"n1","label":"SET lock … NX PX 1000"}
 //! {"end":{"at_ns":…,"records":1,"messages":1,"trace_hash":"…","verdicts":{…}}}
@@ -23,8 +23,12 @@ use crate::check::{Property, Verdict};
 use crate::history::Schedule;
 use crate::history::{History, Message, Record};
 
-/// The version that this build writes. It reads versions whose first two numbers are the same.
+/// The version of Locklab, which a recording names.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version of the file form; it grows when a build of before cannot read what is written now.
+/// `docs/formats.md` describes it.
+pub const FORMAT: u32 = 1;
 
 /// A recorded run: how to repeat it, what happened, and its verdicts.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +46,8 @@ pub struct Recording {
 pub struct Header {
     /// The version of Locklab that recorded it; see [`VERSION`].
     pub locklab: String,
+    /// The version of the file form; see [`FORMAT`].
+    pub format: u32,
     /// The scenario, after all overrides.
     pub scenario: serde_json::Value,
     /// The seed of the run.
@@ -84,13 +90,15 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
-    /// It was written by a version whose format this build does not support.
-    #[error("{}:1: recorded by Locklab {version}, which Locklab {VERSION} cannot read; run the scenario again, or read it with that version", path.display())]
-    UnknownVersion {
+    /// It has another form than this build reads.
+    #[error("{}:1: recorded by Locklab {version} in format {format}, and Locklab {VERSION} reads format {FORMAT}; {}", path.display(), match format > &FORMAT { true => "read it with a newer version", false => "run the scenario again" })]
+    OtherFormat {
         /// The file.
         path: PathBuf,
-        /// The version in its header.
+        /// The version of Locklab in its header.
         version: String,
+        /// The version of its form; 0 if it names none.
+        format: u32,
     },
     /// It ends too early, or lines in the middle are missing.
     #[error("{}:{line}: the recording is truncated: {what}", path.display())]
@@ -265,6 +273,8 @@ impl<'f> Reader<'f> {
         #[derive(Deserialize)]
         struct Version {
             locklab: String,
+            #[serde(default)]
+            format: u32,
         }
         let line = self.next().unwrap_or_default();
         if first_key(line) != Some(b"locklab") {
@@ -272,11 +282,15 @@ impl<'f> Reader<'f> {
                 path: self.path.into(),
             });
         }
-        let Version { locklab: version } = self.parse(line)?;
-        if form(&version) != form(VERSION) {
-            return Err(FileError::UnknownVersion {
+        let Version {
+            locklab: version,
+            format,
+        } = self.parse(line)?;
+        if format != FORMAT {
+            return Err(FileError::OtherFormat {
                 path: self.path.into(),
                 version,
+                format,
             });
         }
         self.parse(line)
@@ -342,11 +356,6 @@ impl<'f> Reader<'f> {
             what,
         }
     }
-}
-
-/// The part of a version that determines the file format: `0.1` of `0.1.7`.
-fn form(version: &str) -> Option<&str> {
-    version.rsplit_once('.').map(|(form, _)| form)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab::confirm::campaign::{Agreement, Campaign, Finding, Runs};
+use locklab::confirm::campaign::{Agreement, Campaign, Finding, LONGEST_STALL_NS, Runs};
 use locklab::confirm::{Programs, RealRedis};
 use locklab::results::Cell;
 use locklab::runner::batch::{self, BatchOptions, Job};
@@ -53,6 +53,7 @@ fn the_world_and_real_redis_agree() {
         }),
         scenarios: &scenarios,
         runs: Runs { least: 2, most: 6 },
+        longest_stall_ns: LONGEST_STALL_NS,
         stop: &stop,
         finished: &|place, confirmed| {
             let (scenario, world) = &scenarios[place];

@@ -8,7 +8,7 @@ use locklab::{
         chart::{self, ChartOptions, RateAxis},
         png,
     },
-    results::{Cell, Sweep},
+    results::{Axis, Cell, Sweep},
 };
 
 fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {
@@ -30,7 +30,10 @@ fn cell(parameters: &[(&str, &str)], tallies: &[(Property, Tally)]) -> Cell {
 }
 
 fn sweep(title: &str, cells: Vec<Cell>) -> Sweep {
+    let parameters = cells.first().map(|cell| &cell.parameters[..]);
+    let axes = parameters.unwrap_or_default().iter();
     Sweep {
+        axes: axes.map(|(path, _)| Axis::of_key(path)).collect(),
         scenario: "kleppmann/example".to_owned(),
         title: title.to_owned(),
         seeds: 200,
@@ -144,25 +147,79 @@ fn rare_violations_can_fill_the_axis() {
     assert!(fitted.contains("\n0.20\n"), "{fitted}");
 }
 
-/// The page grows with its legend; the axes keep their size.
+/// More lines than colours: each has a panel of its own, three to a row.
 #[test]
-fn forty_series_leave_room_for_the_chart() {
+fn forty_series_have_forty_panels() {
     let cells = (0..40).flat_map(|series| {
-        ["1", "2"].map(|n| {
+        ["1", "2", "3"].map(|n| {
             let name = format!("\"lock-with-a-long-name-{series}\"");
             let parameters = [("n", n), ("lock.name", name.as_str())];
             cell(&parameters, &[(Property::Lease, tally(series, 200, 0))])
         })
     });
     let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
-    let few = svg(&pauses(), &ChartOptions::default());
-    let height = |drawn: &str| -> u32 {
-        let rest = &drawn[drawn.find("height=\"").expect("it says its height") + 8..];
-        let end = rest.find('"').expect("the attribute ends");
-        rest[..end].parse().expect("a number")
+    for series in 0..40 {
+        let heading = format!("lock-with-a-long-name-{series}\n");
+        assert_eq!(crowded.matches(&heading).count(), 1, "{heading}");
+    }
+}
+
+/// A clock step against the lease: a number too many for lines.
+#[test]
+fn two_long_parameters_make_a_heat_map() {
+    let cells = (0..5_u64).flat_map(|lease| {
+        (0..6_u64).map(move |step| {
+            let (lease_ms, step_ms) = ((lease * 250).to_string(), (step * 100).to_string());
+            let parameters = [
+                ("fault.jump.step_ms", step_ms.as_str()),
+                ("lock.ttl_ms", lease_ms.as_str()),
+            ];
+            let violated = (step * 40).saturating_sub(lease * 20);
+            let tally = match (lease, step) {
+                (4, 0) => tally(0, 0, 200),
+                _ => tally(violated, 200, 0),
+            };
+            cell(&parameters, &[(Property::Lease, tally)])
+        })
+    });
+    let sweep = sweep("A clock that jumps, for several leases", cells.collect());
+    insta::assert_snapshot!(svg(&sweep, &ChartOptions::default()));
+}
+
+/// Where two lines coincide, their markers stand side by side.
+#[test]
+fn markers_at_one_place_are_moved_apart() {
+    let with = |lease, resource| {
+        let cells = ["1", "2", "3"].map(|n| {
+            let tallies = [
+                (Property::Lease, tally(lease, 200, 0)),
+                (Property::Resource, tally(resource, 200, 0)),
+            ];
+            cell(&[("n", n)], &tallies)
+        });
+        let drawn = svg(&sweep("Two", cells.into()), &ChartOptions::default());
+        let circles = drawn.split("<circle cx=\"").skip(2);
+        let columns = circles.map(|rest| rest.split('"').next().expect("a number").to_owned());
+        columns.collect::<Vec<String>>()
     };
-    // Three to a row: 13 rows after the first, of 24 units each.
-    assert_eq!(height(&crowded), height(&few) + 13 * 24);
+    let (apart, together) = (with(0, 200), with(200, 200));
+    assert_eq!(apart.len(), 3);
+    for (apart, together) in apart.iter().zip(&together) {
+        assert_ne!(apart, together);
+    }
+}
+
+#[test]
+fn the_title_names_the_overrides() {
+    let sweep = Sweep {
+        overrides: vec!["lock.ttl_ms=500".into(), "workload.rounds=2".into()],
+        ..pauses()
+    };
+    let drawn = svg(&sweep, &ChartOptions::default());
+    assert!(
+        drawn.contains("\nwith lock.ttl_ms=500, workload.rounds=2\n"),
+        "{drawn}"
+    );
 }
 
 #[test]

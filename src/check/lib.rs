@@ -27,6 +27,7 @@ mod property;
 mod resource;
 mod stale_write;
 mod token_regression;
+mod writes;
 
 #[cfg(test)]
 mod laws;
@@ -40,6 +41,7 @@ pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
 pub use property::{Property, UnknownProperty};
+pub use writes::{Writes, writes};
 
 /// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients
 /// add to a set, the others always.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::progress::Progress;
-use crate::results::Cell;
+use crate::results::{Cell, Detail};
 use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::pool::Broken;
 use crate::scenario::Scenario;
@@ -14,6 +14,7 @@ pub(super) fn run(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
     threads: usize,
+    detail: Detail,
 ) -> Result<Vec<Cell>, Broken> {
     let job = |(scenario, seeds): (&Scenario, &Range<u64>)| Job {
         scenario: scenario.clone(),
@@ -24,6 +25,7 @@ pub(super) fn run(
     let progress = Progress::new("running", runs(seeds));
     let stop = AtomicBool::new(false);
     let batch_options = BatchOptions {
+        detail,
         progress: &|runs| progress.add(runs),
         ..BatchOptions::quiet(threads, &stop)
     };

@@ -5,34 +5,43 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use clap::Args;
+use locklab_units::{NS_PER_MS, fractional_ms_from_ns};
 use serde::Serialize;
 use serde_json::json;
 
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Bug, Exit, Jobs, Out, cells, interrupt, scenario_completer, table};
-use crate::confirm::campaign::{Agreement, Campaign, Confirmed, Finding, Runs};
+use super::{Bug, Exit, Jobs, Out, cells, data, interrupt, scenario_completer, table};
+use crate::confirm::campaign::{Agreement, Campaign, Confirmed, Finding, LONGEST_STALL_NS, Runs};
+use crate::confirm::jitter::{Jitter, drowned};
 use crate::confirm::{self, Programs, RealRedis};
 use crate::evidence::Tally;
 use crate::recording::VERSION;
-use crate::results::Cell;
+use crate::report::Provenance;
+use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
+use crate::results::{Cell, Detail};
 use crate::runner::ledger::{self, Ledger};
 use crate::runner::pool::lock;
-use crate::scenario::{self, SHIPPED, Scenario};
+use crate::scenario::{self, SHIPPED, Scale, Scenario};
 
 const EXAMPLES: &str = "\
 Examples:
   locklab confirm                          every shipped scenario that real Redis can run
   locklab confirm kleppmann/k1 redis-docs/r4
   locklab confirm --runs 20 --most 100     with more runs of each
+  locklab confirm --scale 0.2 --at-once 6  every duration a fifth, of a lease and of a run
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
 
 Each scenario runs in the world and on real Redis, where a run takes as long as it says. Two rates
 differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05), more
 runs are made. A run during which the machine stood still for more than 50 ms is discarded.
+
+--scale shortens scenarios, in the world too. Left out are those whose rates change with it in the
+world, because Redis's own periods do not shrink, or because of this machine's jitter, which is
+measured at the start and added to every message there.
 
 Results are written as they come. After Ctrl-C the same command does the rest.
 
@@ -54,6 +63,9 @@ pub(super) struct Options {
     /// Override a value of every scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Multiply all durations of every scenario by this; above 0, at most 1
+    #[arg(long, value_name = "FACTOR", default_value_t = Scale::FULL)]
+    scale: Scale,
     /// Runs on real Redis at the same time; by default twelve for each core, since most of a
     /// run is waiting
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -74,7 +86,14 @@ pub(super) fn confirm(options: &Options) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let programs = Programs::find()?;
     let version = confirm::version(&programs)?;
-    let (scenarios, refused) = choose(options)?;
+    let (scenarios, mut refused) = choose(options)?;
+    let (scenarios, worlds) = match options.scale == Scale::FULL {
+        true => {
+            let worlds = worlds(options, &scenarios)?;
+            (scenarios, worlds)
+        }
+        false => shorten(options, &programs, scenarios, &mut refused)?,
+    };
     for (scenario, why) in &refused {
         tell!("left out: {}: {why}", scenario.name);
     }
@@ -82,24 +101,38 @@ pub(super) fn confirm(options: &Options) -> anyhow::Result<Exit> {
         !scenarios.is_empty(),
         "none of the scenarios can be compared with real Redis"
     );
-    let store = Store::open(&options.out.out)?;
+    let store = Store::open(&options.out)?;
     let header = header(options, &scenarios, &version)?;
     let path = store.path("confirm.jsonl");
     let (ledger, done) = Ledger::open::<Confirmed>(&path, &header, options.fresh)
         .with_context(|| format!("cannot keep the results in {}", path.display()))?;
-    let worlds = worlds(options, &scenarios)?;
     let scenarios: Vec<(Scenario, Cell)> = scenarios.into_iter().zip(worlds).collect();
     let results = run(options, programs, &scenarios, done, ledger)?;
-    let report = Report::new(
-        &version,
-        &scenarios,
-        &results,
-        &refused,
-        begun.elapsed().as_secs(),
-    );
+    let how = How {
+        version: &version,
+        scale: options.scale,
+        seconds: begun.elapsed().as_secs(),
+    };
+    let report = Report::new(&how, &scenarios, &results, &refused);
     tell!("{}", report.table.plain());
-    let all = report.all();
-    table::write(&store, "confirm", &report.table, &all, &report.data)?;
+    let provenance = Provenance {
+        subject: format!("{} scenarios", results.len()),
+        overrides: options.sets.clone(),
+        seeds: format!(
+            "seeds from 0 on: in the world as many as the predictions need, on Redis {} to {}",
+            runs(options).least,
+            runs(options).most
+        ),
+        environment: format!("simulated world and Redis {version}"),
+    };
+    table::write(
+        &store,
+        "confirm",
+        &report.table,
+        &report.list,
+        &report.data,
+        &provenance,
+    )?;
     if options.json {
         say::print_json(&report.data)?;
     }
@@ -167,11 +200,70 @@ fn runs(options: &Options) -> Runs {
 fn worlds(options: &Options, scenarios: &[Scenario]) -> anyhow::Result<Vec<Cell>> {
     let seeds: Vec<_> = scenarios.iter().map(|s| 0..s.usual_seeds()).collect();
     let threads = options.jobs.threads();
-    cells::run(scenarios, &seeds, threads).map_err(|broken| {
+    cells::run(scenarios, &seeds, threads, Detail::Counts).map_err(|broken| {
         let name = &scenarios[broken.job].name;
         let reproduce = say::run_line(name, &options.sets, broken.seed);
         Bug::or_usage(broken, name, reproduce)
     })
+}
+
+/// Shortens the scenarios; returns those that still show what they show, with their runs in the
+/// world.
+fn shorten(
+    options: &Options,
+    programs: &Programs,
+    scenarios: Vec<Scenario>,
+    refused: &mut Refused,
+) -> anyhow::Result<(Vec<Scenario>, Vec<Cell>)> {
+    let jitter = Jitter::measure(programs, at_once(options));
+    let jitter = jitter.context("cannot measure this machine's jitter")?;
+    tell!(
+        "this machine's jitter: 99 of 100 messages are late by at most {:.1} ms; a server's process \
+         starts within {:.0} ms",
+        fractional_ms_from_ns(jitter.message_ns),
+        fractional_ms_from_ns(jitter.start_ns)
+    );
+    let (mut full, mut shortened) = (vec![], vec![]);
+    let mut leave_out = |scenario: Scenario, why: String| match options.scenarios.is_empty() {
+        true => {
+            refused.push((scenario, why));
+            Ok(())
+        }
+        false => Err(anyhow!(
+            "{} at scale {}: {why}",
+            scenario.name,
+            options.scale
+        )),
+    };
+    for scenario in scenarios {
+        match scenario.scaled(options.scale) {
+            Ok(scaled) => {
+                full.push(scenario);
+                shortened.push(scaled);
+            }
+            Err(why) => leave_out(scenario, why)?,
+        }
+    }
+    let late: Vec<Scenario> = shortened.iter().map(|s| jitter.added_to(s)).collect();
+    let (full, late) = (worlds(options, &full)?, worlds(options, &late)?);
+    let cells = worlds(options, &shortened)?;
+    let (mut kept, mut worlds) = (vec![], vec![]);
+    for (place, (scenario, world)) in shortened.into_iter().zip(cells).enumerate() {
+        match drowned(&scenario, &full[place], &world, &late[place]) {
+            None => {
+                kept.push(scenario);
+                worlds.push(world);
+            }
+            Some(why) => leave_out(scenario, why)?,
+        }
+    }
+    Ok((kept, worlds))
+}
+
+/// How many runs on real Redis at the same time.
+fn at_once(options: &Options) -> usize {
+    let asked = options.at_once.map(usize::from);
+    asked.unwrap_or(12 * options.jobs.threads())
 }
 
 /// Runs what is not done yet; returns the result of each finished scenario.
@@ -192,10 +284,6 @@ fn run(
     let open: Vec<usize> = (0..scenarios.len())
         .filter(|place| !done.contains_key(place))
         .collect();
-    let threads = options
-        .at_once
-        .map(usize::from)
-        .unwrap_or(12 * options.jobs.threads());
     let stop = interrupt::flag()?;
     let state = Mutex::new((done, ledger, None));
     let finished = |place: usize, confirmed: &Confirmed| {
@@ -218,10 +306,11 @@ fn run(
         backend: &RealRedis { programs, stop },
         scenarios,
         runs: runs(options),
+        longest_stall_ns: options.scale.of_ns(LONGEST_STALL_NS),
         stop,
         finished: &finished,
     };
-    campaign.run(open.into_iter(), threads);
+    campaign.run(open.into_iter(), at_once(options));
     let (done, _, failed) = state
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -287,11 +376,19 @@ impl<'a> Line<'a> {
     }
 }
 
+/// How the results came about.
+struct How<'a> {
+    /// Of Redis.
+    version: &'a str,
+    scale: Scale,
+    seconds: u64,
+}
+
 /// The results of all scenarios.
 struct Report {
     table: Table,
     /// One row for each predicted property.
-    rows: Vec<TableRow>,
+    list: Csv,
     data: serde_json::Value,
     exit: Exit,
 }
@@ -308,11 +405,10 @@ struct Entry<'a> {
 
 impl Report {
     fn new(
-        version: &str,
+        how: &How<'_>,
         scenarios: &[(Scenario, Cell)],
         results: &BTreeMap<usize, Confirmed>,
         refused: &Refused,
-        seconds: u64,
     ) -> Self {
         let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
             let (scenario, world) = &scenarios[*place];
@@ -345,7 +441,10 @@ impl Report {
                 .into(),
             "Few runs agree with many rates: 0 of 5 is what a rate of 40 % gives in one of 13 cases."
                 .into(),
-            format!("{discarded} runs were discarded: the machine stood still for more than 50 ms."),
+            format!(
+                "{discarded} runs were discarded: the machine stood still for more than {} ms.",
+                how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
+            ),
         ];
         let entry = |line: &Line<'_>| {
             json!(Entry {
@@ -358,47 +457,85 @@ impl Report {
         };
         let why =
             |(scenario, why): &(Scenario, String)| json!({ "scenario": scenario.name, "why": why });
-        let rows = |shown: bool| {
-            let rows = lines.iter().flat_map(|line| {
-                let all = line.agreements.iter();
-                let wanted = all.filter(|a| !shown || line.shown() == Some(a));
-                wanted
-                    .map(|a| row(&line.scenario.name, a))
-                    .collect::<Vec<_>>()
-            });
-            rows.collect::<Vec<_>>()
-        };
+        let rows = lines
+            .iter()
+            .filter_map(|line| Some(row(&line.scenario.name, line.shown()?)));
         Self {
-            data: json!({
-                "redis": version,
-                "locklab": VERSION,
-                "seconds": seconds,
-                "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
-                "refused": refused.iter().map(why).collect::<Vec<_>>(),
-            }),
+            data: data::document(
+                "confirm",
+                json!({
+                    "redis": how.version,
+                    "scale": how.scale,
+                    "seconds": how.seconds,
+                    "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
+                    "refused": refused.iter().map(why).collect::<Vec<_>>(),
+                }),
+            ),
             exit: match () {
                 () if count(Finding::Differ) > 0 => Exit::Differs,
                 () if count(Finding::Unclear) > 0 => Exit::Inconclusive,
                 () => Exit::AsPredicted,
             },
             table: Table {
-                title: format!("The world beside Redis {version}"),
+                title: match how.scale == Scale::FULL {
+                    true => format!("The world beside Redis {}", how.version),
+                    false => format!(
+                        "The world beside Redis {}, all durations times {}",
+                        how.version, how.scale
+                    ),
+                },
                 rows_are: "scenario",
                 columns: columns(),
-                rows: rows(true),
+                rows: rows.collect(),
+                legend: vec![
+                    (Look::Holds, "the rates agree"),
+                    (Look::Inconclusive, "unclear"),
+                    (Look::Differs, "they differ"),
+                ],
                 notes,
             },
-            rows: rows(false),
+            list: as_list(how.version, &lines),
         }
     }
+}
 
-    /// The table with every predicted property.
-    fn all(&self) -> Table {
-        Table {
-            rows: self.rows.clone(),
-            ..self.table.clone()
+/// One row per predicted property, for programs that read tables.
+fn as_list(version: &str, lines: &[Line<'_>]) -> Csv {
+    let of = |place: &'static str| csv::COUNTS.map(move |column| format!("{place}_{column}"));
+    let before = [
+        "redis_version",
+        "scenario",
+        "property",
+        "predicted",
+        "finding",
+        "p",
+    ];
+    let before = before.map(String::from);
+    let columns = [
+        &before[..],
+        &of("world"),
+        &of("redis"),
+        &["discarded".into()],
+    ]
+    .concat();
+    let mut list = Csv::new(columns);
+    for line in lines {
+        for agreement in &line.agreements {
+            let mut row = vec![
+                version.to_owned(),
+                line.scenario.name.clone(),
+                agreement.property.to_string(),
+                agreement.predicted.to_string(),
+                agreement.finding.name().to_owned(),
+                csv::number(Some(agreement.p)),
+            ];
+            row.extend(csv::counts(&agreement.world));
+            row.extend(csv::counts(&agreement.real));
+            row.push(line.confirmed.discarded.to_string());
+            list.push(row);
         }
     }
+    list
 }
 
 fn columns() -> Vec<String> {

@@ -10,18 +10,21 @@ use clap::Args;
 use console::style;
 use locklab_world::random::Stream;
 use serde::Serialize;
+use serde_json::json;
 
 use super::bug::Bug;
 use super::matrix::{chosen_rows, lock_parser};
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, table};
+use super::{Exit, Jobs, Out, data, table};
 use crate::evidence::{Interval, bootstrap, thousands};
 use crate::fault;
 use crate::matrix::metrics::{Measure, Sample};
 use crate::matrix::plan::About;
 use crate::matrix::{Metric, Plan, Row, put_in};
+use crate::report::Provenance;
+use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
 use crate::runner::pool::{self, Broken, lock};
 use crate::runner::simulate::{Keep, simulate};
@@ -60,9 +63,9 @@ pub(super) struct Options {
 pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
     let metrics = Plan::shipped().metrics;
-    let store = Store::open(&options.out.out.join("cost"))?;
+    let store = Store::open(&options.out)?.below("cost")?;
     let samples = measure(options, &rows, &metrics)?;
-    let mut data = Vec::new();
+    let mut all = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
         (About::Liveness, "liveness", "Waiting for a lock"),
@@ -74,12 +77,26 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
         let part = numbers(options.seeds, &rows, &metrics, &values);
-        table::write(&store, stem, &table, &as_list(&part), &part)?;
+        let provenance = Provenance {
+            subject: format!("{stem} of locks"),
+            overrides: vec![],
+            seeds: format!("seeds 0..{} in each cell", options.seeds),
+            environment: "simulated world".into(),
+        };
+        let document = data::document("cost", json!({ "results": part }));
+        table::write(
+            &store,
+            stem,
+            &table,
+            &as_list(&part),
+            &document,
+            &provenance,
+        )?;
         tell!();
-        data.extend(part);
+        all.extend(part);
     }
     if options.json {
-        say::print_json(&data)?;
+        say::print_json(&data::document("cost", json!({ "results": all })))?;
     }
     Ok(Exit::AsPredicted)
 }
@@ -242,6 +259,10 @@ fn as_table(
         rows_are: "lock",
         columns: metrics.iter().map(|metric| metric.title.clone()).collect(),
         rows: rows.iter().zip(values).map(row).collect(),
+        legend: vec![
+            (Look::Bar(0.0), "as a share of the largest of the column"),
+            (Look::Silent, "nothing to measure"),
+        ],
         notes: vec![
             "In brackets the 95 % interval, from the bootstrap over runs; the longest wait has none. \
              Every row uses the same seeds (common random numbers)."
@@ -289,29 +310,21 @@ fn numbers(
     numbers
 }
 
-/// One line per number, for programs that read tables.
-fn as_list(numbers: &[Number]) -> Table {
-    let row = |number: &Number| {
-        let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
-        let texts = [
+/// One row per number, for programs that read tables.
+fn as_list(numbers: &[Number]) -> Csv {
+    let mut list = Csv::new([
+        "lock", "row", "metric", "title", "runs", "value", "low", "high",
+    ]);
+    for number in numbers {
+        let mut row = vec![
+            number.lock.to_owned(),
+            number.row.clone(),
             number.metric.clone(),
+            number.title.clone(),
             number.runs.to_string(),
-            text(number.value),
-            text(number.low),
-            text(number.high),
         ];
-        TableRow {
-            label: number.row.clone(),
-            fields: texts.map(|text| Field::plain(text, Look::Silent)).into(),
-        }
-    };
-    Table {
-        title: String::new(),
-        rows_are: "lock",
-        columns: ["metric", "runs", "value", "low", "high"]
-            .map(String::from)
-            .to_vec(),
-        rows: numbers.iter().map(row).collect(),
-        notes: vec![],
+        row.extend([number.value, number.low, number.high].map(csv::number));
+        list.push(row);
     }
+    list
 }

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use console::style;
+use serde_json::json;
 
 use super::bug::Bug;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, cells, pictures, report};
-use crate::results::Cell;
+use super::{Exit, Jobs, Out, cells, data, pictures, report};
+use crate::results::{Cell, Detail};
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::compare;
@@ -47,7 +48,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
-    let store = Store::open(&options.out.out)?;
+    let store = Store::open(&options.out)?;
     let scenarios: Vec<Scenario> = SCENARIOS
         .iter()
         .map(|name| scenario::load(name, &[]))
@@ -63,9 +64,10 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         Bug::or_usage(broken, name, reproduce)
     };
     let seeds = vec![0..SEEDS; scenarios.len()];
-    let cells = cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?;
+    let cells =
+        cells::run(&scenarios, &seeds, options.jobs.threads(), Detail::Counts).map_err(bug)?;
     let mut exit = Exit::AsPredicted;
-    let mut data = Vec::new();
+    let mut results = Vec::new();
     for (scenario, cell) in scenarios.iter().zip(&cells) {
         let comparisons = compare(scenario, cell);
         tell!("{}", report::heading(scenario));
@@ -73,7 +75,7 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         picture(scenario, cell, &store)?;
         tell!();
         exit = report::worse(exit, report::exit(&comparisons));
-        data.push(report::json(scenario, "world", SEEDS, cell, &comparisons));
+        results.push(report::json(scenario, "world", SEEDS, cell, &comparisons));
     }
     match exit {
         Exit::AsPredicted => tell!("Everything came out as predicted."),
@@ -89,7 +91,7 @@ pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
         say::line(&["run", SCENARIOS[0], "--on", "redis"]),
     );
     if options.json {
-        say::print_json(&data)?;
+        say::print_json(&data::document("demo", json!({ "results": results })))?;
     }
     Ok(exit)
 }
@@ -101,7 +103,7 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
     let shortest = cell.shortest.get(&headline);
     let seed = shortest.map_or(0, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
-    let store = store.of_scenario(&scenario.name)?;
+    let store = store.of_scenario(&scenario.name, &[])?;
     let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
     match shortest {
         Some(_) => tell!("  shortest run that violates {headline}: seed {seed}"),

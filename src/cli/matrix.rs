@@ -10,13 +10,15 @@ use super::bug::Bug;
 use super::pictures;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, cells, report, table};
+use super::{Exit, Jobs, Out, cells, data, report, table};
 use crate::check::Property;
 use crate::evidence::{Finding, Judgement, thousands};
 use crate::locks::CATALOGUE;
 use crate::matrix::{Part, Plan, Problem, Row, rows};
+use crate::report::Provenance;
+use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
-use crate::results::{Cell, Shortest};
+use crate::results::{Cell, Detail, Shortest};
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::Comparison;
@@ -83,7 +85,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
     let mut problems = Plan::shipped().problems;
     problems.retain(|p| options.problems.is_empty() || options.problems.contains(&p.name));
-    let store = Store::open(&options.out.out.join("matrix"))?;
+    let store = Store::open(&options.out)?.below("matrix")?;
     let places = places(&rows, &problems)?;
     let cells = run(options, &places)?;
     let results: Vec<CellResult> = places
@@ -100,10 +102,18 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
             explain(place, result, &store)?;
         }
     }
-    let data: Vec<Value> = results.iter().map(CellResult::json).collect();
-    table::write(&store, "matrix", &table, &as_list(&results), &data)?;
+    let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
+    let document = data::document("matrix", json!({ "results": cells }));
+    let provenance = Provenance {
+        subject: "matrix of locks and problems".into(),
+        overrides: vec![],
+        seeds: format!("seeds 0..{} in each cell", options.seeds),
+        environment: "simulated world".into(),
+    };
+    let list = as_list(&results);
+    table::write(&store, "matrix", &table, &list, &document, &provenance)?;
     if options.json {
-        say::print_json(&data)?;
+        say::print_json(&document)?;
     }
     Ok(exit(&results))
 }
@@ -144,7 +154,7 @@ fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cel
         places.iter().filter_map(played).unzip();
     let bug = |broken: Broken| bug(playing[broken.job], broken);
     let seeds = vec![0..options.seeds; scenarios.len()];
-    let cells = cells::run(&scenarios, &seeds, options.jobs.threads());
+    let cells = cells::run(&scenarios, &seeds, options.jobs.threads(), Detail::Counts);
     let mut cells = cells.map_err(bug)?.into_iter();
     let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
     Ok(places.iter().map(cell).collect())
@@ -315,70 +325,50 @@ fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResul
                 fields: results.iter().map(CellResult::field).collect(),
             })
             .collect(),
+        legend: vec![
+            (Look::Holds, "no violation, as predicted"),
+            (
+                Look::Violated(0.0),
+                "violated, as predicted: the redder, the more runs",
+            ),
+            (Look::Differs, "differs from its prediction"),
+            (Look::Inconclusive, "too few runs to decide"),
+            (Look::Silent, "a problem that this lock cannot have"),
+        ],
         notes,
     }
 }
 
-/// One line per cell, for programs that read tables.
-fn as_list(results: &[CellResult]) -> Table {
-    let columns = [
-        "problem",
-        "property",
-        "predicted",
-        "observed",
-        "judgement",
-        "runs",
-        "violated",
-        "inconclusive",
-        "rate_of_all_runs",
-        "rate_low",
-        "rate_high",
-        "runs_with_every_fault",
-        "violated_of_these",
-        "note",
-    ];
-    let row = |result: &CellResult| {
-        let mut texts = vec![result.problem.clone(), result.property.to_string()];
+/// One row per cell, for programs that read tables.
+fn as_list(results: &[CellResult]) -> Csv {
+    let before = ["lock", "row", "problem", "property"];
+    let judged = ["predicted", "observed", "judgement"];
+    let columns = [&before[..], &judged, &csv::COUNTS, &["cannot"]].concat();
+    let mut list = Csv::new(columns);
+    for result in results {
+        let mut row = vec![
+            result.lock.to_owned(),
+            result.row.clone(),
+            result.problem.clone(),
+            result.property.to_string(),
+        ];
         match &result.outcome {
             Outcome::Cannot(why) => {
-                texts.resize(columns.len() - 1, String::new());
-                texts.push(why.clone());
+                row.extend(vec![String::new(); judged.len() + csv::COUNTS.len()]);
+                row.push(why.clone());
             }
             Outcome::Ran { comparison, .. } => {
-                let (tally, rate) = (comparison.tally, comparison.tally.rate());
-                let interval = rate.interval();
-                texts.extend([
-                    comparison
-                        .predicted
-                        .map_or(String::new(), |p| p.to_string()),
-                    comparison.observed.name().into(),
-                    comparison.judgement.name().into(),
-                    tally.runs().to_string(),
-                    tally.violated.to_string(),
-                    tally.inconclusive.to_string(),
-                    rate.share()
-                        .map_or(String::new(), |rate| format!("{rate:.4}")),
-                    format!("{:.4}", interval.low),
-                    format!("{:.4}", interval.high),
-                    tally.struck.to_string(),
-                    tally.violated_struck.to_string(),
-                    String::new(),
-                ]);
+                let predicted = comparison.predicted;
+                row.push(predicted.map_or(String::new(), |p| p.to_string()));
+                row.push(comparison.observed.name().into());
+                row.push(comparison.judgement.name().into());
+                row.extend(csv::counts(&comparison.tally));
+                row.push(String::new());
             }
         }
-        let field = |text| Field::plain(text, Look::Silent);
-        TableRow {
-            label: result.row.clone(),
-            fields: texts.into_iter().map(field).collect(),
-        }
-    };
-    Table {
-        title: String::new(),
-        rows_are: "lock",
-        columns: columns.map(String::from).to_vec(),
-        rows: results.iter().map(row).collect(),
-        notes: vec![],
+        list.push(row);
     }
+    list
 }
 
 /// Shows a cell in full, with a recorded run.
@@ -405,7 +395,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
     }
     let seed = shortest.map_or(0, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
-    let store = store.of_scenario(&format!("{row} {problem}"))?;
+    let store = store.of_scenario(&format!("{row} {problem}"), &[])?;
     let stem = format!("seed-{seed}");
     let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;
     tell!("    picture  {}", kept.picture.display());

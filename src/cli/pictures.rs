@@ -4,11 +4,44 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::check::{Property, Verdict, Violation};
+use clap::ValueEnum;
+
 use crate::recording::{self, Environment, Recording};
-use crate::report::{self, spacetime};
+use crate::report::{self, Provenance, spacetime};
 use crate::scenario::Scenario;
 
 use super::store::Store;
+
+/// A format of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For the web
+    Svg,
+    /// For everything else
+    Png,
+    /// For papers
+    Pdf,
+}
+
+impl Format {
+    /// The ending of a file's name.
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Pdf => "pdf",
+        }
+    }
+
+    /// The picture in this format.
+    pub(super) fn of(self, svg: &str) -> Result<Vec<u8>, report::Error> {
+        match self {
+            Format::Svg => Ok(svg.as_bytes().to_vec()),
+            Format::Png => report::png(svg),
+            Format::Pdf => report::pdf(svg),
+        }
+    }
+}
 
 /// A run that serves as evidence, and the path of its recording.
 pub(super) struct Evidence {
@@ -29,37 +62,72 @@ pub(super) fn keep(
     run: &Recording,
     property: Property,
 ) -> anyhow::Result<Evidence> {
-    let violation = violation_of(run, property);
     let recording = store.write(&format!("{stem}.jsonl"), &recording::write(run))?;
-    let title = match &scenario.claim {
-        Some(claim) => format!("{claim}: {}", scenario.title),
-        None => scenario.title.clone(),
-    };
-    let title = match (run.header.environment, &run.header.redis) {
-        (Environment::World, _) => title,
-        (Environment::Redis, None) => format!("{title} (on real Redis)"),
-        (Environment::Redis, Some(version)) => format!("{title} (on real Redis {version})"),
-    };
-    let svg = spacetime::draw(&run.history, &title, violation)?;
-    let [_, picture] = write(store, stem, &svg)?;
+    let (svg, provenance) = drawing(scenario, run, property)?;
+    let pictures = write(store, stem, &svg, &provenance)?;
     Ok(Evidence {
         verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
         recording,
-        picture,
+        picture: pictures.last().cloned().unwrap_or_default(),
     })
 }
 
-/// Writes a drawing as `STEM.svg` and as `STEM.png`; returns their paths.
-pub(super) fn write(store: &Store, stem: &str, svg: &str) -> anyhow::Result<[PathBuf; 2]> {
-    Ok([
-        store.write(&format!("{stem}.svg"), svg.as_bytes())?,
-        store.write(&format!("{stem}.png"), &report::png(svg)?)?,
-    ])
+/// The drawing of a run, and where it comes from.
+pub(super) fn drawing(
+    scenario: &Scenario,
+    run: &Recording,
+    property: Property,
+) -> anyhow::Result<(String, Provenance)> {
+    let title = match &scenario.claim {
+        Some(claim) => format!("{claim}: {}", scenario.title),
+        None => scenario.title.clone(),
+    };
+    let (environment, real) = place(run);
+    let with = match &scenario.overrides[..] {
+        [] => String::new(),
+        overrides => format!(", with {}", overrides.join(", ")),
+    };
+    let title = format!("{title}{real}{with}");
+    let svg = spacetime::draw(&run.history, &title, violation_of(run, property))?;
+    let provenance = Provenance {
+        subject: scenario.name.clone(),
+        overrides: scenario.overrides.clone(),
+        seeds: format!("seed {}", run.header.seed),
+        environment,
+    };
+    Ok((svg, provenance))
+}
+
+/// Where a run took place, for its provenance and for its title.
+fn place(run: &Recording) -> (String, String) {
+    match (run.header.environment, &run.header.redis) {
+        (Environment::World, _) => ("simulated world".into(), String::new()),
+        (Environment::Redis, None) => ("real Redis".into(), " (on real Redis)".into()),
+        (Environment::Redis, Some(version)) => (
+            format!("Redis {version}"),
+            format!(" (on real Redis {version})"),
+        ),
+    }
+}
+
+/// Writes a drawing in each format, as `STEM.svg` and so on; returns their paths.
+pub(super) fn write(
+    store: &Store,
+    stem: &str,
+    svg: &str,
+    provenance: &Provenance,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let svg = provenance.stamp(svg)?;
+    let write = |format: &Format| {
+        let name = format!("{stem}.{}", format.ending());
+        store.write(&name, &format.of(&svg)?)
+    };
+    store.formats.iter().map(write).collect()
 }
 
 /// The violation of `property` by the run, if there is one.
-fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
+pub(super) fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {
         Some(Verdict::Violated(violation)) => Some(violation),
         _ => None,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Out, pictures, report};
+use super::{Exit, Out, data, pictures, report};
 use crate::check::{Property, judge};
 use crate::recording::{self, Environment, Recording};
 use crate::runner::simulate::Keep;
@@ -44,7 +44,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
     let again = again(&recorded, &scenario)?;
-    let store = Store::open(&options.out.out)?.of_scenario(&scenario.name)?;
+    let store = Store::open(&options.out)?.of_scenario(&scenario.name, &scenario.overrides)?;
     tell!("{}", report::heading(&scenario));
     let verdicts = &again.footer.verdicts;
     match report::sentences(verdicts, &Property::ALL).as_str() {
@@ -61,13 +61,14 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
         conclusion(&recorded, difference, path, &kept.recording)
     );
     if options.json {
-        say::print_json(&json!({
+        let result = json!({
             "scenario": scenario.name,
             "seed": again.header.seed,
             "identical": difference.is_none(),
             "first_different_line": difference,
             "verdicts": again.footer.verdicts,
-        }))?;
+        });
+        say::print_json(&data::document("replay", result))?;
     }
     Ok(if difference.is_none() {
         Exit::AsPredicted
@@ -80,7 +81,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
 const LARGEST: u64 = 1 << 30;
 
 /// The bytes of a recording.
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     ensure!(
         found.is_file(),

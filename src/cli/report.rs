@@ -11,6 +11,7 @@ use crate::results::loss::LossRate;
 use crate::results::{Cell, Seeding, Sweep};
 use crate::runner::prediction::{Comparison, worst};
 use crate::scenario::Scenario;
+use crate::workload::Fencing;
 
 use super::Exit;
 
@@ -65,6 +66,15 @@ fn more(comparison: &Comparison) -> String {
 pub(super) fn loss(cell: &Cell) -> Option<String> {
     let loss = cell.loss.as_ref()?;
     Some(format!("  loss rate {}", loss.describe()))
+}
+
+/// A line about the writes, where one number of a run says little: where clients take the lock
+/// several times, or a fenced resource may refuse them.
+pub(super) fn writes(scenario: &Scenario, cell: &Cell) -> Option<String> {
+    let is_fenced = scenario.resource.fencing != Fencing::None;
+    let lost_update = scenario.expect.contains_key(&Property::LostUpdate);
+    (lost_update && (is_fenced || scenario.workload.rounds > 1))
+        .then(|| format!("  {}", cell.writes.describe()))
 }
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
@@ -201,6 +211,7 @@ pub(super) fn sweep_json(sweep: &Sweep) -> Value {
     json!({
         "scenario": sweep.scenario,
         "title": sweep.title,
+        "axes": sweep.axes,
         "runs_in_each_cell": sweep.seeds,
         "common_random_numbers": sweep.seeding == Seeding::Common,
         "cells": sweep.cells.iter().map(cell).collect::<Vec<_>>(),

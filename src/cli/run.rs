@@ -8,20 +8,20 @@ use std::str::FromStr;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use locklab_units::NS_PER_MS;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::bug::Bug;
 use super::pictures::{self, Evidence};
 use super::say::{self, tell};
 use super::store::{self, Store};
-use super::{Exit, Jobs, Out, cells, report, scenario_completer, twice};
+use super::{Exit, Jobs, Out, PerRun, cells, data, report, scenario_completer, twice};
 use crate::check::Property;
 use crate::confirm::campaign::{LONGEST_STALL_NS, attempt};
 use crate::confirm::{self, Programs, RealRedis};
 use crate::evidence::Judgement;
 use crate::fault;
 use crate::recording::{Environment, Recording};
-use crate::results::Cell;
+use crate::results::{Cell, Detail, run_row};
 use crate::runner::backend::{Backend, World};
 use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
@@ -63,6 +63,8 @@ pub(super) struct Options {
     /// Run everything twice and compare every event
     #[arg(long)]
     twice: bool,
+    #[command(flatten)]
+    per_run: PerRun,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -135,27 +137,31 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         );
         let (exit, data) = twice::compare(&scenarios, &seeds, options.jobs.threads(), bug)?;
         if options.json {
-            say::print_json(&data)?;
+            say::print_json(&data::document("run", data))?;
         }
         return Ok(exit);
     }
-    let store = Store::open(&options.out.out)?;
+    let store = Store::open(&options.out)?;
     let mut exit = Exit::AsPredicted;
-    let mut data = Vec::new();
+    let mut results = Vec::new();
+    let detail = options.per_run.detail();
     let cells = match options.on {
-        On::World => cells::run(&scenarios, &seeds, options.jobs.threads()).map_err(bug)?,
+        On::World => cells::run(&scenarios, &seeds, options.jobs.threads(), detail).map_err(bug)?,
         On::Redis => vec![],
     };
     for (place, (scenario, seeds)) in scenarios.iter().zip(&seeds).enumerate() {
         let (cell, mut recordings) = match cells.get(place) {
             Some(cell) => (cell.clone(), BTreeMap::new()),
-            None => one_by_one(backend, scenario, seeds)?,
+            None => one_by_one(backend, scenario, seeds, detail)?,
         };
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
         tell!("{}", report::table(&comparisons));
         if let Some(loss) = report::loss(&cell) {
             tell!("{loss}");
+        }
+        if let Some(writes) = report::writes(scenario, &cell) {
+            tell!("{writes}");
         }
         let evidence = gather(
             scenario,
@@ -168,8 +174,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         )?;
         evidence.iter().for_each(show);
         tell!();
+        write_tables(options, &store, scenario, cell.clone(), &comparisons)?;
         exit = report::worse(exit, report::exit(&comparisons));
-        data.push(result(
+        results.push(result(
             backend.environment(),
             scenario,
             seeds,
@@ -179,9 +186,40 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         ));
     }
     if options.json {
-        say::print_json(&data)?;
+        say::print_json(&data::document("run", json!({ "results": results })))?;
     }
     Ok(exit)
+}
+
+/// Writes a table of the results, and if wanted one of the runs.
+fn write_tables(
+    options: &Options,
+    store: &Store,
+    scenario: &Scenario,
+    cell: Cell,
+    comparisons: &[Comparison],
+) -> anyhow::Result<()> {
+    let store = store.of_scenario(&scenario.name, &scenario.overrides)?;
+    let (environment, stem) = match options.on {
+        On::World => ("world", ""),
+        On::Redis => ("redis", "redis-"),
+    };
+    let cells = [cell];
+    let overrides = data::parameters(&scenario.overrides, &cells);
+    let table = data::table(
+        &scenario.name,
+        environment,
+        &overrides,
+        &cells,
+        &[comparisons],
+    );
+    store.write(&format!("{stem}results.csv"), table.text().as_bytes())?;
+    if options.per_run.per_run {
+        let runs = run_row::csv(&scenario.name, environment, &overrides, &cells);
+        let path = store.write(&format!("{stem}runs.csv"), runs.text().as_bytes())?;
+        tell!("    runs     {}\n", path.display());
+    }
+    Ok(())
 }
 
 /// The requested seeds, or the backend's default number of seeds.
@@ -206,7 +244,7 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     for name in names {
         let scenario = scenario::load(name, sets)?;
-        let folder = store::folder_of(&scenario.name);
+        let folder = store::folder_of(&scenario.name, sets);
         if let Some(other) = folders.insert(folder.clone(), name) {
             bail!("{other} and {name} would both write to the folder {folder}; run one at a time");
         }
@@ -221,6 +259,7 @@ fn one_by_one(
     backend: &dyn Backend,
     scenario: &Scenario,
     seeds: &Range<u64>,
+    detail: Detail,
 ) -> anyhow::Result<(Cell, BTreeMap<u64, Recording>)> {
     let mut cell = Cell::default();
     let mut recordings = BTreeMap::new();
@@ -228,7 +267,8 @@ fn one_by_one(
         let schedule = fault::expand(&scenario.fault, seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
         tell!("{doing} …");
-        let attempt = attempt(backend, scenario, seed, &schedule, Keep::MESSAGES);
+        let keep = Keep::MESSAGES;
+        let attempt = attempt(backend, scenario, seed, &schedule, keep, LONGEST_STALL_NS);
         let attempt = attempt.map_err(anyhow::Error::from_boxed).context(doing)?;
         if attempt.discarded > 0 {
             let limit_ms = LONGEST_STALL_NS / NS_PER_MS;
@@ -245,6 +285,9 @@ fn one_by_one(
         }
         let run = JudgedRun::of(run, schedule, scenario);
         cell.add(seed, &run);
+        if detail == Detail::Runs {
+            cell.keep(seed, &run);
+        }
         let recording = judged::recording(scenario, seed, run, backend.environment());
         recordings.insert(seed, recording);
     }
@@ -263,7 +306,7 @@ fn gather(
     environment: Environment,
     store: &Store,
 ) -> anyhow::Result<Vec<Evidence>> {
-    let store = store.of_scenario(&scenario.name)?;
+    let store = store.of_scenario(&scenario.name, &scenario.overrides)?;
     let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
     for comparison in comparisons {
         let property = comparison.property;
@@ -336,6 +379,9 @@ fn result(
         let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
         evidence.properties.iter().map(named).collect::<Vec<_>>()
     });
+    let parameters = data::parameters(&scenario.overrides, &[]).into_iter();
+    let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
+    value["parameters"] = Value::Object(parameters.collect());
     value["recordings"] = Value::Object(recordings.collect());
     value
 }

@@ -4,17 +4,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Out;
+use super::pictures::Format;
 
 /// A writable folder for results.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     folder: PathBuf,
+    /// The formats of pictures.
+    pub(super) formats: Vec<Format>,
 }
 
 impl Store {
     /// Creates the folder if it does not exist, and checks that it is writable before any work
     /// is done.
-    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+    pub(super) fn open(out: &Out) -> anyhow::Result<Self> {
+        Self::at(&out.out, &out.format)
+    }
+
+    /// The same for a folder that no option names.
+    pub(super) fn at(folder: &Path, formats: &[Format]) -> anyhow::Result<Self> {
         let advice = || {
             format!(
                 "cannot write to the folder {}; choose another with --out",
@@ -28,12 +40,18 @@ impl Store {
         fs::remove_file(&probe).with_context(advice)?;
         Ok(Self {
             folder: folder.to_owned(),
+            formats: formats.to_vec(),
         })
     }
 
-    /// The subfolder for a scenario: `kleppmann-k1` for `kleppmann/k1`.
-    pub(super) fn of_scenario(&self, name: &str) -> anyhow::Result<Self> {
-        Store::open(&self.folder.join(folder_of(name)))
+    /// The subfolder of this name.
+    pub(super) fn below(&self, name: &str) -> anyhow::Result<Self> {
+        Self::at(&self.folder.join(name), &self.formats)
+    }
+
+    /// The subfolder for a scenario with these overrides: see [`folder_of`].
+    pub(super) fn of_scenario(&self, name: &str, overrides: &[String]) -> anyhow::Result<Self> {
+        self.below(&folder_of(name, overrides))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -55,17 +73,26 @@ impl Store {
     }
 }
 
-/// The name of the folder for this scenario: a single folder, whatever the name.
-pub(super) fn folder_of(name: &str) -> String {
+/// The name of the folder for a scenario: a single folder, whatever the name. It is
+/// `kleppmann-k1` for `kleppmann/k1`, and `kleppmann-k1-5d1b3f0a` with overrides, of which the
+/// digits are a hash: what was run with different parameters never comes to lie side by side.
+pub(super) fn folder_of(name: &str, overrides: &[String]) -> String {
     let plain = |c: char| match c {
         '.' | '_' => c,
         c if c.is_alphanumeric() => c,
         _ => '-',
     };
     let folder: String = name.chars().map(plain).collect();
-    match folder.trim_matches('.') {
+    let folder = match folder.trim_matches('.') {
         "" => "unnamed".into(),
         _ => folder,
+    };
+    match overrides {
+        [] => folder,
+        overrides => format!(
+            "{folder}-{:08x}",
+            xxh3_64(json!(overrides).to_string().as_bytes()) as u32
+        ),
     }
 }
 
@@ -82,7 +109,19 @@ mod tests {
             ("..", "unnamed"),
             ("", "unnamed"),
         ] {
-            assert_eq!(folder_of(name), folder);
+            assert_eq!(folder_of(name, &[]), folder);
         }
+    }
+
+    #[test]
+    fn every_set_of_overrides_has_its_folder() {
+        let of = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).into()).collect();
+            folder_of("kleppmann/k1", &sets)
+        };
+        let (one, other) = (of(&["lock.ttl_ms=500"]), of(&["lock.ttl_ms=501"]));
+        assert!(one.starts_with("kleppmann-k1-") && one.len() == "kleppmann-k1-".len() + 8);
+        assert_ne!(one, other);
+        assert_ne!(of(&["a=1", "b=2"]), of(&["a=1\nb=2"]));
     }
 }

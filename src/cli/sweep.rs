@@ -1,23 +1,25 @@
 //! `locklab sweep`: a scenario over a grid of parameters.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::Value;
 
 use super::bug::Bug;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, interrupt, pictures, report, scenario_completer};
+use super::{Exit, Jobs, Out, PerRun, data, interrupt, pictures, report, scenario_completer};
 use crate::check::Property;
 use crate::evidence::thousands;
-use crate::report::Error;
 use crate::report::chart::{self, ChartOptions, RateAxis};
-use crate::results::{Cell, Seeding, Sweep};
+use crate::report::{Error, Provenance};
+use crate::results::{Cell, Seeding, Sweep, run_row};
 use crate::runner::batch::{self, BatchOptions, Job};
 use crate::runner::ledger::{self, Ledger, Plan};
 use crate::runner::pool::lock;
@@ -68,6 +70,8 @@ pub(super) struct Options {
     /// Discard the results of an earlier sweep of the same grid
     #[arg(long)]
     fresh: bool,
+    #[command(flatten)]
+    per_run: PerRun,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -89,14 +93,17 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         true => Seeding::Independent,
         false => Seeding::Common,
     };
-    let jobs = jobs(options, &axes, seeds, seeding)?;
-    let store = Store::open(&options.out.out)?.of_scenario(&base.name)?;
+    let jobs = jobs(&options.scenario, &options.sets, &axes, |place| {
+        seeding.seeds(place, seeds)
+    })?;
+    let store = Store::open(&options.out)?.of_scenario(&base.name, &[])?;
     let plan = Plan {
         sweep: &base,
         sets: &options.sets,
         axes: &axes,
         seeds,
         seeding,
+        detail: options.per_run.detail(),
         build: ledger::this_build().context("cannot read this program's own file")?,
     };
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
@@ -111,11 +118,8 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     let finished: Vec<Cell> = cells.into_iter().flatten().collect();
     let complete = finished.len() == jobs.len();
     let sweep = Sweep {
-        scenario: base.name.clone(),
-        title: base.title.clone(),
-        seeds,
         seeding,
-        cells: finished,
+        ..of_cells(&base, &axes, seeds, finished)?
     };
     show(options, &sweep, &base);
     conclude(options, &store, &plan.id(), &sweep, &base)?;
@@ -143,24 +147,47 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
     Ok((axes, seeds))
 }
 
-/// One job per cell. An invalid scenario in any cell is an error before anything runs.
-fn jobs(
-    options: &Options,
+/// One job per cell, with the seeds of its place. An invalid scenario in any cell is an error before
+/// anything runs.
+pub(super) fn jobs(
+    name: &str,
+    sets: &[String],
     axes: &[String],
-    seeds: u64,
-    seeding: Seeding,
+    seeds: impl Fn(usize) -> Range<u64>,
 ) -> anyhow::Result<Vec<Job>> {
     let grid = Grid::parse(axes)?;
     let job = |(place, parameters): (usize, Vec<(String, String)>)| {
-        let loaded = scenario::load(&options.scenario, &sets(options, &parameters));
+        let sets = [sets, &overrides(&parameters)].concat();
+        let loaded = scenario::load(name, &sets);
         let scenario = loaded.map_err(|error| blame_axis(&error, &parameters))?;
         Ok(Job {
             scenario,
             parameters,
-            seeds: seeding.seeds(place, seeds),
+            seeds: seeds(place),
         })
     };
     grid.cells().into_iter().enumerate().map(job).collect()
+}
+
+/// The sweep of which these are the cells, all with the same seeds.
+pub(super) fn of_cells(
+    base: &Scenario,
+    axes: &[String],
+    seeds: u64,
+    cells: Vec<Cell>,
+) -> anyhow::Result<Sweep> {
+    Ok(Sweep {
+        scenario: base.name.clone(),
+        title: base.title.clone(),
+        overrides: base.overrides.clone(),
+        axes: (Grid::parse(axes)?
+            .paths()
+            .map(|path| scenario::axis(base, path)))
+        .collect(),
+        seeds,
+        seeding: Seeding::Common,
+        cells,
+    })
 }
 
 /// The overrides for the scenario of a cell.
@@ -196,6 +223,7 @@ fn run(
     let failed = Mutex::new(None);
     let batch_options = BatchOptions {
         threads: options.jobs.threads(),
+        detail: options.per_run.detail(),
         stop,
         progress: &|runs| progress.add(runs),
         finished: &|place, cell| {
@@ -267,8 +295,8 @@ fn show(options: &Options, sweep: &Sweep, base: &Scenario) {
 }
 
 /// The properties to draw; empty means the chart's default.
-fn charted(options: &Options, base: &Scenario) -> Vec<Property> {
-    match (&options.property[..], base.headline()) {
+pub(super) fn charted(asked: &[Property], base: &Scenario) -> Vec<Property> {
+    match (asked, base.headline()) {
         // The default draws both of the first two; for the third it draws the loss rate.
         ([], Property::Lease | Property::Resource | Property::AcknowledgedLost) => Vec::new(),
         ([], headline) => vec![headline],
@@ -284,14 +312,27 @@ fn conclude(
     sweep: &Sweep,
     base: &Scenario,
 ) -> anyhow::Result<()> {
-    let data = report::sweep_json(sweep);
-    let path = store.write(
-        &format!("sweep-{id}.json"),
-        &serde_json::to_vec_pretty(&data)?,
-    )?;
-    tell!("  results  {}", path.display());
+    let overrides = data::parameters(&sweep.overrides, &sweep.cells);
+    let mut document = report::sweep_json(sweep);
+    let named = overrides.iter();
+    let named = named.map(|(path, value)| (path.clone(), Value::from(value.as_str())));
+    document["parameters"] = Value::Object(named.collect());
+    let document = data::document("sweep", document);
+    let table = data::table(&sweep.scenario, "world", &overrides, &sweep.cells, &[]);
+    let mut files = vec![
+        ("json", serde_json::to_vec_pretty(&document)?),
+        ("csv", table.text().into_bytes()),
+    ];
+    if options.per_run.per_run {
+        let runs = run_row::csv(&sweep.scenario, "world", &overrides, &sweep.cells);
+        files.push(("runs.csv", runs.text().into_bytes()));
+    }
+    for (ending, contents) in files {
+        let path = store.write(&format!("sweep-{id}.{ending}"), &contents)?;
+        tell!("  results  {}", path.display());
+    }
     let chart_options = ChartOptions {
-        properties: charted(options, base),
+        properties: charted(&options.property, base),
         rate_axis: if options.fit {
             RateAxis::Fitted
         } else {
@@ -300,7 +341,8 @@ fn conclude(
     };
     match chart::draw(sweep, &chart_options) {
         Ok(svg) => {
-            for path in pictures::write(store, &format!("sweep-{id}"), &svg)? {
+            let provenance = provenance(sweep);
+            for path in pictures::write(store, &format!("sweep-{id}"), &svg, &provenance)? {
                 tell!("  chart    {}", path.display());
             }
         }
@@ -308,7 +350,20 @@ fn conclude(
         Err(error) => return Err(error.into()),
     }
     if options.json {
-        say::print_json(&data)?;
+        say::print_json(&document)?;
     }
     Ok(())
+}
+
+/// Where the chart of a sweep comes from.
+pub(super) fn provenance(sweep: &Sweep) -> Provenance {
+    Provenance {
+        subject: sweep.scenario.clone(),
+        overrides: sweep.overrides.clone(),
+        seeds: match sweep.seeding {
+            Seeding::Common => format!("seeds 0..{} in each cell", sweep.seeds),
+            Seeding::Independent => format!("{} seeds of its own in each cell", sweep.seeds),
+        },
+        environment: "simulated world".into(),
+    }
 }

@@ -2,36 +2,38 @@
 
 use serde::Serialize;
 
+use super::pictures;
 use super::say::tell;
 use super::store::Store;
-use crate::report;
+use crate::report::{self, Provenance};
+use crate::results::csv::Csv;
 use crate::results::table::Table;
 
-/// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`), `.svg` and `.png`, and prints the
-/// paths.
+/// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`) and the picture, and prints the paths.
 pub(super) fn write(
     store: &Store,
     stem: &str,
     table: &Table,
-    list: &Table,
+    list: &Csv,
     data: &impl Serialize,
+    provenance: &Provenance,
 ) -> anyhow::Result<()> {
-    let svg = report::table::draw(table);
-    let png = report::png(&svg)?;
     let files = [
         (
             "md",
             format!("# {}\n\n{}", table.title, table.markdown()).into_bytes(),
         ),
-        ("csv", list.csv().into_bytes()),
+        ("csv", list.text().into_bytes()),
         ("json", serde_json::to_vec_pretty(data)?),
-        ("svg", svg.into_bytes()),
-        ("png", png),
     ];
     tell!();
     for (ending, contents) in files {
         let path = store.write(&format!("{stem}.{ending}"), &contents)?;
         tell!("  {ending:<5}{}", path.display());
+    }
+    let pictures = pictures::write(store, stem, &report::table::draw(table), provenance)?;
+    for (format, path) in store.formats.iter().zip(pictures) {
+        tell!("  {:<5}{}", format.ending(), path.display());
     }
     Ok(())
 }

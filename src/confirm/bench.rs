@@ -10,6 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locklab_proxy::{Greeting, Proxy, RuleId, Segment};
+use locklab_units::NS_PER_S;
+use locklab_world::random::Stream;
 
 use super::child::{Child, ChildEvent, Collector, Who};
 use super::clocks::HostClocks;
@@ -31,6 +33,9 @@ use crate::scenario::Scenario;
 /// sentinels need some seconds to learn of each other; the limit allows for a machine under heavy
 /// load.
 const READY_S: u64 = 30;
+
+/// How often a Sentinel asks a master whether it is there, in nanoseconds (`SENTINEL_PING_PERIOD`).
+const SENTINEL_PERIOD_NS: u64 = NS_PER_S;
 
 /// The delay from the command to begin to the beginning, so that every process receives it in
 /// time.
@@ -123,8 +128,16 @@ impl<'a> Bench<'a> {
             self.start_group(&masters, 1, ready)?;
         }
         self.start_group(&replicas, 1, |event| *event == ChildEvent::Synchronised)?;
+        // Sentinels that have long been running are out of step: each asks its master once a second,
+        // beginning with its start.
+        let mut apart = Stream::new(self.plan.seed, "sentinels/apart");
+        for sentinel in &sentinels {
+            let wait_ns = apart.below(SENTINEL_PERIOD_NS / sentinels.len() as u64 * 2);
+            thread::sleep(Duration::from_nanos(wait_ns));
+            self.start_process(sentinel)?;
+        }
         // A sentinel is ready when it knows all replicas and all other sentinels.
-        self.start_group(&sentinels, copies + others, |event| {
+        self.await_group(&sentinels, copies + others, |event| {
             matches!(event, ChildEvent::Notice(notice) if notice == "+slave" || notice == "+sentinel")
         })?;
         let clients = self.plan.clients.clone();
@@ -140,12 +153,21 @@ impl<'a> Bench<'a> {
         events: usize,
         counts: impl Fn(&ChildEvent) -> bool,
     ) -> Result<(), ConfirmError> {
-        let mut missing = BTreeMap::new();
         for host in group {
             self.start_process(host)?;
-            missing.insert(host.clone(), events);
         }
-        missing.retain(|_, events| *events > 0);
+        self.await_group(group, events, counts)
+    }
+
+    /// Waits until each process of a group has reported this many of these events.
+    fn await_group(
+        &mut self,
+        group: &[Name],
+        events: usize,
+        counts: impl Fn(&ChildEvent) -> bool,
+    ) -> Result<(), ConfirmError> {
+        let missing = group.iter().filter(|_| events > 0);
+        let mut missing: BTreeMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
         let deadline = Instant::now() + Duration::from_secs(READY_S);
         while let Some(host) = missing.keys().next() {
             let left = deadline.saturating_duration_since(Instant::now());

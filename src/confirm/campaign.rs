@@ -23,7 +23,8 @@ use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
 /// A run during which the machine stood still for longer than this, in nanoseconds, is discarded:
-/// what it shows may be the machine's doing. The leases of the scenarios are longer by far.
+/// what it shows may be the machine's doing. The leases of the scenarios are longer by far. Where a
+/// scenario is shortened, so is this.
 pub const LONGEST_STALL_NS: u64 = 50_000_000;
 
 /// How often a run is tried on a machine that stands still again and again.
@@ -43,7 +44,7 @@ pub struct Attempt {
     pub run: Option<Run>,
 }
 
-/// Runs a scenario, again if the machine stood still meanwhile.
+/// Runs a scenario, again if the machine stood still meanwhile for more than `longest_stall_ns`.
 ///
 /// # Errors
 ///
@@ -54,10 +55,11 @@ pub fn attempt(
     seed: u64,
     schedule: &Schedule,
     keep: Keep,
+    longest_stall_ns: u64,
 ) -> Result<Attempt, Box<dyn Error + Send + Sync>> {
     for discarded in 0..ATTEMPTS {
         let run = backend.run(scenario, seed, schedule, keep)?;
-        if run.stall_ns <= LONGEST_STALL_NS {
+        if run.stall_ns <= longest_stall_ns {
             let run = Some(run);
             return Ok(Attempt { discarded, run });
         }
@@ -119,6 +121,17 @@ pub enum Finding {
     Differ,
 }
 
+impl Finding {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Agree => "agree",
+            Finding::Unclear => "unclear",
+            Finding::Differ => "differ",
+        }
+    }
+}
+
 impl Agreement {
     /// Compares the predicted properties of a scenario.
     pub fn of(scenario: &Scenario, world: &Cell, real: &Cell) -> Vec<Agreement> {
@@ -152,6 +165,8 @@ pub struct Campaign<'a> {
     pub scenarios: &'a [(Scenario, Cell)],
     /// How many runs of each.
     pub runs: Runs,
+    /// A run during which the machine stood still for longer, in nanoseconds, is discarded.
+    pub longest_stall_ns: u64,
     /// Set it to end the campaign early.
     pub stop: &'a AtomicBool,
     /// Called with each finished scenario's index and result, one call at a time.
@@ -236,7 +251,15 @@ impl Campaign<'_> {
         let begun = Instant::now();
         let mut outcome = Confirmed::default();
         let schedule = expand(&scenario.fault, seed);
-        match attempt(self.backend, scenario, seed, &schedule, Keep::default()) {
+        let attempt = attempt(
+            self.backend,
+            scenario,
+            seed,
+            &schedule,
+            Keep::default(),
+            self.longest_stall_ns,
+        );
+        match attempt {
             Ok(attempt) => {
                 outcome.discarded = attempt.discarded;
                 if let Some(run) = attempt.run {
@@ -358,6 +381,7 @@ mod tests {
             backend: &backend,
             scenarios: &scenarios,
             runs: Runs { least: 4, most: 16 },
+            longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, confirmed| *lock(&result) = confirmed.clone(),
         };
@@ -424,6 +448,7 @@ mod tests {
             backend: &Broken,
             scenarios: &scenarios,
             runs: Runs { least: 2, most: 2 },
+            longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, _| panic!("nothing is finished"),
         };

@@ -29,6 +29,8 @@ use crate::scenario::Scenario;
 mod addresses;
 #[cfg(target_os = "linux")]
 mod bench;
+#[cfg(target_os = "linux")]
+pub mod calibrate;
 pub mod campaign;
 #[cfg(target_os = "linux")]
 mod child;
@@ -43,6 +45,7 @@ mod error;
 mod folder;
 #[cfg(target_os = "linux")]
 mod heartbeat;
+pub mod jitter;
 mod limits;
 #[cfg(target_os = "linux")]
 mod operator;

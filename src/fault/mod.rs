@@ -15,4 +15,4 @@ pub mod trigger;
 
 pub use expand::expand;
 pub use spec::{Described, FaultSpec, Placement};
-pub use table::keys;
+pub use table::{amount_key, keys};

@@ -252,12 +252,19 @@ impl Convert<Described, Bare> for Put<'_> {
 
 /// The keys specific to a fault of this kind in a scenario, for a person.
 pub fn keys(kind: FaultKind<Bare>) -> String {
-    let mut keys = vec![match kind.aim() {
+    let aim = match kind.aim() {
         Aim::Processes | Aim::Machines | Aim::Servers => "on",
         Aim::Links => "from, to, direction",
-    }];
-    let Ok(_) = kind.convert(&mut Keys(&mut keys));
+    };
+    let keys: Vec<&str> = [aim].into_iter().chain(amount_key(kind)).collect();
     keys.join(", ")
+}
+
+/// The key of the amount of a fault of this kind, if it has one.
+pub fn amount_key(kind: FaultKind<Bare>) -> Option<&'static str> {
+    let mut keys = Vec::new();
+    let Ok(_) = kind.convert(&mut Keys(&mut keys));
+    keys.pop()
 }
 
 /// Collects the keys of amounts.

@@ -92,14 +92,15 @@ impl<E: Env> SetNxPx<E> {
         let Some(fencing_token) = fencing_token else {
             return Err(LockError::taken("somebody holds it"));
         };
-        let started_ns = match plant("set-nx-px-from-the-reply") {
-            false => started_ns,
-            true => self.env.now_ns(self.params.clock),
+        let counted_from_ns = match self.params.elapsed_check && !plant("set-nx-px-from-the-reply")
+        {
+            true => started_ns,
+            false => self.env.now_ns(self.params.clock),
         };
         let grant = Grant {
             owner: request.owner,
             token,
-            deadline: self.deadline(started_ns),
+            deadline: self.deadline(counted_from_ns),
             fencing_token,
         };
         self.node.counted(grant).await
@@ -176,6 +177,10 @@ params! {
         /// The client's clock for the deadline.
         #[serde(default = "super::default_clock")]
         pub clock: ClockKind,
+        /// Whether the time that acquiring took counts against the lease, as in Redlock. Without,
+        /// the holder counts its lease from the reply (claim A10).
+        #[serde(default = "default_true", skip_serializing_if = "is_true")]
+        pub elapsed_check: bool,
         /// How the lock is released.
         #[serde(default)]
         pub release: Release,
@@ -194,6 +199,16 @@ params! {
         #[serde(default, skip_serializing_if = "super::is_zero")]
         pub resend: u32,
     }
+}
+
+fn default_true() -> bool {
+    true
+}
+
+// serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_true(is: &bool) -> bool {
+    *is
 }
 
 impl Algorithm for Params {
@@ -267,6 +282,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     parameters: &[
         parameter::TTL,
         parameter::CLOCK,
+        (
+            "elapsed_check",
+            "true",
+            "count the time that acquiring took against the lease",
+        ),
         (
             "release",
             "compare-del",

@@ -86,6 +86,7 @@ pub fn put_in(
     if scenario.lock.gives_tokens() {
         scenario.resource.fencing = Fencing::ReadsAndWrites;
     }
+    scenario.overrides.push(format!("lock={}", row.label));
     scenario.expect.clear();
     scenario.sweep = None;
     scenario::check(&scenario).map_err(|error| format!("{}: {error}", row.label))?;

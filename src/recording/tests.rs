@@ -28,6 +28,7 @@ fn record(at_ns: u64, host: &str, event: Event) -> Record {
 fn sample() -> Recording {
     let header = Header {
         locklab: VERSION.into(),
+        format: FORMAT,
         scenario: serde_json::json!({ "title": "K1" }),
         seed: 7,
         schedule: Schedule::default(),
@@ -78,7 +79,7 @@ fn sample() -> Recording {
     }
 }
 
-const SAMPLE: &str = r#"{"locklab":"0.1.0","scenario":{"title":"K1"},"seed":7,"schedule":{"faults":[]},"environment":"world"}
+const SAMPLE: &str = r#"{"locklab":"0.1.0","format":1,"scenario":{"title":"K1"},"seed":7,"schedule":{"faults":[]},"environment":"world"}
 {"at_ns":0,"host":"c1","wall_ns":1000,"mono_ns":0,"event":"invoke","call":1,"op":"acquire"}
 {"at_ns":5,"host":"c1","wall_ns":1005,"mono_ns":5,"event":"belief-begins","grant":1,"token":33}
 {"sent_ns":0,"arrived_ns":2,"from":"c1","to":"n1","label":"SET lock … NX PX 1000"}
@@ -121,21 +122,30 @@ fn what_is_no_recording_is_said_to_be_none() {
 }
 
 #[test]
-fn another_form_is_refused_and_a_later_release_of_the_same_form_is_read() {
-    let named = |version: &str| SAMPLE.replacen("0.1.0", version, 1);
-    assert!(read_text(&named("0.1.9")).is_ok());
-    for version in ["0.2.0", "1.0.0", "", "0"] {
+fn another_format_is_refused_and_a_later_release_with_this_one_is_read() {
+    assert!(read_text(&SAMPLE.replacen("0.1.0", "0.2.9", 1)).is_ok());
+    let of = |format: &str| SAMPLE.replacen("\"format\":1,", format, 1);
+    let newer = "read it with a newer version";
+    for (format, number, advice) in [
+        ("\"format\":2,", 2, newer),
+        ("\"format\":99,", 99, newer),
+        ("", 0, "run the scenario again"),
+    ] {
         check_error(
-            &named(version),
+            &of(format),
             &format!(
-                "1: recorded by Locklab {version}, which Locklab 0.1.0 cannot read; run the \
-                 scenario again, or read it with that version"
+                "1: recorded by Locklab 0.1.0 in format {number}, and Locklab 0.1.0 reads \
+                 format 1; {advice}"
             ),
         );
     }
-    // The version comes first: of a new form even the header may be unknown.
-    let newer = read_text("{\"locklab\":\"9.0.0\",\"new\":1}\n").unwrap_err();
-    assert!(newer.contains("recorded by Locklab 9.0.0"), "{newer}");
+    // The format is read first: of a new one even the header may be unknown.
+    let header = "{\"locklab\":\"9.0.0\",\"format\":7,\"new\":1}\n";
+    let newer = read_text(header).unwrap_err();
+    assert!(
+        newer.contains("recorded by Locklab 9.0.0 in format 7"),
+        "{newer}"
+    );
 }
 
 #[test]

@@ -1,14 +1,23 @@
 //! The rate chart: how often a property was violated, over the swept parameters.
 //!
 //! Each point is the share of all runs of one cell that violate one property, with its 95 %
-//! Wilson interval; a grey dash is the share of inconclusive runs. The first swept parameter
-//! with numeric values is the x axis; the other parameters and the properties form the series.
-//! If no parameter is numeric, the values of the first are drawn side by side as bars. A sweep
-//! that measured losses shows the loss rate instead, unless properties are requested.
+//! Wilson interval; a grey dash is the share of inconclusive runs. The numeric parameter with
+//! the most values is the x axis. Two numeric parameters with more than four values each form a
+//! heat map; otherwise the other parameters and the properties form lines, in panels where one
+//! would be crowded. If no parameter is numeric, the values of the first are drawn side by side
+//! as bars. A sweep that measured losses shows the loss rate instead, unless properties are
+//! requested.
+//!
+//! No reader has to tell colours apart: lines have dashes and markers of their own, and markers
+//! at one place stand side by side; heat maps have their values written into them.
 
 mod draw;
-mod series;
-mod x_axis;
+mod heat;
+mod lines;
+mod measure;
+mod pen;
+mod plot;
+mod scale;
 
 use super::Error;
 use crate::{check::Property, results::Sweep};
@@ -39,5 +48,5 @@ pub enum RateAxis {
 ///
 /// [`Error::NothingJudged`] if no cell has a judged run of the properties.
 pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<String, Error> {
-    draw::svg(&series::plot(sweep, options)?)
+    draw::svg(&plot::plot(sweep, options)?)
 }

@@ -1,17 +1,22 @@
 //! Charts and diagrams. They use results and histories only.
 //!
-//! Every picture is drawn once, as SVG; a PNG is that SVG rasterised. The font is built in,
+//! Every picture is drawn once, as SVG; PNG and PDF are made from that SVG. The font is built in,
 //! numbers are written with a fixed precision, and nothing depends on the machine, so the bytes
 //! of a picture depend on its data alone.
 
 pub mod chart;
+mod drawing;
 mod font;
 mod palette;
+mod pdf;
+mod provenance;
 mod raster;
 pub mod spacetime;
 mod svg;
 pub mod table;
 
+pub use pdf::pdf;
+pub use provenance::{PRODUCER, Provenance};
 pub use raster::png;
 
 /// Why a picture could not be drawn.
@@ -32,6 +37,12 @@ pub enum Error {
     /// The chart library failed.
     #[error("while drawing the chart: {0}")]
     Chart(String),
+    /// A picture that is not SVG, or not the SVG of this module.
+    #[error("while reading the drawing: {0}")]
+    Drawing(String),
+    /// A page that PDF cannot have.
+    #[error("while turning the drawing into PDF: {0}")]
+    Pdf(String),
     /// The rasteriser failed.
     #[error("while turning the drawing into PNG: {0}")]
     Raster(String),

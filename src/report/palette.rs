@@ -14,8 +14,11 @@ pub(super) const IDLE: &str = "#f4f4f4";
 /// A violation, and nothing else.
 pub(super) const VIOLATION: &str = "#cc1f1a";
 
+/// The number of colours of series.
+pub(super) const COLOURS: usize = 7;
+
 /// One colour per series or client; they repeat after the last one.
-const SERIES: [&str; 7] = [
+const SERIES: [&str; COLOURS] = [
     "#0072b2", // blue
     "#009e73", // bluish green
     "#e69f00", // orange

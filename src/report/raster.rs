@@ -1,283 +1,139 @@
-//! Converts SVG to PNG. Supports only the parts of SVG that the pictures here use, and rejects
-//! everything else: nothing is silently left out of a PNG.
+//! Converts SVG to PNG.
 
 use std::collections::BTreeMap;
 
-use roxmltree::{Document, Node};
 use tiny_skia::{
-    Color, FillRule, FilterQuality, LineJoin, Paint, Path, PathBuilder, Pattern, Pixmap, Rect,
-    Shader, SpreadMode, Stroke, StrokeDash, Transform,
+    Color, FillRule, FilterQuality, Paint, Pattern, Pixmap, Shader, SpreadMode, Stroke, StrokeDash,
+    Transform,
 };
 
-use super::{Error, font};
+use super::Error;
+use super::drawing::{Drawing, Ink, Shade, Shape, Tile};
 
 /// Pixels per unit of the SVG: sharp on a dense screen and in print.
 const SCALE: f32 = 2.0;
 
-/// The drawing as PNG, two pixels for each unit of the SVG.
+/// The drawing as PNG, two pixels for each unit of the SVG; its description becomes a text chunk.
 ///
 /// # Errors
 ///
-/// [`Error::Raster`] if the input is not SVG, has no size, or uses a feature that no picture of
-/// [this module](super) uses.
+/// [`Error::Drawing`] if the input is not SVG, or uses a feature that no picture of
+/// [this module](super) uses; [`Error::Raster`] if it has no size.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
-    let document = Document::parse(svg).map_err(|error| Error::Raster(error.to_string()))?;
-    let drawn = draw(document.root_element(), &mut Tiles::new()).map_err(Error::Raster)?;
-    let encoded = drawn.encode_png();
-    encoded.map_err(|error| Error::Raster(error.to_string()))
+    let drawing = Drawing::read(svg)?;
+    let drawn = draw(&drawing).map_err(Error::Raster)?;
+    encode(&drawn, drawing.description).map_err(|error| Error::Raster(error.to_string()))
 }
 
-/// The patterns read so far, by id.
-type Tiles = BTreeMap<String, Tile>;
-
-/// The content that a pattern repeats, and its position in the drawing.
-struct Tile {
-    pixmap: Pixmap,
-    transform: Transform,
+fn encode(drawn: &Pixmap, description: Option<String>) -> Result<Vec<u8>, png::EncodingError> {
+    let pixels = drawn.pixels().iter().map(|pixel| pixel.demultiply());
+    let bytes = pixels.flat_map(|p| [p.red(), p.green(), p.blue(), p.alpha()]);
+    let bytes: Vec<u8> = bytes.collect();
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, drawn.width(), drawn.height());
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    if let Some(text) = description {
+        // A keyword that PNG defines.
+        encoder.add_itxt_chunk("Description".into(), text)?;
+    }
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&bytes)?;
+    writer.finish()?;
+    Ok(file)
 }
 
-/// The elements within `frame`, which has a width and a height.
-fn draw(frame: Node, tiles: &mut Tiles) -> Result<Pixmap, String> {
-    let pixels = |name| Ok::<_, String>((length(frame, name)? * SCALE) as u32);
-    let mut pixmap = Pixmap::new(pixels("width")?, pixels("height")?)
+/// The patterns as pixels with their places, by id.
+type Tiles = BTreeMap<String, (Pixmap, Transform)>;
+
+fn draw(drawing: &Drawing) -> Result<Pixmap, String> {
+    let pixels = |length: f32| (length * SCALE) as u32;
+    let mut pixmap = Pixmap::new(pixels(drawing.width), pixels(drawing.height))
         .ok_or("the drawing has no size, or is too large")?;
-    for element in frame.children().filter(Node::is_element) {
-        if element.has_tag_name("defs") {
-            for pattern in element.children().filter(Node::is_element) {
-                let (id, tile) = tile(pattern)?;
-                tiles.insert(id, tile);
-            }
-        } else if let Some(path) = outline(element)? {
-            let place = transform(element, "transform")?.post_scale(SCALE, SCALE);
-            Look::read(element)?.paint(&path, place, tiles, &mut pixmap)?;
-        }
+    let tile = |(id, tile): (&String, &Tile)| {
+        let transform = tile.transform.pre_scale(1.0 / SCALE, 1.0 / SCALE);
+        Ok((id.clone(), (draw(&tile.content)?, transform)))
+    };
+    let tiles: Tiles = drawing
+        .tiles
+        .iter()
+        .map(tile)
+        .collect::<Result<_, String>>()?;
+    for shape in &drawing.shapes {
+        paint(shape, &tiles, &mut pixmap);
     }
     Ok(pixmap)
 }
 
-/// A pattern, and the id by which fills refer to it.
-fn tile(pattern: Node) -> Result<(String, Tile), String> {
-    let id = pattern.attribute("id").ok_or("a pattern without an id")?;
-    let pixmap = draw(pattern, &mut Tiles::new())?;
-    let transform = transform(pattern, "patternTransform")?;
-    let transform = transform.pre_scale(1.0 / SCALE, 1.0 / SCALE);
-    Ok((id.to_owned(), Tile { pixmap, transform }))
-}
-
-/// The shape of an element; `None` if it has no extent.
-fn outline(element: Node) -> Result<Option<Path>, String> {
-    let at = |name| length(element, name);
-    Ok(match element.tag_name().name() {
-        "rect" => Rect::from_xywh(at("x")?, at("y")?, at("width")?, at("height")?)
-            .map(PathBuilder::from_rect),
-        "circle" => PathBuilder::from_circle(at("cx")?, at("cy")?, at("r")?),
-        "line" => lines(&[at("x1")?, at("y1")?, at("x2")?, at("y2")?]).finish(),
-        "polyline" => lines(&points(element)?).finish(),
-        "polygon" => {
-            let mut path = lines(&points(element)?);
-            path.close();
-            path.finish()
-        }
-        "text" => {
-            let words: Vec<&str> = element
-                .text()
-                .unwrap_or_default()
-                .split_ascii_whitespace()
-                .collect();
-            let (text, size) = (words.join(" "), at("font-size")?);
-            let before = match element.attribute("text-anchor") {
-                None | Some("start") => 0.0,
-                Some("middle") => 0.5,
-                Some("end") => 1.0,
-                Some(other) => return Err(format!("an unknown text-anchor: {other}")),
-            };
-            let x = at("x")? - before * font::width(&text, f64::from(size)) as f32;
-            font::outline(&text, size, (x, at("y")? + at("dy")?))
-        }
-        other => return Err(format!("an unknown element: {other}")),
-    })
-}
-
-/// Lines from point to point; the coordinates alternate between x and y.
-fn lines(coordinates: &[f32]) -> PathBuilder {
-    let mut path = PathBuilder::new();
-    for (number, point) in coordinates.chunks_exact(2).enumerate() {
-        match number {
-            0 => path.move_to(point[0], point[1]),
-            _ => path.line_to(point[0], point[1]),
-        }
-    }
-    path
-}
-
-/// The paint of a shape.
-struct Look<'a> {
-    fill: Option<&'a str>,
-    fill_opacity: f32,
-    line: Option<&'a str>,
-    line_opacity: f32,
-    stroke: Stroke,
-    line_first: bool,
-}
-
-impl<'a> Look<'a> {
-    /// Reads the attributes. `opacity` is applied to fill and line separately, which is
-    /// equivalent in SVG if they do not overlap.
-    fn read(element: Node<'a, '_>) -> Result<Self, String> {
-        let mut look = Look {
-            fill: Some("#000000"),
-            fill_opacity: 1.0,
-            line: None,
-            line_opacity: 1.0,
-            stroke: Stroke::default(),
-            line_first: false,
-        };
-        for attribute in element.attributes() {
-            let value = attribute.value();
-            match (attribute.name(), value) {
-                ("fill", _) => look.fill = Some(value).filter(|&fill| fill != "none"),
-                ("fill-opacity", _) => look.fill_opacity *= number(value)?,
-                ("stroke", _) => look.line = Some(value).filter(|&stroke| stroke != "none"),
-                ("stroke-opacity", _) => look.line_opacity *= number(value)?,
-                ("opacity", _) => {
-                    look.fill_opacity *= number(value)?;
-                    look.line_opacity *= number(value)?;
-                }
-                ("stroke-width", _) => look.stroke.width = number(value)?,
-                ("stroke-dasharray", _) => look.stroke.dash = StrokeDash::new(numbers(value)?, 0.0),
-                ("stroke-linejoin", "round") => look.stroke.line_join = LineJoin::Round,
-                ("paint-order", "stroke") => look.line_first = true,
-                // The shape, which is read elsewhere, and the font family, of which there is
-                // only one.
-                ("x" | "y" | "width" | "height" | "cx" | "cy" | "r" | "points", _)
-                | ("x1" | "y1" | "x2" | "y2" | "dy" | "transform", _)
-                | ("font-size" | "font-family" | "text-anchor", _) => {}
-                (name, _) => return Err(format!("an unknown attribute: {name}=\"{value}\"")),
-            }
-        }
-        Ok(look)
-    }
-
-    fn paint(
-        &self,
-        path: &Path,
-        place: Transform,
-        tiles: &Tiles,
-        pixmap: &mut Pixmap,
-    ) -> Result<(), String> {
-        let line = ink(self.line, self.line_opacity, tiles)?;
-        let fill = ink(self.fill, self.fill_opacity, tiles)?;
-        // A line has no inside.
-        let inside = path.bounds().width() > 0.0 && path.bounds().height() > 0.0;
-        let draw_line = |pixmap: &mut Pixmap| {
-            if let Some(paint) = &line {
-                pixmap.stroke_path(path, paint, &self.stroke, place, None);
-            }
-        };
-        if self.line_first {
-            draw_line(pixmap);
-        }
-        if let Some(paint) = fill.filter(|_| inside) {
-            pixmap.fill_path(path, &paint, FillRule::Winding, place, None);
-        }
-        if !self.line_first {
-            draw_line(pixmap);
-        }
-        Ok(())
-    }
-}
-
-/// A colour or a pattern, as referred to by a fill or a stroke.
-fn ink<'a>(
-    name: Option<&str>,
-    opacity: f32,
-    tiles: &'a Tiles,
-) -> Result<Option<Paint<'a>>, String> {
-    let Some(name) = name else { return Ok(None) };
-    let shader = if let Some(id) = name
-        .strip_prefix("url(#")
-        .and_then(|id| id.strip_suffix(')'))
-    {
-        let tile = tiles.get(id).ok_or(format!("an unknown pattern: {id}"))?;
-        let (tile, place) = (tile.pixmap.as_ref(), tile.transform);
-        Pattern::new(
-            tile,
-            SpreadMode::Repeat,
-            FilterQuality::Bicubic,
-            opacity,
-            place,
-        )
-    } else {
-        let digits = name.strip_prefix('#').filter(|digits| digits.len() == 6);
-        let rgb = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let [_, r, g, b] = rgb
-            .ok_or(format!("an unknown colour: {name}"))?
-            .to_be_bytes();
-        let mut colour = Color::from_rgba8(r, g, b, 255);
-        colour.apply_opacity(opacity);
-        Shader::SolidColor(colour)
+fn paint(shape: &Shape, tiles: &Tiles, pixmap: &mut Pixmap) {
+    let place = shape.transform.post_scale(SCALE, SCALE);
+    let stroke = Stroke {
+        width: shape.line_width,
+        line_join: shape.line_join,
+        dash: StrokeDash::new(shape.dashes.clone(), 0.0),
+        ..Stroke::default()
     };
-    Ok(Some(Paint {
+    let draw_line = |pixmap: &mut Pixmap| {
+        if let Some(line) = &shape.line {
+            pixmap.stroke_path(&shape.path, &paint_of(line, tiles), &stroke, place, None);
+        }
+    };
+    if shape.line_first {
+        draw_line(pixmap);
+    }
+    if let Some(fill) = shape.fill.as_ref().filter(|_| shape.has_inside()) {
+        pixmap.fill_path(
+            &shape.path,
+            &paint_of(fill, tiles),
+            FillRule::Winding,
+            place,
+            None,
+        );
+    }
+    if !shape.line_first {
+        draw_line(pixmap);
+    }
+}
+
+fn paint_of<'t>(ink: &Ink, tiles: &'t Tiles) -> Paint<'t> {
+    let shader = match &ink.shade {
+        Shade::Colour([r, g, b]) => {
+            let mut colour = Color::from_rgba8(*r, *g, *b, 255);
+            colour.apply_opacity(ink.opacity);
+            Shader::SolidColor(colour)
+        }
+        Shade::Pattern(id) => {
+            let (tile, place) = &tiles[id];
+            let quality = FilterQuality::Bicubic;
+            Pattern::new(
+                tile.as_ref(),
+                SpreadMode::Repeat,
+                quality,
+                ink.opacity,
+                *place,
+            )
+        }
+    };
+    Paint {
         shader,
         ..Paint::default()
-    }))
-}
-
-/// `rotate(DEGREES)`, or `rotate(DEGREES, X, Y)` about a point; the identity if absent.
-fn transform(element: Node, name: &str) -> Result<Transform, String> {
-    let Some(text) = element.attribute(name) else {
-        return Ok(Transform::identity());
-    };
-    let degrees = text
-        .strip_prefix("rotate(")
-        .and_then(|rest| rest.strip_suffix(')'));
-    match numbers(degrees.unwrap_or_default())?[..] {
-        [degrees] => Ok(Transform::from_rotate(degrees)),
-        [degrees, x, y] => Ok(Transform::from_rotate_at(degrees, x, y)),
-        _ => Err(format!("an unknown {name}: {text}")),
     }
-}
-
-/// A length: in units of the drawing, or a multiple of the font size. As in SVG, an absent
-/// length is zero.
-fn length(element: Node, name: &str) -> Result<f32, String> {
-    let text = element.attribute(name).unwrap_or("0");
-    // Without a measurement of the font, an `ex` is half an `em`.
-    let ems = [("em", 1.0), ("ex", 0.5)];
-    for (unit, em) in ems {
-        if let Some(factor) = text.strip_suffix(unit) {
-            return Ok(number(factor)? * em * length(element, "font-size")?);
-        }
-    }
-    number(text)
-}
-
-fn points(element: Node) -> Result<Vec<f32>, String> {
-    numbers(element.attribute("points").unwrap_or_default())
-}
-
-/// Numbers separated by spaces and commas.
-fn numbers(text: &str) -> Result<Vec<f32>, String> {
-    let texts = text.split([' ', ',']).filter(|text| !text.is_empty());
-    texts.map(number).collect()
-}
-
-fn number(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
-    number.ok_or(format!("not a number: {text:?}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::font;
     use super::*;
 
     use std::path::Path;
 
+    use roxmltree::Document;
+
     /// The colours of the drawing's pixels, as `rrggbbaa`.
     fn pixels(body: &str) -> impl Fn(u32, u32) -> String {
         let svg = format!(r#"<svg width="20" height="20">{body}</svg>"#);
-        let document = Document::parse(&svg).expect("it is well-formed");
-        let drawn = draw(document.root_element(), &mut Tiles::new()).expect("it is drawn");
+        let drawing = Drawing::read(&svg).expect("it is understood");
+        let drawn = draw(&drawing).expect("it has a size");
         move |x, y| {
             let pixel = drawn.pixel(x, y).expect("it lies within").demultiply();
             let channels = [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()];
@@ -392,45 +248,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
-        for (svg, expected) in [
-            ("<svg", "root node"),
-            ("<svg/>", "no size"),
-            (
-                r#"<svg width="9" height="9"><ellipse/></svg>"#,
-                "element: ellipse",
-            ),
-            (
-                r#"<svg width="9" height="9"><rect width="9" height="9" rx="1"/></svg>"#,
-                "rx",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" fill="red"/></svg>"#,
-                "colour: red",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" fill="url(#p)"/></svg>"#,
-                "pattern: p",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="NaN"/></svg>"#,
-                "NaN",
-            ),
-            (
-                r#"<svg width="9" height="9"><text text-anchor="top">a</text></svg>"#,
-                "anchor: top",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" transform="skewX(3)"/></svg>"#,
-                "skewX",
-            ),
-        ] {
-            let error = png(svg).expect_err(svg).to_string();
-            assert!(error.contains(expected), "{svg}: {error}");
-        }
-    }
-
-    #[test]
     fn every_published_picture_is_drawn_with_all_its_letters() {
         let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
         let mut pictures = 0;
@@ -440,7 +257,9 @@ mod tests {
             let files = files.map(|file| file.path());
             for file in files.filter(|file| file.extension().is_some_and(|end| end == "svg")) {
                 let svg = std::fs::read_to_string(&file).expect("it can be read");
-                png(&svg).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+                for drawn in [png(&svg), crate::report::pdf(&svg)] {
+                    drawn.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+                }
                 let document = Document::parse(&svg).expect("it has been read before");
                 for text in document.descendants().filter_map(|node| node.text()) {
                     let missing = font::missing(text);

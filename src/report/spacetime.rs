@@ -8,10 +8,10 @@
 mod arrows;
 mod axis;
 mod bars;
-mod chatter;
+pub(crate) mod chatter;
 mod draw;
-mod faults;
-mod holds;
+pub(crate) mod faults;
+pub(crate) mod holds;
 mod hosts;
 mod labels;
 mod lanes;
@@ -21,7 +21,7 @@ mod retries;
 mod scale;
 mod scene;
 mod shades;
-mod window;
+pub(crate) mod window;
 
 use locklab_units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
 
@@ -46,7 +46,7 @@ pub fn draw(
 }
 
 /// A duration as readable text, with at most three digits if that is precise enough.
-fn duration(ns: u64) -> String {
+pub(crate) fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
         0..NS_PER_MS => (ns as f64 / NS_PER_US as f64, "µs"),
         NS_PER_MS..NS_PER_S => (fractional_ms_from_ns(ns), "ms"),

@@ -96,6 +96,11 @@ impl Svg {
         self.write_text((x, y), text, style, RIM);
     }
 
+    /// What was drawn, without a document around it.
+    pub(super) fn content(self) -> String {
+        self.body
+    }
+
     /// The whole document, `height` units high.
     pub(super) fn document(self, height: f64) -> String {
         let (width, height, body) = (number(self.width), number(height), self.body);
@@ -134,7 +139,7 @@ fn number(value: f64) -> String {
 }
 
 /// Escapes text for XML.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {

@@ -1,5 +1,8 @@
 //! A picture of a table of results: verdicts as coloured fields, numbers as bars.
 
+use std::mem::discriminant;
+
+use super::font;
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::svg::{Anchor, Svg, TextStyle};
 use crate::results::table::{Field, Look, Table};
@@ -11,6 +14,8 @@ const ROW_HEIGHT: f64 = 22.0;
 const LINE_HEIGHT: f64 = 13.0;
 const MARGIN: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 34.0;
+/// The width of a sample in the legend.
+const SAMPLE: f64 = 28.0;
 /// The number of characters of a heading that fit on one line of a column.
 const HEADING_LETTERS: usize = 17;
 
@@ -50,38 +55,77 @@ pub fn draw(table: &Table) -> String {
             draw_field(&mut svg, (left(column), y), field);
         }
     }
-    let mut y = top + table.rows.len() as f64 * ROW_HEIGHT;
+    let mut y = top + table.rows.len() as f64 * ROW_HEIGHT + 8.0;
+    y = draw_legend(&mut svg, table, (width, y));
     for note in &table.notes {
-        y += LINE_HEIGHT + 4.0;
-        svg.text((MARGIN, y), note, text(10.5, MUTED, Anchor::Start));
+        for line in font::wrap(note, 10.5, width - 2.0 * MARGIN) {
+            y += LINE_HEIGHT;
+            svg.text((MARGIN, y), &line, text(10.5, MUTED, Anchor::Start));
+        }
+        y += 4.0;
     }
-    svg.document(y + MARGIN)
+    svg.document(y + 4.0)
+}
+
+/// The meanings of the looks that occur, with a sample of each; returns the lower end.
+fn draw_legend(svg: &mut Svg, table: &Table, (width, top): (f64, f64)) -> f64 {
+    let fields = || table.rows.iter().flat_map(|row| &row.fields);
+    let occurs =
+        |look: Look| fields().any(|field| discriminant(&field.look) == discriminant(&look));
+    let mut at = (MARGIN, top);
+    let mut bottom = top;
+    for (look, meaning) in table.legend.iter().filter(|(look, _)| occurs(*look)) {
+        let needed = SAMPLE + 6.0 + font::width(meaning, 10.5);
+        if at.0 > MARGIN && at.0 + needed > width - MARGIN {
+            at = (MARGIN, at.1 + 20.0);
+        }
+        match look {
+            Look::Violated(_) => {
+                // Pale to strong, as the share grows.
+                for step in 0..4 {
+                    let part = SAMPLE / 4.0;
+                    let look = paint(Look::Violated(f64::from(step) / 3.0));
+                    let x = at.0 + f64::from(step) * part;
+                    svg.rect((x, at.1), (part, 13.0), &look);
+                }
+            }
+            Look::Silent => {
+                let style = text(10.5, MUTED, Anchor::Middle);
+                svg.text((at.0 + SAMPLE / 2.0, at.1 + 10.0), "–", style);
+            }
+            look => svg.rect(at, (SAMPLE, 13.0), &paint(*look)),
+        }
+        let style = text(10.5, INK, Anchor::Start);
+        svg.text((at.0 + SAMPLE + 6.0, at.1 + 10.5), meaning, style);
+        bottom = at.1 + 24.0;
+        at.0 += needed + 18.0;
+    }
+    bottom
+}
+
+/// The attributes of a field's rectangle.
+fn paint(look: Look) -> String {
+    match look {
+        Look::Holds => r##"fill="#d9efe6""##.into(),
+        Look::Violated(share) => {
+            // A low share is pale, a high one is strong; a share of zero is not drawn this way.
+            let opacity = 0.18 + 0.42 * share;
+            format!(r#"fill="{VIOLATION}" fill-opacity="{opacity:.2}""#)
+        }
+        Look::Differs => format!(r#"fill="none" stroke="{VIOLATION}" stroke-width="1.5""#),
+        Look::Inconclusive => format!(r#"fill="none" stroke="{MUTED}" stroke-dasharray="3 2""#),
+        Look::Bar(_) => r##"fill="#cfe3f1""##.into(),
+        Look::Silent => r#"fill="none""#.into(),
+    }
 }
 
 fn draw_field(svg: &mut Svg, (x, y): (f64, f64), field: &Field) {
     let (inner, high) = (COLUMN_WIDTH - 4.0, ROW_HEIGHT - 3.0);
     let (x, y) = (x + 2.0, y + 1.5);
-    let filled = |colour: &str| format!(r#"fill="{colour}""#);
     match field.look {
-        Look::Holds => svg.rect((x, y), (inner, high), &filled("#d9efe6")),
-        Look::Violated(share) => {
-            // A low share is pale, a high one is strong; a share of zero is not drawn this way.
-            let look = format!(
-                r#"fill="{VIOLATION}" fill-opacity="{:.2}""#,
-                0.18 + 0.42 * share
-            );
-            svg.rect((x, y), (inner, high), &look);
-        }
-        Look::Differs => {
-            let look = format!(r#"fill="none" stroke="{VIOLATION}" stroke-width="1.5""#);
-            svg.rect((x, y), (inner, high), &look);
-        }
-        Look::Inconclusive => {
-            let look = format!(r#"fill="none" stroke="{MUTED}" stroke-dasharray="3 2""#);
-            svg.rect((x, y), (inner, high), &look);
-        }
-        Look::Bar(share) => svg.rect((x, y), (inner * share, high), &filled("#cfe3f1")),
+        Look::Bar(share) => svg.rect((x, y), (inner * share, high), &paint(field.look)),
         Look::Silent => {}
+        look => svg.rect((x, y), (inner, high), &paint(look)),
     }
     let colour = match field.look {
         Look::Silent | Look::Inconclusive => MUTED,
@@ -119,4 +163,34 @@ fn wrap(heading: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::table::TableRow;
+
+    const NOTE: &str = "A note that is far too long for one line of such a narrow table: two.";
+
+    #[test]
+    fn the_legend_explains_what_occurs() {
+        let drawn = draw(&Table {
+            title: "t".into(),
+            rows_are: "lock",
+            columns: vec!["a".into()],
+            legend: vec![
+                (Look::Holds, "holds"),
+                (Look::Violated(0.0), "violated"),
+                (Look::Inconclusive, "too few runs"),
+            ],
+            notes: vec![NOTE.into()],
+            rows: vec![TableRow {
+                label: "l".into(),
+                fields: vec![Field::plain("50 %", Look::Violated(0.5))],
+            }],
+        });
+        assert!(drawn.contains(">violated<"), "{drawn}");
+        assert!(!drawn.contains(">holds<") && !drawn.contains(">too few runs<"));
+        assert!(drawn.contains("two.<") && !drawn.contains(NOTE), "{drawn}");
+    }
 }

@@ -70,13 +70,18 @@ impl LossRate {
     /// Readable text: `0.5636 (0.5610–0.5662 over 100 runs), 112,600 of 199,800 acknowledged
     /// adds`.
     pub fn describe(&self) -> String {
+        self.describe_of("acknowledged adds")
+    }
+
+    /// The same of something else that can be lost.
+    pub(super) fn describe_of(&self, what: &str) -> String {
         let Interval { low, high } = self.interval();
         let runs = match self.runs {
             1 => "1 run, no interval".to_owned(),
             runs => format!("{low:.4}–{high:.4} over {} runs", thousands(runs)),
         };
         format!(
-            "{:.4} ({runs}), {} of {} acknowledged adds",
+            "{:.4} ({runs}), {} of {} {what}",
             self.rate(),
             thousands(self.lost),
             thousands(self.acknowledged)

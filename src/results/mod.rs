@@ -2,17 +2,28 @@
 //!
 //! Reports read these, and recorded histories.
 
+mod axis;
+pub mod csv;
 pub mod loss;
+pub mod run_row;
 pub mod table;
+pub mod writes;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::axis::Axis;
 use self::loss::LossRate;
+pub use self::run_row::{Detail, Outcome, RunRow};
+use self::writes::WriteCounts;
 use crate::check::Property;
 use crate::evidence::Tally;
+
+/// The version of the results' JSON and CSV; `docs/formats.md` describes it. It grows when a field
+/// changes its meaning or goes.
+pub const FORMAT: u32 = 1;
 
 /// The runs of one scenario with one set of parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +38,12 @@ pub struct Cell {
     /// For clients that add to a set: how much acknowledged data was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
+    /// The runs in the order of their seeds, if they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunRow>,
+    /// What became of the writes to the resource.
+    #[serde(default)]
+    pub writes: WriteCounts,
     /// A hash over all events of all runs: equal for equal runs, independent of their order and
     /// of the number of threads.
     pub fingerprint: u64,
@@ -48,6 +65,10 @@ pub struct Sweep {
     pub scenario: String,
     /// The scenario's title, for headings.
     pub title: String,
+    /// The scenario's overrides, each `path=value`.
+    pub overrides: Vec<String>,
+    /// The varied parameters, in the order of [`Cell::parameters`].
+    pub axes: Vec<Axis>,
     /// The number of runs of each cell.
     pub seeds: u64,
     /// How the seeds of the cells are chosen.

@@ -15,6 +15,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<TableRow>,
+    /// What the looks of fields mean, for a picture; those that no field has are left out.
+    pub legend: Vec<(Look, &'static str)>,
     /// Notes on its numbers, one line each.
     pub notes: Vec<String>,
 }
@@ -69,16 +71,6 @@ impl Table {
         }
         for note in &self.notes {
             let _ = write!(text, "\n{note}\n");
-        }
-        text
-    }
-
-    /// As comma-separated values (RFC 4180).
-    pub fn csv(&self) -> String {
-        let mut text = csv_line([self.rows_are].into_iter().chain(strs(&self.columns)));
-        for row in &self.rows {
-            let fields = row.fields.iter().map(|field| field.text.as_str());
-            text += &csv_line([row.label.as_str()].into_iter().chain(fields));
         }
         text
     }
@@ -139,20 +131,6 @@ impl Field {
     }
 }
 
-fn strs(texts: &[String]) -> impl Iterator<Item = &str> {
-    texts.iter().map(String::as_str)
-}
-
-fn csv_line<'t>(fields: impl Iterator<Item = &'t str>) -> String {
-    let quoted = fields.map(|field| match field.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    });
-    let mut line = quoted.collect::<Vec<_>>().join(",");
-    line.push_str("\r\n");
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +144,7 @@ mod tests {
             title: "t".into(),
             rows_are: "lock",
             columns: vec!["crash".into(), "pause, long".into()],
+            legend: vec![],
             notes: vec!["Of all runs.".into()],
             rows: vec![
                 TableRow {
@@ -184,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms() {
+    fn the_two_forms() {
         insta::assert_snapshot!(table().markdown(), @r"
         | | crash | pause, long |
         |:--|:--|:--|
@@ -193,11 +172,6 @@ mod tests {
 
         Of all runs.
         ");
-        insta::assert_snapshot!(table().csv().replace("\r\n", "\n"), @r#"
-        lock,crash,"pause, long"
-        setnx,holds,12.0 %
-        other (form),0,–
-        "#);
         insta::assert_snapshot!(table().plain(), @r"
                       (1)    (2)
         setnx         holds  12.0 %

@@ -5,7 +5,7 @@ use std::error::Error;
 use locklab_world::TraceEvent;
 
 use super::simulate::{Keep, simulate};
-use crate::history::{History, Schedule};
+use crate::history::{Contents, History, Schedule};
 use crate::recording::Environment;
 use crate::scenario::Scenario;
 
@@ -41,6 +41,8 @@ pub struct Run {
     pub trace_hash: u64,
     /// These events, if they were kept.
     pub trace: Vec<TraceEvent>,
+    /// What it was made of, if that was kept.
+    pub contents: Option<Contents>,
     /// The longest time for which the machine stood still during a real run, in nanoseconds.
     pub stall_ns: u64,
     /// The version of the servers if they are real: `7.0.15`.

@@ -11,7 +11,7 @@ use super::judged::{self, JudgedRun};
 use super::pool::{self, Broken, lock};
 use super::simulate::Keep;
 use crate::check::{self, Property, Verdict};
-use crate::results::{Cell, Shortest};
+use crate::results::{Cell, Detail, RunRow, Shortest};
 use crate::scenario::Scenario;
 
 /// A scenario to run with several seeds: one cell of a grid.
@@ -29,6 +29,8 @@ pub struct Job {
 pub struct BatchOptions<'a> {
     /// The number of threads.
     pub threads: usize,
+    /// What is kept of each run.
+    pub detail: Detail,
     /// Set it to end the batch early.
     pub stop: &'a AtomicBool,
     /// Called with the number of runs just finished, from any thread.
@@ -43,6 +45,7 @@ impl<'a> BatchOptions<'a> {
     pub fn quiet(threads: usize, stop: &'a AtomicBool) -> BatchOptions<'a> {
         BatchOptions {
             threads,
+            detail: Detail::Counts,
             stop,
             progress: &|_| {},
             finished: &|_, _| {},
@@ -62,6 +65,9 @@ pub fn run(jobs: &[Job], batch_options: &BatchOptions<'_>) -> Result<Vec<Option<
     let run_one = |place: usize, seed, part: &mut Cell| {
         let run = judged::run(&jobs[place].scenario, seed, Keep::default())?;
         part.add(seed, &run);
+        if batch_options.detail == Detail::Runs {
+            part.keep(seed, &run);
+        }
         Ok(())
     };
     let add = |place: usize, seeds: Range<u64>, part| {
@@ -136,6 +142,7 @@ impl Cell {
                 }
             }
         }
+        self.writes.add(check::writes(&run.history));
         if run.verdicts.contains_key(&Property::AcknowledgedLost)
             && let Some(loss) = check::loss(&run.history)
         {
@@ -143,12 +150,21 @@ impl Cell {
         }
     }
 
+    /// Keeps a run in short.
+    pub fn keep(&mut self, seed: u64, run: &JudgedRun) {
+        self.runs
+            .push(RunRow::of(seed, &run.history, &run.verdicts));
+    }
+
     /// Adds another part of the same cell.
     pub fn merge(&mut self, part: Cell) {
+        self.runs.extend(part.runs);
+        self.runs.sort_by_key(|run| run.seed);
         self.fingerprint = self.fingerprint.wrapping_add(part.fingerprint);
         for (property, tally) in part.tallies {
             self.tallies.entry(property).or_default().merge(tally);
         }
+        self.writes.merge(part.writes);
         if let Some(loss) = part.loss {
             self.loss.get_or_insert_default().merge(loss);
         }

@@ -10,9 +10,9 @@ use super::simulate::{Keep, simulate};
 use super::{RunError, sentinels};
 use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use crate::fault::expand;
-use crate::history::History;
 use crate::history::Schedule;
-use crate::recording::{Environment, Footer, Header, Recording, VERSION};
+use crate::history::{Contents, History};
+use crate::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
 use crate::redis::SENTINEL_LIMIT;
 use crate::scenario::{Network, Scenario};
 use locklab_world::dist::Dist;
@@ -30,6 +30,8 @@ pub struct JudgedRun {
     pub trace_hash: u64,
     /// The events of the world, if they were kept.
     pub trace: Vec<TraceEvent>,
+    /// What it was made of, if that was kept.
+    pub contents: Option<Contents>,
     /// The version of the servers if they are real.
     pub server_version: Option<String>,
 }
@@ -67,6 +69,7 @@ impl JudgedRun {
             history: run.history,
             trace_hash: run.trace_hash,
             trace: run.trace,
+            contents: run.contents,
             server_version: run.server_version,
         }
     }
@@ -91,11 +94,13 @@ pub fn recording(
 ) -> Recording {
     let scenario = serde_json::to_value(Named {
         name: &scenario.name,
+        overrides: &scenario.overrides,
         scenario,
     })
     .expect("a scenario has no value that JSON cannot say");
     let header = Header {
         locklab: VERSION.into(),
+        format: FORMAT,
         scenario,
         seed,
         schedule: run.schedule,
@@ -112,10 +117,12 @@ pub fn recording(
     }
 }
 
-/// A scenario with its name, which its file does not contain.
+/// A scenario with what its file does not contain: its name and its overrides.
 #[derive(serde::Serialize)]
 struct Named<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    overrides: &'a [String],
     #[serde(flatten)]
     scenario: &'a Scenario,
 }

@@ -5,6 +5,14 @@
 pub fn of(payload: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(payload);
+    // RESP ends lines with CR LF, so this is the inside of a script that filled several packets.
+    if text
+        .split("\r\n")
+        .next()
+        .is_some_and(|line| line.contains('\n'))
+    {
+        return "(more of a script)".to_owned();
+    }
     let mut words = Vec::new();
     for line in text.split("\r\n") {
         match line.split_at_checked(1) {
@@ -49,6 +57,10 @@ mod tests {
             (
                 "*3\r\n$3\r\nSET\r\n$4\r\nlock\r\n$32\r\n00112233445566778899aabbccddeeff\r\n",
                 "SET lock 0011…",
+            ),
+            (
+                "s the last.\nredis.call('DEL', KEYS[1])\r\n$1\r\n1\r\n",
+                "(more of a script)",
             ),
             (
                 "*2\r\n$4\r\nEVAL\r\n$12\r\nreturn 1 + 1\r\n",

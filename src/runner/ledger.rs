@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::recording::VERSION;
-use crate::results::Seeding;
+use crate::results::{Detail, FORMAT, Seeding};
 use crate::scenario::Scenario;
 
 /// The identity of a sweep: the scenario, its overrides, the grid, the seeds, and the build of
@@ -28,6 +28,9 @@ pub struct Plan<'a> {
     pub seeds: u64,
     /// How the seeds of the cells are chosen.
     pub seeding: Seeding,
+    /// What is kept of each run. Results with less are not continued.
+    #[serde(skip)]
+    pub detail: Detail,
     /// Identifies the running program: cells of another build are not reused, since its
     /// verdicts may differ.
     #[serde(skip)]
@@ -44,7 +47,13 @@ impl Plan<'_> {
     /// The first line of its [`Ledger`].
     pub fn header(&self) -> String {
         let build = format!("{:016x}", self.build);
-        let line = serde_json::json!({ "locklab": VERSION, "build": build, "plan": self });
+        let line = serde_json::json!({
+            "locklab": VERSION,
+            "format": FORMAT,
+            "build": build,
+            "detail": self.detail,
+            "plan": self,
+        });
         line.to_string()
     }
 }
@@ -167,6 +176,7 @@ mod tests {
             axes: &axes,
             seeds,
             seeding: Seeding::Common,
+            detail: Detail::Counts,
             build: 1,
         };
         let cell = Cell {
@@ -191,6 +201,12 @@ mod tests {
         };
         assert_eq!(rebuilt.id(), plan(10).id());
         let (_, done) = open(rebuilt).expect("opens");
+        assert_eq!(done.len(), 0);
+        let in_detail = Plan {
+            detail: Detail::Runs,
+            ..plan(10)
+        };
+        let (_, done) = open(in_detail).expect("opens");
         assert_eq!(done.len(), 0);
         let (_, done) = open(plan(11)).expect("opens");
         assert_eq!(done.len(), 0);

@@ -14,5 +14,6 @@ pub mod prediction;
 pub mod recorded;
 mod sentinels;
 pub mod simulate;
+mod witness;
 
 pub use self::error::RunError;

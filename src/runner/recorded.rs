@@ -33,11 +33,15 @@ pub enum Unplayable {
 /// If the scenario or the schedule is invalid.
 pub fn scenario(recording: &Recording) -> Result<Scenario, Unplayable> {
     let mut value = recording.header.scenario.clone();
-    let name = value.as_object_mut().and_then(|table| table.remove("name"));
+    let mut take = |key| value.as_object_mut().and_then(|table| table.remove(key));
+    let (name, overrides) = (take("name"), take("overrides"));
     let mut scenario: Scenario = serde_json::from_value(value)
         .map_err(|error| Unplayable::Scenario(error.to_string().replace('`', "\"")))?;
     scenario.name = name
         .and_then(|name| name.as_str().map(String::from))
+        .unwrap_or_default();
+    scenario.overrides = overrides
+        .and_then(|overrides| serde_json::from_value(overrides).ok())
         .unwrap_or_default();
     scenario::check(&scenario).map_err(Unplayable::Scenario)?;
     check(&recording.header.schedule, &scenario)?;

@@ -18,8 +18,9 @@ use super::backend::Run;
 use super::injector::Faults;
 use super::lab::{Lab, WorldObserver};
 use super::sentinels;
+use super::witness::Witness;
 use super::{RunError, baselines, label};
-use crate::history::{Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
+use crate::history::{Contents, Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
 use crate::locks::{Locker, Servers};
 use crate::observe::Observer;
 use crate::platform::world::{Directory, PORT, Simulated};
@@ -38,6 +39,8 @@ pub struct Keep {
     pub messages: bool,
     /// Every event of the world, to find where two runs diverge.
     pub trace: bool,
+    /// The bytes of the messages, and what the nodes hold, for the viewer.
+    pub contents: bool,
 }
 
 impl Keep {
@@ -45,11 +48,19 @@ impl Keep {
     pub const MESSAGES: Keep = Keep {
         messages: true,
         trace: false,
+        contents: false,
     };
     /// Every message and every event.
     pub const EVERYTHING: Keep = Keep {
         messages: true,
         trace: true,
+        contents: false,
+    };
+    /// Every message with its bytes, and what the nodes hold.
+    pub const CONTENTS: Keep = Keep {
+        messages: true,
+        trace: false,
+        contents: true,
     };
 }
 
@@ -86,11 +97,14 @@ pub fn simulate(
     let nodes = &others[..scenario.topology.nodes as usize];
     let lab = Lab::new(directory, &scenario.topology, clients);
     let faults = Faults::new(lab.clone(), schedule.clone());
+    let witness: Option<Rc<Witness>> = keep.contents.then(Rc::default);
     for server in scenario.topology.servers() {
         let name: Name = server.name.clone().into();
         match (&server.role, scenario.lock.servers()) {
             (Role::Sentinel, _) => sentinels::start(scenario, &name, &lab, &mut world),
-            (_, Servers::Redis) => start_node(scenario, server, &lab, &mut world)?,
+            (_, Servers::Redis) => {
+                start_node(scenario, server, &lab, witness.as_ref(), &mut world)?;
+            }
             (_, Servers::Database) => baselines::start_database(&name, &lab, &mut world),
             (_, Servers::Consensus) => baselines::start_member(&name, nodes, &lab, &mut world),
         }
@@ -113,19 +127,24 @@ pub fn simulate(
         lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
     }
     let (trace_hash, _) = world.fingerprint();
+    let sent = world.take_messages();
+    let contents = witness.map(|witness| Contents {
+        payloads: sent
+            .iter()
+            .map(|message| message.payload.to_vec())
+            .collect(),
+        sightings: witness.finish(|name| world.host(lab.id(name))),
+    });
     let history = History {
         records: lab.records.take(),
-        messages: world
-            .take_messages()
-            .into_iter()
-            .map(|m| message(m, &names))
-            .collect(),
+        messages: sent.into_iter().map(|m| message(m, &names)).collect(),
         end_ns: world.now_ns(),
     };
     Ok(Run {
         history,
         trace_hash,
         trace: world.take_trace(),
+        contents,
         ..Run::default()
     })
 }
@@ -145,6 +164,7 @@ fn start_node(
     scenario: &Scenario,
     server: Server,
     lab: &Rc<Lab>,
+    witness: Option<&Rc<Witness>>,
     world: &mut World,
 ) -> Result<(), RunError> {
     let Server { name, role } = server;
@@ -192,6 +212,7 @@ fn start_node(
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
+    let (witness, clock) = (witness.cloned(), spec.clock);
     let (name, lab): (Name, _) = (name.into(), lab.clone());
     world.start(lab.id(&name), move |host| {
         let mut random = lab.starts(&name, &host);
@@ -205,6 +226,7 @@ fn start_node(
         }
         let setup = Setup {
             config,
+            watch: (witness.as_ref()).map(|witness| witness.of(&name, &host, clock)),
             ..setup.clone()
         };
         serve::run(host, setup, PORT)

@@ -59,6 +59,11 @@ impl Grid {
         Ok(grid)
     }
 
+    /// The paths of the axes, in their order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(|axis| axis.path.as_str())
+    }
+
     /// The cells: path and value of every axis, in the order of the axes. A grid without axes
     /// has one cell, which has no overrides.
     pub fn cells(&self) -> Vec<Vec<(String, String)>> {

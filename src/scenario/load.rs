@@ -48,6 +48,7 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     validate::validate(&scenario)
         .map_err(|problem| document.error(document.span_of(&problem.path), problem.what))?;
     scenario.name = name_of(file);
+    scenario.overrides = sets.to_vec();
     Ok(scenario)
 }
 

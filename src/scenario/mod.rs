@@ -16,6 +16,7 @@ use crate::history::Topology;
 use crate::locks::LockSpec;
 use crate::workload::{Resource, Workload};
 
+mod axis;
 mod document;
 mod environment;
 mod error;
@@ -23,13 +24,16 @@ mod explain;
 pub mod grid;
 mod load;
 mod overrides;
+mod scale;
 mod sentinel;
 mod shipped;
 mod validate;
 
+pub use axis::{AxisSpec, axis};
 pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
+pub use scale::Scale;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 
@@ -41,6 +45,9 @@ pub struct Scenario {
     /// the file's location, not from its content.
     #[serde(skip)]
     pub name: String,
+    /// The overrides with which it was loaded, each `path=value`. They are applied already.
+    #[serde(skip)]
+    pub overrides: Vec<String>,
     /// The claim under test in a few words, for headings.
     pub title: String,
     /// The claim's number in the catalogue of claims: `K1`.
@@ -107,6 +114,9 @@ pub struct SweepSpec {
     /// The axes, in the form of the `--vary` option; see [`grid`].
     #[serde(default)]
     pub vary: Vec<String>,
+    /// How charts show a varied parameter, by its path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub axis: BTreeMap<String, AxisSpec>,
 }
 
 /// A minute, far longer than the leases of seconds that the scenarios use.

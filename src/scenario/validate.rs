@@ -4,7 +4,7 @@ use super::grid::Grid;
 use locklab_redis::EvictionPolicy;
 use locklab_world::dist::Dist;
 
-use super::{NodeSpec, Scenario};
+use super::{NodeSpec, Scenario, axis};
 use crate::check::Property;
 use crate::evidence::Expected;
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
@@ -239,6 +239,18 @@ fn sweep(scenario: &Scenario) -> Result<(), Problem> {
         &["sweep", "seeds"],
         "a sweep with 0 seeds runs nothing; write 1 or more",
     )?;
+    for (path, axis) in &sweep.axis {
+        let per = axis.per.as_deref();
+        let is_there = per.is_none_or(|per| axis::number_at(scenario, per).is_some());
+        require(
+            is_there,
+            &["sweep", "axis", path, "per"],
+            format!(
+                "\"{}\" is not a positive number of this scenario, such as \"lock.ttl_ms\"",
+                per.unwrap_or_default()
+            ),
+        )?;
+    }
     Grid::parse(&sweep.vary).map(drop).map_err(|error| {
         Problem::at(
             &["sweep", "vary"],

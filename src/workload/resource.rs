@@ -27,6 +27,8 @@ pub struct Register {
     fencing: Fencing,
     version: u64,
     highest_token: u64,
+    /// The token of the last read.
+    token_left: Option<u64>,
     issued_token: u64,
 }
 
@@ -56,22 +58,31 @@ impl Register {
             fencing,
             version: 0,
             highest_token: 0,
+            token_left: None,
             issued_token: 0,
         }
     }
 
-    /// Reads: returns the version, unless the token is too low.
+    /// Reads, and leaves the token: returns the version, unless the token is too low.
     pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
+        if self.token_left.is_none() || !plant("resource-keeps-the-first-token") {
+            self.token_left = token;
+        }
         let fenced = self.fencing == Fencing::ReadsAndWrites;
         self.admit(token, fenced && !plant("resource-compares-no-reads"))
             .then_some(self.version)
     }
 
     /// Writes a new version, whatever version the writer had read; returns it, unless the token
-    /// is too low.
+    /// is too low, or not the one that the last read left.
     pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
-        let fenced = self.fencing != Fencing::None;
-        if !self.admit(token, fenced && !plant("resource-compares-no-writes")) {
+        let admitted = match self.fencing {
+            _ if plant("resource-compares-no-writes") => true,
+            Fencing::None => true,
+            Fencing::Writes | Fencing::ReadsAndWrites => self.admit(token, true),
+            Fencing::SameToken => self.token_left == token,
+        };
+        if !admitted {
             return None;
         }
         self.version += 1;
@@ -304,6 +315,20 @@ mod tests {
         check(Fencing::Writes, &late, &writes);
         let both = [true, false, false, true, false, false];
         check(Fencing::ReadsAndWrites, &late, &both);
+    }
+
+    #[test]
+    fn a_write_needs_the_token_of_the_last_read_where_equal_tokens_are_asked_for() {
+        let accesses = [
+            (Read, 9),
+            (Write, 9),
+            (Write, 9),
+            (Read, 5),
+            (Write, 9),
+            (Write, 5),
+        ];
+        let expected = [true, true, true, true, false, true];
+        check(Fencing::SameToken, &accesses, &expected);
     }
 
     #[test]

@@ -219,7 +219,7 @@ pub struct Resource {
     pub fencing: Fencing,
 }
 
-/// Which accesses a resource refuses when it has seen a higher fencing token.
+/// Which accesses a resource refuses because of the tokens that it has seen before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fencing {
@@ -230,6 +230,9 @@ pub enum Fencing {
     Writes,
     /// Reads and writes.
     ReadsAndWrites,
+    /// Tokens are compared for equality, not for order (antirez, claim A3): a read leaves its
+    /// token at the resource, and a write is refused unless its token is still there.
+    SameToken,
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod errors;
 mod help;
 mod matrix;
 mod replay;
+mod reproduce;
 mod run;
 mod streams;
 mod sweep;
+mod view;

@@ -34,7 +34,7 @@ fn a_small_matrix_as_text_and_files() {
     let list = bench.read(list.expect("it is written"));
     assert_snapshot!("matrix_csv", list.replace("\r\n", "\n"));
     let data = bench.locklab(&[&arguments[..], &["--json"]].concat());
-    assert_eq!(data.json().as_array().map(Vec::len), Some(4));
+    assert_eq!(data.json()["results"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]
@@ -84,5 +84,5 @@ fn a_small_table_of_costs() {
     assert_snapshot!("cost_text", cost.told());
     let data = bench.locklab(&[&arguments[..], &["--json"]].concat());
     // Two forms, sixteen metrics.
-    assert_eq!(data.json().as_array().map(Vec::len), Some(32));
+    assert_eq!(data.json()["results"].as_array().map(Vec::len), Some(32));
 }

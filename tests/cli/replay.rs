@@ -132,7 +132,7 @@ fn damaged_recordings() {
     let lines: Vec<&str> = recording.lines().collect();
     let without_a_line = [&lines[..5], &lines[6..]].concat().join("\n");
     let edits = [
-        ("\"locklab\":\"0.1", "\"locklab\":\"9.1"),
+        ("\"format\":1", "\"format\":9"),
         (
             "\"kind\":{\"kind\":\"pause\"",
             "\"kind\":{\"kind\":\"puase\"",

@@ -13,6 +13,43 @@ fn a_small_run_as_text_and_as_data() {
     assert_snapshot!("run_json", data.out);
 }
 
+/// What was run with other parameters lies in another folder.
+#[test]
+fn overrides_have_a_folder_of_their_own() {
+    let bench = Bench::new("overrides");
+    for set in ["lock.ttl_ms=500", "lock.ttl_ms=900"] {
+        let run = bench.locklab(&[
+            "run",
+            "kleppmann/k1",
+            "--seed",
+            "0",
+            "--set",
+            set,
+            "--per-run",
+        ]);
+        assert_eq!(run.code, Some(3), "{}", run.told());
+    }
+    let plain = bench.locklab(&["run", "kleppmann/k1", "--seed", "0"]);
+    assert_eq!(plain.code, Some(3), "{}", plain.told());
+    let files = bench.files();
+    let recordings: Vec<&String> = files
+        .iter()
+        .filter(|f| f.ends_with("seed-0.jsonl"))
+        .collect();
+    assert_eq!(recordings.len(), 3, "{files:?}");
+    assert_eq!(
+        files.iter().filter(|f| f.ends_with("/results.csv")).count(),
+        3
+    );
+    assert_eq!(files.iter().filter(|f| f.ends_with("/runs.csv")).count(), 2);
+    // A replay knows the overrides, and so the folder.
+    let replayed = bench.locklab(&["replay", recordings[1]]);
+    assert_eq!(replayed.code, Some(0), "{}", replayed.told());
+    let folder = recordings[1].split('/').rev().nth(1).expect("a folder");
+    let svg = bench.read(&format!("target/locklab/{folder}/replay-seed-0.svg"));
+    assert!(svg.contains(", with lock.ttl_ms="), "{svg}");
+}
+
 #[test]
 fn the_number_of_threads_shows_in_nothing() {
     let bench = Bench::new("threads");
@@ -27,7 +64,7 @@ fn the_number_of_threads_shows_in_nothing() {
         )
     };
     let (one, two, five) = (run("1"), run("2"), run("5"));
-    assert_eq!(one.json()[0]["runs"], 100);
+    assert_eq!(one.json()["results"][0]["runs"], 100);
     assert_eq!(one.told(), two.told());
     assert_eq!(one.told(), five.told());
 }

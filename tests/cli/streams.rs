@@ -12,7 +12,7 @@ fn data_and_text_do_not_mix() {
     assert_eq!((text.code, text.out.as_str()), (Some(0), ""));
     let data = bench.locklab(&["run", "kleppmann/k5", "--seeds", "0..80", "--json"]);
     assert_eq!(data.err, text.err);
-    assert_eq!(data.json()[0]["scenario"], "kleppmann/k5");
+    assert_eq!(data.json()["results"][0]["scenario"], "kleppmann/k5");
 }
 
 /// No colours without a terminal, and no progress bar for a short run.

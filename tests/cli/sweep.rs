@@ -29,10 +29,64 @@ fn a_small_sweep_as_text_and_files() {
     let data = bench.locklab(&[&SMALL[..], &["--json"]].concat());
     assert_eq!(data.out, bench.read(&results) + "\n");
     assert_eq!(data.json()["cells"].as_array().map(Vec::len), Some(4));
-    for ending in [".svg", ".png", ".jsonl"] {
+    for ending in [".svg", ".png", ".jsonl", ".csv"] {
         only(&bench, ending);
     }
-    assert_eq!(bench.files().len(), 4, "{:?}", bench.files());
+    assert_eq!(bench.files().len(), 5, "{:?}", bench.files());
+    assert_eq!(data.json()["format"], 1);
+}
+
+/// The runs of a resumed sweep are those of an uninterrupted one, and they explain its counts.
+#[test]
+fn every_run_has_its_row() {
+    let bench = Bench::new("per-run");
+    let arguments = [&SMALL[..], &["--per-run", "--set", "lock.ttl_ms=900"]].concat();
+    let sweep = bench.locklab(&arguments);
+    assert_eq!(sweep.code, Some(0), "{}", sweep.told());
+    let runs = bench.read(&only(&bench, ".runs.csv"));
+    let mut rows = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let columns = rows.next().expect("a heading");
+    let rows: Vec<Vec<&str>> = rows.collect();
+    // Four cells of five runs.
+    assert_eq!(rows.len(), 20, "{runs}");
+    let column = |name: &str| {
+        columns
+            .iter()
+            .position(|column| *column == name)
+            .expect(name)
+    };
+    let (pause, verdict) = (column("fault.gc.duration_ms"), column("resource"));
+    let (at, began) = (column("first_violation_ms"), column("faults_began"));
+    for row in &rows {
+        assert_eq!(row[column("lock.ttl_ms")], "900");
+        assert!(row[began].starts_with("gc="), "{row:?}");
+        assert_eq!(row[verdict] == "violated", row[pause] == "1500", "{row:?}");
+        assert_eq!(row[at].is_empty(), row[pause] == "500", "{row:?}");
+    }
+    let again = bench.locklab(&arguments);
+    assert!(
+        again.err.contains("4 of 4 cells were already done"),
+        "{}",
+        again.err
+    );
+    assert_eq!(bench.read(&only(&bench, ".runs.csv")), runs);
+    // Without the rows there is nothing to continue from, and the other way round.
+    let without = bench.locklab(&arguments[..8]);
+    assert!(!without.err.contains("already done"), "{}", without.err);
+}
+
+#[test]
+fn pictures_come_in_the_formats_asked_for() {
+    let bench = Bench::new("formats");
+    let sweep = bench.locklab(&[&SMALL[..], &["--format", "pdf,svg"]].concat());
+    assert_eq!(sweep.code, Some(0), "{}", sweep.told());
+    let (pdf, svg) = (only(&bench, ".pdf"), bench.read(&only(&bench, ".svg")));
+    let bytes = std::fs::read(bench.folder.join(pdf)).expect("it was written");
+    assert!(bytes.starts_with(b"%PDF-1."));
+    assert!(!bench.files().iter().any(|file| file.ends_with(".png")));
+    let line = "Locklab 0.1.0 · kleppmann/k1 · seeds 0..5 in each cell · simulated world";
+    // In the description, in the foot, and not elsewhere.
+    assert_eq!(svg.matches(line).count(), 2, "{svg}");
 }
 
 #[test]

@@ -12,8 +12,12 @@ use crate::tool::{cargo, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
-/// The results of real runs.
-const REAL: &str = "reports/confirm/";
+/// The results of real runs, and a page that says on which machine it was made.
+const UNREPEATABLE: [&str; 3] = [
+    "reports/calibrate/",
+    "reports/confirm/",
+    "reports/critique/",
+];
 /// The results made anew, to be looked at or copied.
 const ANEW: &str = "target/published";
 
@@ -63,7 +67,9 @@ fn published() -> Result<Vec<PathBuf>> {
     ensure!(listed.status.success(), "git ls-files: {}", listed.status);
     let listed = String::from_utf8(listed.stdout).context("names are UTF-8")?;
     // Real runs never repeat.
-    let is_repeatable = |line: &&str| !line.starts_with(REAL) && *line != README;
+    let is_repeatable = |line: &&str| {
+        !UNREPEATABLE.iter().any(|folder| line.starts_with(folder)) && *line != README
+    };
     let files = listed.lines().filter(is_repeatable);
     files
         .map(|line| Ok(Path::new(line).strip_prefix(REPORTS)?.to_owned()))

@@ -93,6 +93,13 @@ const LONG_STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "a large run in the browser", // where there is a Chromium
+        action: Action::Test(
+            &[("LOCKLAB_LONG", "1")],
+            "cargo test --package locklab --test view measure -- --nocapture",
+        ),
+    },
+    Step {
         name: "published results",
         action: Action::Chore("published", published::run),
     },

@@ -124,6 +124,7 @@ pub enum Symptom {
 
 /// The traits that all faults of one kind share.
 struct Traits {
+    noun: &'static str,
     meaning: &'static str,
     aim: Aim,
     family: Family,
@@ -195,6 +196,7 @@ fault_kinds! {
     /// The host's process stands still; its kernel and both its clocks go on, as
     /// under SIGSTOP or a stop-the-world garbage collection.
     Pause = "pause" => Traits {
+        noun: "pause",
         meaning: "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
         aim: Aim::Processes,
         family: Family::Process,
@@ -205,6 +207,7 @@ fault_kinds! {
     /// The whole machine stands still, its monotonic clock too; the wall clock has
     /// moved on when it resumes, as with a suspended virtual machine.
     Suspend = "suspend" => Traits {
+        noun: "suspension",
         meaning: "the machine stands still, its monotonic clock too (a virtual machine)",
         aim: Aim::Machines,
         family: Family::Process,
@@ -215,6 +218,7 @@ fault_kinds! {
     /// The process ends, the kernel closes its sockets; it starts again after the
     /// fault's duration, if it has one.
     Kill = "kill" => Traits {
+        noun: "kill",
         meaning: "the process ends; it starts again after duration_ms, if there is one",
         aim: Aim::Processes,
         family: Family::Process,
@@ -225,6 +229,7 @@ fault_kinds! {
     /// Power loss: silence first, no FIN; memory is gone. Starts again after the
     /// fault's duration, if it has one.
     Crash = "crash" => Traits {
+        noun: "power loss",
         meaning: "power loss: silence, then memory is gone; starts again after duration_ms",
         aim: Aim::Machines,
         family: Family::Process,
@@ -234,6 +239,7 @@ fault_kinds! {
     },
     /// No packet gets through.
     Partition = "partition" => Traits {
+        noun: "partition",
         meaning: "no packet gets through",
         aim: Aim::Links,
         family: Family::Network,
@@ -246,6 +252,7 @@ fault_kinds! {
         /// The extra one-way delay.
         extra: Delay by delay
     } = "slow-link" => Traits {
+        noun: "slow link",
         meaning: "every packet takes longer",
         aim: Aim::Links,
         family: Family::Network,
@@ -259,6 +266,7 @@ fault_kinds! {
         /// The share that is lost.
         probability: Share by share
     } = "loss" => Traits {
+        noun: "packet loss",
         meaning: "packets are lost, and retransmitted",
         aim: Aim::Links,
         family: Family::Network,
@@ -271,6 +279,7 @@ fault_kinds! {
         /// How far.
         step: Step by step
     } = "clock-step" => Traits {
+        noun: "clock step",
         meaning: "the wall clock jumps, back if negative",
         aim: Aim::Machines,
         family: Family::Clock,
@@ -283,6 +292,7 @@ fault_kinds! {
         /// By how much.
         drift_ppm: Rate by rate
     } = "clock-rate" => Traits {
+        noun: "clock drift",
         meaning: "both clocks run fast or slow by this rate",
         aim: Aim::Machines,
         family: Family::Clock,
@@ -293,6 +303,7 @@ fault_kinds! {
     /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
     /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover = "failover" => Traits {
+        noun: "failover",
         meaning: "an operator asks a sentinel, a master or a replica for a failover; ends at once",
         aim: Aim::Servers,
         family: Family::Process,
@@ -303,6 +314,11 @@ fault_kinds! {
 }
 
 impl<A: Amounts> FaultKind<A> {
+    /// The fault as a noun, for the axes of charts: `pause`.
+    pub fn noun(&self) -> &'static str {
+        self.traits().noun
+    }
+
     /// The effect of the fault, described in one line.
     pub fn meaning(&self) -> &'static str {
         self.traits().meaning

@@ -4,6 +4,7 @@
 //! world true time is virtual, on real Redis it is the machine's `CLOCK_MONOTONIC`, which all
 //! processes of one machine share.
 
+mod contents;
 mod failpoint;
 mod fault;
 mod schedule;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::contents::{Contents, KeyChange, KeyState, Sighting};
 pub use self::failpoint::{Failpoint, Moment, Point};
 pub use self::fault::{Aim, Amounts, Bare, Convert, Family, FaultKind, Settled, Span, Symptom};
 pub use self::schedule::{Fault, Links, Schedule, Start, Target};

@@ -234,7 +234,11 @@ impl<'h> Pass<'h> {
         let last = &self.timeline.records[*last];
         for open in open {
             if let Some(deadline) = open.deadline
-                && let Some(at_ns) = reached(deadline, last, now)
+                && let Some(at_ns) = reached(
+                    deadline.at_ns,
+                    (last.at_ns, reading(last, deadline.clock)),
+                    (now.at_ns, reading(now, deadline.clock)),
+                )
             {
                 self.timeline.grants[open.grant].lapses_ns = at_ns;
                 open.deadline = None;
@@ -329,26 +333,27 @@ impl<'h> Pass<'h> {
     }
 }
 
-/// The first nanosecond of true time, after `from` and up to `to`, at which a host's clock
-/// shows the deadline, if it reaches it.
+/// The first nanosecond of true time, after `from` and up to `to`, at which a clock shows the
+/// deadline, if it reaches it. Each of the two is a true time and what the clock showed then.
 ///
-/// Between two records a clock is linear, so this is exact apart from the rounding of the
-/// readings. A clock that jumps past the deadline reaches it at the instant of the jump; a
+/// Between two records of a host its clocks are linear, so this is exact apart from the rounding
+/// of the readings. A clock that jumps past the deadline reaches it at the instant of the jump; a
 /// clock that stands still does not approach it.
-fn reached(deadline: Deadline, from: &Record, to: &Record) -> Option<u64> {
-    let (start, stop) = (reading(from, deadline.clock), reading(to, deadline.clock));
-    if stop < deadline.at_ns {
+pub fn reached(deadline_ns: u64, from: (u64, u64), to: (u64, u64)) -> Option<u64> {
+    let ((from_ns, start), (to_ns, stop)) = (from, to);
+    if stop < deadline_ns {
         return None;
     }
     // A deadline is watched only while the clock is before it: start < deadline <= stop.
-    let left = u128::from(deadline.at_ns.saturating_sub(start));
+    let left = u128::from(deadline_ns.saturating_sub(start));
     let course = u128::from(stop.saturating_sub(start)).max(1);
-    let elapsed_ns = to.at_ns.saturating_sub(from.at_ns);
+    let elapsed_ns = to_ns.saturating_sub(from_ns);
     let share_ns = (left * u128::from(elapsed_ns)).div_ceil(course);
-    Some(from.at_ns + u64::try_from(share_ns).unwrap_or(elapsed_ns))
+    Some(from_ns + u64::try_from(share_ns).unwrap_or(elapsed_ns))
 }
 
-fn reading(record: &Record, clock: ClockKind) -> u64 {
+/// What the clock of this kind shows in a record, in nanoseconds of that clock.
+pub fn reading(record: &Record, clock: ClockKind) -> u64 {
     match clock {
         ClockKind::Wall => record.wall_ns,
         ClockKind::Monotonic => record.mono_ns,

@@ -324,6 +324,11 @@ impl Endpoint {
         }
     }
 
+    /// The node.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
     /// Whether a connection is known and not closed by the node.
     pub fn is_open(&self, conn: ConnId) -> bool {
         self.connections.contains_key(&conn)

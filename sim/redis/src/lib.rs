@@ -72,7 +72,7 @@ mod store;
 mod wire;
 
 pub use engine::{
-    Addresses, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Node, NodeConfig,
+    Addresses, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Key, Node, NodeConfig,
     ParameterError, Parameters, Persistence, SnapshotRule,
 };
 

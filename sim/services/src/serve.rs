@@ -46,7 +46,12 @@ pub struct Setup {
     /// How long a restarted process waits, by the host's wall clock, before it accepts
     /// connections.
     pub restart_delay: Duration,
+    /// Looks at the node whenever it has done something.
+    pub watch: Option<Watch>,
 }
+
+/// Looks at a node.
+pub type Watch = Rc<dyn Fn(&Node)>;
 
 /// The clock of the host that a node uses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -105,7 +110,9 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         timer: Cell::default(),
         sooner: Notify::new(),
         exit: Notify::new(),
+        watch: setup.watch,
     });
+    server.look();
     server.set_timer();
     loop {
         let stream = tokio::select! {
@@ -166,6 +173,7 @@ struct Server {
     /// Notifies the timer's task that something is due earlier.
     sooner: Notify,
     exit: Notify,
+    watch: Option<Watch>,
 }
 
 /// The sending side of a connection.
@@ -238,8 +246,16 @@ impl Server {
 
     /// Executes pending actions, and schedules future ones.
     fn carry_out(self: &Rc<Self>) {
+        self.look();
         self.act();
         self.set_timer();
+    }
+
+    /// Shows the node to whoever watches it.
+    fn look(&self) {
+        if let Some(watch) = &self.watch {
+            watch(self.endpoint.borrow().node());
+        }
     }
 
     fn act(self: &Rc<Self>) {

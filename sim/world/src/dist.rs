@@ -56,6 +56,21 @@ impl Dist {
         ns_from_fractional_ms(ms) as u64
     }
 
+    /// The distribution with a mean (of a log-normal one: a median) that is longer by this many
+    /// milliseconds. A constant and a uniform one are shifted.
+    #[must_use]
+    pub fn longer_by_ms(self, ms: f64) -> Dist {
+        match self {
+            Dist::Constant(value) => Dist::Constant(value + ms),
+            Dist::Uniform(low, high) => Dist::Uniform(low + ms, high + ms),
+            Dist::Exponential(mean) => Dist::Exponential(mean + ms),
+            Dist::LogNormal { median, sigma } => Dist::LogNormal {
+                median: median + ms,
+                sigma,
+            },
+        }
+    }
+
     /// Why this is not a valid distribution of durations, if it is not.
     pub fn problem(&self) -> Option<String> {
         let (what, values) = match *self {
@@ -180,6 +195,23 @@ mod tests {
                 [2_239_832, 2_026_069, 6_092_661],
             ]
         );
+    }
+
+    #[test]
+    fn a_longer_distribution_has_a_longer_mean() {
+        for dist in [
+            Dist::Constant(3.0),
+            Dist::Uniform(1.0, 5.0),
+            Dist::Exponential(3.0),
+            Dist::LogNormal {
+                median: 3.0,
+                sigma: 0.01,
+            },
+        ] {
+            let (before, after) = (draws(dist), draws(dist.longer_by_ms(2.0)));
+            let longer = mean_ms(&after) - mean_ms(&before);
+            assert!((1.9..2.1).contains(&longer), "{dist:?}: {longer}");
+        }
     }
 
     #[test]

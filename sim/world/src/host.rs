@@ -91,11 +91,11 @@ impl Host {
     ///
     /// # Errors
     /// The connection is refused if no socket listens there. Two cases differ from Linux: an
-    /// attempt without an answer for 127 s is refused, where Linux reports a timeout; and the
+    /// attempt without an answer for 131 s is refused, where Linux reports a timeout; and the
     /// attempt is refused, where Linux connects, if the other end has accepted and closed
     /// before a paused process could look. Later operations on the stream fail as in TCP: it is
     /// reset when the other end is gone, or when data has been retransmitted without success
-    /// for 924.6 s.
+    /// for 924.8 s.
     pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {
         TcpStream::connect(SocketAddr::new(address_of(to), port)).await
     }

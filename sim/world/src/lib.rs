@@ -39,6 +39,7 @@ mod packet;
 mod power;
 pub mod random;
 mod task;
+pub mod tcp;
 mod trace;
 mod window;
 mod wire;

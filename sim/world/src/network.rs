@@ -3,9 +3,9 @@
 //! turmoil-net's kernels implement TCP and leave time to us. They retransmit a segment by
 //! counting calls, not by time, so their own retransmission is switched off. This module models
 //! what a retransmitting sender looks like from outside: a segment that does not get through is
-//! sent again one retransmission timeout later, then after twice that, and so on; all later
-//! data of its connection waits behind it, since TCP delivers in order; when the retransmission
-//! limit is reached, the sender's connection is reset.
+//! sent again after a timeout, later after twice that, and so on (`tcp.rs`); all later data of its
+//! connection waits behind it, since TCP delivers in order; when the retransmission limit is
+//! reached, the sender's connection is reset.
 //!
 //! The faults that apply to a packet are those at the instant at which it leaves.
 //! Acknowledgements without data arrive immediately, whatever the link: with retransmission
@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use locklab_units::NS_PER_S;
 use turmoil_net::{NetstatState, Packet};
 
 use super::HostId;
@@ -27,23 +26,8 @@ use super::packet::{
     Route, acknowledgement, address_of, flags, payload, reset_for_sender, segment, socket,
 };
 use super::random::Stream;
+use super::tcp::Phase;
 use locklab_plant::plant;
-
-/// Linux's minimum retransmission timeout (`TCP_RTO_MIN`), which a connection with a round trip
-/// of milliseconds uses.
-const DATA_TIMEOUT_NS: u64 = 200_000_000;
-
-/// The initial timeout, for a connection without a measured round trip (RFC 6298).
-const SYN_TIMEOUT_NS: u64 = NS_PER_S;
-
-/// Linux's maximum retransmission timeout (`TCP_RTO_MAX`).
-const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;
-
-/// How long Linux tries to connect: `tcp_syn_retries` = 6, 127 s.
-const SYN_PATIENCE_NS: u64 = 127_000_000_000;
-
-/// How long Linux retransmits data: `tcp_retries2` = 15, about 924.6 s.
-const DATA_PATIENCE_NS: u64 = 924_600_000_000;
 
 /// The effect of a rule on the packets that match it.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,7 +223,7 @@ impl Network {
             return None;
         }
         let route = transit.route;
-        let timeout_ns = first_timeout_ns(&transit.packet);
+        let wait_ns = phase(&transit.packet).wait_ns(1);
         let flow = self.flows.entry(route).or_default();
         let is_first = flow.held.is_empty();
         flow.held.push_back(transit);
@@ -249,7 +233,7 @@ impl Network {
         flow.tries = 1;
         flow.since_ns = now_ns;
         Some(Departure::RetryAt {
-            at_ns: now_ns + timeout_ns,
+            at_ns: now_ns + wait_ns,
             route,
         })
     }
@@ -272,21 +256,18 @@ impl Network {
                 delivered = true;
                 continue;
             }
-            let patience_ns = patience_ns(&transit.packet);
-            let timeout_ns = first_timeout_ns(&transit.packet);
+            let phase = phase(&transit.packet);
             let flow = self.flows.entry(route).or_default();
             if delivered {
                 flow.tries = 0;
                 flow.since_ns = now_ns;
             }
-            if now_ns - flow.since_ns >= patience_ns {
+            if now_ns - flow.since_ns >= phase.patience_ns() {
                 flow.held.clear();
                 return Err(reset_for_sender(route));
             }
-            let wait_ns = timeout_ns
-                .saturating_mul(1 << flow.tries.min(30))
-                .min(LONGEST_TIMEOUT_NS);
             flow.tries += 1;
+            let wait_ns = phase.wait_ns(flow.tries);
             flow.held.push_front(transit);
             departures.push(Departure::RetryAt {
                 at_ns: now_ns + wait_ns,
@@ -439,19 +420,10 @@ impl LinkRule {
     }
 }
 
-fn first_timeout_ns(packet: &Packet) -> u64 {
-    if flags(packet).syn {
-        SYN_TIMEOUT_NS
-    } else {
-        DATA_TIMEOUT_NS
-    }
-}
-
-fn patience_ns(packet: &Packet) -> u64 {
-    if flags(packet).syn {
-        SYN_PATIENCE_NS
-    } else {
-        DATA_PATIENCE_NS
+fn phase(packet: &Packet) -> Phase {
+    match flags(packet).syn {
+        true => Phase::Opening,
+        false => Phase::Established,
     }
 }
 

@@ -2,27 +2,11 @@
 
 use std::collections::VecDeque;
 
-use locklab_units::NS_PER_S;
+use locklab_world::tcp::Phase;
 
 use super::connection::End;
 use super::log::MessageId;
 use super::payload::Payload;
-
-/// Linux's minimum retransmission timeout (`TCP_RTO_MIN`), which a connection with a round trip
-/// of milliseconds uses.
-const DATA_TIMEOUT_NS: u64 = 200_000_000;
-
-/// The initial timeout, for a connection without a measured round trip (RFC 6298).
-const OPENING_TIMEOUT_NS: u64 = NS_PER_S;
-
-/// Linux's maximum retransmission timeout (`TCP_RTO_MAX`).
-const LONGEST_TIMEOUT_NS: u64 = 120 * NS_PER_S;
-
-/// How long Linux tries to connect: `tcp_syn_retries` = 6, 127 s.
-const OPENING_PATIENCE_NS: u64 = 127 * NS_PER_S;
-
-/// How long Linux retransmits data: `tcp_retries2` = 15, about 924.6 s.
-const DATA_PATIENCE_NS: u64 = 924_600_000_000;
 
 /// What a segment carries.
 #[derive(Debug)]
@@ -62,27 +46,21 @@ pub(super) struct Transit {
 }
 
 impl Transit {
-    /// From a transmission that failed to the next: a timeout that doubles each time.
+    /// From a transmission that failed to the next.
     pub(super) fn wait_ns(&self) -> u64 {
-        let first_ns = if self.content.opens() {
-            OPENING_TIMEOUT_NS
-        } else {
-            DATA_TIMEOUT_NS
-        };
-        let doublings = self.failures.saturating_sub(1).min(30);
-        first_ns
-            .saturating_mul(1 << doublings)
-            .min(LONGEST_TIMEOUT_NS)
+        self.phase().wait_ns(self.failures)
     }
 
     /// Whether its sender does not try again after a transmission that fails at `now_ns`.
     pub(super) fn is_hopeless(&self, now_ns: u64) -> bool {
-        let patience_ns = if self.content.opens() {
-            OPENING_PATIENCE_NS
-        } else {
-            DATA_PATIENCE_NS
-        };
-        now_ns.saturating_sub(self.since_ns) >= patience_ns
+        now_ns.saturating_sub(self.since_ns) >= self.phase().patience_ns()
+    }
+
+    fn phase(&self) -> Phase {
+        match self.content.opens() {
+            true => Phase::Opening,
+            false => Phase::Established,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::history::{
 use crate::history::{
     Aim, Bare, Convert, Failpoint, Fault, FaultKind, Links, Point, Schedule, Settled, Start, Target,
 };
-use crate::recording::{Environment, Footer, Header, Recording, VERSION};
+use crate::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
 
 pub(super) fn recordings() -> impl Strategy<Value = Recording> {
     let records = vec(
@@ -67,6 +67,7 @@ fn headers() -> impl Strategy<Value = Header> {
         |(scenario, seed, schedule, environment)| Header {
             redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
+            format: FORMAT,
             scenario,
             seed,
             schedule,

@@ -87,8 +87,9 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
         said.push(key);
         let places = places(arrow);
         let text = shortened(&message.label);
+        let texts = [text.as_str(), brief(&text), command(&text)];
         page.labels
-            .put(&mut page.svg, &text, (10.0, arrow.colour), &places);
+            .put_one(&mut page.svg, &texts, (10.0, arrow.colour), &places);
     }
 }
 
@@ -101,7 +102,7 @@ fn places(arrow: Arrow) -> Vec<(f64, f64, Anchor)> {
     // Beside a slanted line there is more space above it on one side, and below it on the
     // other.
     let (above, right, left): (&[f64], f64, f64) = match dy > 0.0 {
-        true => (&[12.0, 24.0, 36.0], 0.0, 8.0),
+        true => (&[12.0, 25.0, 38.0], 0.0, 8.0),
         false => (&[], 8.0, 0.0),
     };
     let above = above.iter().flat_map(|lift| {
@@ -176,10 +177,52 @@ fn cross(page: &mut Page, arrow: Arrow) {
     page.svg.line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), &look);
 }
 
+/// A request without what follows its key; an answer is its first word.
+fn brief(text: &str) -> &str {
+    let words = match text {
+        text if text.starts_with('(') => return text,
+        text if text.starts_with('-') => 1,
+        text if text.contains("(a script)") => 3,
+        _ => 2,
+    };
+    let mut spaces = text.match_indices(' ').map(|(at, _)| at);
+    &text[..spaces.nth(words - 1).unwrap_or(text.len())]
+}
+
+/// Its first word, unless it is a remark in brackets.
+fn command(text: &str) -> &str {
+    if text.starts_with('(') {
+        return text;
+    }
+    text.split(' ').next().unwrap_or(text)
+}
+
 fn shortened(label: &str) -> String {
     let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
     match label.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("{}…", label[..cut].trim_end()),
         None => label,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_have_shorter_forms() {
+        for (text, short, shortest) in [
+            ("SET lock 5312… NX PX 1000", "SET lock", "SET"),
+            ("EVAL (a script) 1 lock", "EVAL (a script)", "EVAL"),
+            ("-NOSCRIPT No matching script.", "-NOSCRIPT", "-NOSCRIPT"),
+            ("OK", "OK", "OK"),
+            (
+                "(more of a script)",
+                "(more of a script)",
+                "(more of a script)",
+            ),
+        ] {
+            assert_eq!((brief(text), command(text)), (short, shortest));
+        }
     }
 }

@@ -73,8 +73,8 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
         let (above, below) = (lane.y - HALF - 5.0, lane.y + HALF + 14.0);
         let (left, _) = page.span(scene, hold.from_ns, hold.until_ns);
         let places = [
-            (left, above, Anchor::Start),
-            (left, below, Anchor::Start),
+            (left + 3.0, above, Anchor::Start),
+            (left + 3.0, below, Anchor::Start),
             (left - 4.0, above, Anchor::End),
             (left, above - 12.0, Anchor::Start),
         ];

@@ -21,7 +21,7 @@ pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
 }
 
 /// Whether the text contains neither a request nor a change.
-fn is_idle(label: &str) -> bool {
+pub(crate) fn is_idle(label: &str) -> bool {
     let mut words = label.split(' ');
     let is_command = |word: &&str| {
         let is_name = |byte: u8| byte.is_ascii_uppercase();

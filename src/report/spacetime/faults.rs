@@ -1,29 +1,31 @@
 //! The faults of a run as spans on their hosts' lines.
 
 use super::duration;
-use crate::history::{Event, Family, FaultKind, History, Phase, Record, Span};
+use crate::history::{Event, Family, FaultKind, FaultyLinks, History, Phase, Record, Span};
 
 /// A fault on one host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FaultSpan<'a> {
-    pub(super) host: &'a str,
-    pub(super) from_ns: u64,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FaultSpan<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) from_ns: u64,
     /// Equal to `from_ns` if the fault was instantaneous, such as a clock step.
-    pub(super) until_ns: u64,
-    pub(super) family: Family,
+    pub(crate) until_ns: u64,
+    pub(crate) family: Family,
     /// Its name, kind and amount.
-    pub(super) label: String,
+    pub(crate) label: String,
+    /// The affected links, if it strikes links.
+    pub(crate) links: Option<&'a FaultyLinks>,
 }
 
 /// All faults that took effect, in that order.
-pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
+pub(crate) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
     let begins = history.records.iter().enumerate();
     let spans = begins.filter_map(|(index, record)| match &record.event {
         Event::Fault {
             fault,
             kind,
             phase: Phase::Begins,
-            ..
+            links,
         } => {
             let ends = history.records[index..].iter().find(|end| {
                 end.host == record.host
@@ -53,6 +55,7 @@ pub(super) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
                 until_ns: until_ns.max(record.at_ns),
                 family: kind.family(),
                 label: format!("{name} {amount}").trim_end().to_owned(),
+                links: links.as_ref(),
             })
         }
         _ => None,

@@ -5,38 +5,38 @@ use crate::history::timeline::{Grant, Timeline};
 
 /// One stretch of a client's belief, in true time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Hold<'a> {
-    pub(super) client: &'a str,
-    pub(super) from_ns: u64,
+pub(crate) struct Hold<'a> {
+    pub(crate) client: &'a str,
+    pub(crate) from_ns: u64,
     /// When the client's own clock reached the deadline, if that was before the end.
-    pub(super) deadline_ns: Option<u64>,
+    pub(crate) deadline_ns: Option<u64>,
     /// When the client ended its belief, or died, or the run ended; or when an expired lease
     /// was renewed, which begins another stretch.
-    pub(super) until_ns: u64,
-    pub(super) token: Option<u64>,
+    pub(crate) until_ns: u64,
+    pub(crate) token: Option<u64>,
     /// Whether it is a reader's grant.
-    pub(super) shared: bool,
+    pub(crate) shared: bool,
 }
 
 impl Hold<'_> {
     /// The end of the part that the lease covers.
-    pub(super) fn covered_until_ns(&self) -> u64 {
+    pub(crate) fn covered_until_ns(&self) -> u64 {
         self.deadline_ns.unwrap_or(self.until_ns)
     }
 }
 
 /// A stretch in which two clients believe at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Overlap<'a> {
-    pub(super) clients: [&'a str; 2],
-    pub(super) from_ns: u64,
-    pub(super) until_ns: u64,
+pub(crate) struct Overlap<'a> {
+    pub(crate) clients: [&'a str; 2],
+    pub(crate) from_ns: u64,
+    pub(crate) until_ns: u64,
     /// Whether one of the two is past its own deadline.
-    pub(super) past_deadline: bool,
+    pub(crate) past_deadline: bool,
 }
 
 /// All beliefs of a history, in the order in which they began.
-pub(super) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
+pub(crate) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
     let grants = timeline.grants.iter().enumerate();
     let hold = |(place, grant): (usize, &Grant<'a>)| {
         let later = &timeline.grants[place + 1..];
@@ -59,7 +59,7 @@ pub(super) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
 
 /// The overlaps of holds of different clients that are not both readers; covered and uncovered
 /// parts are separate.
-pub(super) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
+pub(crate) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {
         for later in &holds[index + 1..] {

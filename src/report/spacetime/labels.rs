@@ -26,6 +26,9 @@ pub(super) struct Labels {
 /// to.
 const MOST_LINES_CROSSED: usize = 2;
 
+/// The distance between two labels, which their outlines need.
+const APART: f64 = 4.0;
+
 impl Labels {
     /// Labels for a page on which nothing is occupied.
     pub(super) fn new(page: Area) -> Self {
@@ -55,13 +58,28 @@ impl Labels {
         (size, colour): (f64, &'static str),
         places: &[(f64, f64, Anchor)],
     ) {
-        let free = places.iter().filter_map(|&(x, y, anchor)| {
+        self.put_one(svg, &[text], (size, colour), places);
+    }
+
+    /// The same, with the first of the texts that crosses no line; if each does, with the one
+    /// that crosses the fewest.
+    pub(super) fn put_one(
+        &mut self,
+        svg: &mut Svg,
+        texts: &[&str],
+        (size, colour): (f64, &'static str),
+        places: &[(f64, f64, Anchor)],
+    ) {
+        let pairs = texts
+            .iter()
+            .flat_map(|&text| places.iter().map(move |&place| (text, place)));
+        let free = pairs.filter_map(|(text, (x, y, anchor))| {
             let area = extent((x, y), text, size, anchor);
             let free = area.within(&self.page) && !self.taken.iter().any(|t| t.meets(&area));
-            free.then(|| (self.crossings(&area), (x, y), anchor, area))
+            free.then(|| (self.crossings(&area), text, (x, y), anchor, area))
         });
         let best = free.min_by_key(|&(crossings, ..)| crossings);
-        if let Some((crossings, at, anchor, area)) = best
+        if let Some((crossings, text, at, anchor, area)) = best
             && crossings <= MOST_LINES_CROSSED
         {
             self.taken.push(area);
@@ -88,9 +106,9 @@ fn extent((x, y): (f64, f64), text: &str, size: f64, anchor: Anchor) -> Area {
         Anchor::End => x - width,
     };
     Area {
-        left: left - 2.0,
+        left: left - APART / 2.0,
         top: y - 0.85 * size,
-        right: left + width + 2.0,
+        right: left + width + APART / 2.0,
         bottom: y + 0.25 * size,
     }
 }
@@ -151,6 +169,34 @@ mod tests {
         assert!(AREA.crossed(&[(15.0, 0.0), (15.0, 30.0)]));
         assert!(!AREA.crossed(&[(0.0, 15.0), (30.0, 60.0)]));
         assert!(!AREA.crossed(&[(0.0, 0.0), (9.0, 9.0)]));
+    }
+
+    #[test]
+    fn a_shorter_text_is_better_than_a_crossed_line() {
+        let page = Area {
+            left: 0.0,
+            top: 0.0,
+            right: 200.0,
+            bottom: 100.0,
+        };
+        let mut labels = Labels::new(page);
+        let beyond = 20.0 + font::width("SET lock", 10.0);
+        labels.avoid((beyond, 0.0), (beyond, 100.0));
+        let mut svg = Svg::new(200.0);
+        let places = [(10.0, 20.0, Anchor::Start)];
+        let texts = ["SET lock 0011… NX PX 1000", "SET lock"];
+        labels.put_one(&mut svg, &texts, (10.0, "#000000"), &places);
+        labels.put_one(
+            &mut svg,
+            &texts[..1],
+            (10.0, "#000000"),
+            &[(10.0, 60.0, Anchor::Start)],
+        );
+        let drawn = svg.document(100.0);
+        assert!(
+            drawn.contains(">SET lock<") && drawn.contains(">SET lock 0011"),
+            "{drawn}"
+        );
     }
 
     #[test]

@@ -139,6 +139,7 @@ pub(super) fn violation(page: &mut Page, scene: &Scene) {
     let red = palette::VIOLATION;
     let look = format!(r#"stroke="{red}" stroke-width="1.6" stroke-dasharray="5 3""#);
     page.svg.line((x, top), (x, bottom), &look);
+    page.labels.avoid((x, top), (x, bottom));
     let flag = [(x, top + 2.0), (x - 8.0, top - 12.0), (x + 8.0, top - 12.0)];
     page.svg.polyline(&flag, &format!(r#"fill="{red}""#));
     let flagged = around((x, top - 6.0), 9.0);

@@ -8,9 +8,9 @@ use crate::{
 
 /// A span of true time, both ends included, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) from_ns: u64,
-    pub(super) to_ns: u64,
+pub(crate) struct Window {
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
 }
 
 /// Without a violation, the picture ends after this many messages, not counting retries: more
@@ -19,7 +19,7 @@ const MOST_MESSAGES: usize = 80;
 
 impl Window {
     /// The span to show; `None` for an empty history.
-    pub(super) fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
+    pub(crate) fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
         let records = history.records.iter().map(|record| record.at_ns);
         let sent = history.messages.iter().map(|message| message.sent_ns);
         let arrived = (history.messages.iter()).filter_map(|message| message.arrived_ns);
@@ -85,12 +85,12 @@ impl Window {
     }
 
     /// Whether the instant is in the window.
-    pub(super) fn contains(self, at_ns: u64) -> bool {
+    pub(crate) fn contains(self, at_ns: u64) -> bool {
         (self.from_ns..=self.to_ns).contains(&at_ns)
     }
 
     /// Whether any part of the message's transit is in the window.
-    pub(super) fn shows(self, message: &Message) -> bool {
+    pub(crate) fn shows(self, message: &Message) -> bool {
         let arrived_ns = message.arrived_ns.unwrap_or(message.sent_ns);
         message.sent_ns <= self.to_ns && arrived_ns >= self.from_ns
     }

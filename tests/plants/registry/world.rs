@@ -28,6 +28,11 @@ pub const PLANTS: &[Plant] = &[
         Scenario("kleppmann/f1-reads-and-writes"),
     ),
     plant(
+        "resource-keeps-the-first-token",
+        "A read does not replace the token that an earlier one left.",
+        Scenario("antirez/a3"),
+    ),
+    plant(
         "resource-compares-no-writes",
         "Writes are not compared.",
         Scenario("kleppmann/k5"),

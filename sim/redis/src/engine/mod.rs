@@ -8,6 +8,7 @@ mod busy;
 mod categories;
 mod cmd;
 mod config;
+mod contents;
 mod dispatch;
 mod eviction;
 mod fan_out;
@@ -33,6 +34,7 @@ mod table;
 mod tracking;
 mod turn;
 
+pub use contents::Key;
 pub use eviction::EvictionPolicy;
 pub use node::{ConnId, Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};

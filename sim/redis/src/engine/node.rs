@@ -12,6 +12,7 @@ use super::repl::{self, Handover, replica};
 use super::session::{Addresses, Closing, Peer, Session};
 use super::state::State;
 use super::{blocking, busy, config, eviction, shutdown, tracking, turn};
+use crate::store::db::Db;
 use crate::wire::request::{Parsed, Parser};
 
 /// The properties that distinguish one node from another when it starts.
@@ -83,6 +84,11 @@ impl Node {
             inputs: BTreeMap::new(),
             next_conn: 1,
         }
+    }
+
+    /// The keyspaces.
+    pub(super) fn database(&self) -> &Db {
+        &self.state.db
     }
 
     /// Gives the node the wall clock of its machine, in microseconds since the Unix epoch. It is

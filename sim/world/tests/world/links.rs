@@ -102,7 +102,7 @@ fn a_lost_message_arrives_after_the_retransmission_timeout() {
     world.run(30_000 * SECOND);
     let mut counts = [0; 4];
     for delay in delays_ms(&world.take_messages()) {
-        let tries = [3.0, 203.0, 603.0].iter().position(|&d| d == delay);
+        let tries = [3.0, 203.0, 403.0].iter().position(|&d| d == delay);
         counts[tries.unwrap_or(3)] += 1;
     }
     // Expected 1600, 320, 64 and 16; the bounds are five standard deviations away.
@@ -164,13 +164,13 @@ fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule {
     both([client, server])
 }
 
-/// The first number is sent at 100 ms, and again after 200, 400 and 800 ms more; the others wait
+/// The first number is sent at 100 ms, and again 200, 400, 800 and 1600 ms later; the others wait
 /// behind it.
 #[test]
 fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
     for rule in [forth, both, both_from_the_server] {
-        let arrives = ["1503 0", "1503 1", "1503 2"];
-        check_link(LinkEffect::Cut, rule, (50, 1_499), &arrives);
+        let arrives = ["1703 0", "1703 1", "1703 2"];
+        check_link(LinkEffect::Cut, rule, (50, 1_699), &arrives);
     }
     let at_once = ["303 0", "303 1", "303 2"];
     check_link(LinkEffect::Cut, both, (50, 299), &at_once);
@@ -189,7 +189,7 @@ fn a_partition_of_the_other_direction_concerns_nobody() {
     check_link(
         LinkEffect::Cut,
         back,
-        (50, 1_499),
+        (50, 1_699),
         &["103 0", "113 1", "123 2"],
     );
 }
@@ -202,34 +202,34 @@ fn a_slow_link_delays_and_keeps_the_order() {
     check_link(slow(), forth, (50, 105), &["153 0", "153 1", "153 2"]);
 }
 
-/// `tcp_retries2` = 15: 0.2 + 0.4 + … + 102.4 s, then six times 120 s.
+/// `tcp_retries2` = 15: 0.2 s to the probe, then 0.2 + 0.4 + … + 102.4 s, then six times 120 s.
 #[test]
 fn data_is_repeated_for_15_minutes_and_24_seconds() {
     check_link(
         LinkEffect::Cut,
         both,
         (50, 2_000_000),
-        &["924700 writer: ConnectionReset"],
+        &["924900 writer: ConnectionReset"],
     );
-    let arrives = ["924703 0", "924703 1", "924703 2"];
-    check_link(LinkEffect::Cut, both, (50, 924_650), &arrives);
+    let arrives = ["924903 0", "924903 1", "924903 2"];
+    check_link(LinkEffect::Cut, both, (50, 924_850), &arrives);
 }
 
-/// `tcp_syn_retries` = 6: 1 + 2 + … + 64 s.
+/// `tcp_syn_linear_timeouts` = 4 and `tcp_syn_retries` = 6: 1 s five times, then 2 + … + 64 s.
 #[test]
-fn connecting_gives_up_after_127_seconds() {
+fn connecting_gives_up_after_131_seconds() {
     check_link(
         LinkEffect::Cut,
         both,
         (0, 2_000_000),
-        &["127000 connect: ConnectionRefused"],
+        &["131000 connect: ConnectionRefused"],
     );
 }
 
 #[test]
 fn a_link_that_loses_everything_is_a_cut_link() {
     let lossy = LinkEffect::Lossy { probability: 1.0 };
-    check_link(lossy, both, (50, 1_499), &["1503 0", "1503 1", "1503 2"]);
+    check_link(lossy, both, (50, 1_699), &["1703 0", "1703 1", "1703 2"]);
 }
 
 /// Two groups of two; within each, messages pass.

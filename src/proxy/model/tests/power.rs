@@ -59,8 +59,8 @@ fn after_the_power_returns_a_segment_is_answered_with_a_reset() {
     bench.run_for(500 * MS);
     restore_power(&mut bench, "n1");
     bench.run_for(S);
-    // Sent again after 600 ms; the reset needs one latency more.
-    assert_eq!(bench.seen, [(start_ns + 610 * MS, Seen::Reset(Connector))]);
+    // Sent again after 800 ms; the reset needs one latency more.
+    assert_eq!(bench.seen, [(start_ns + 810 * MS, Seen::Reset(Connector))]);
 }
 
 #[test]

@@ -229,7 +229,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
     let stands_still = handover.is_some_and(Handover::has_deadline);
     let is_due = state.due_from(due_us, period_us) == due_us;
     if is_due && !state.repl.replicas.is_empty() && !stands_still {
-        say(state, &[b"PING"]);
+        say(state, &[b"ping"]);
     }
 }
 

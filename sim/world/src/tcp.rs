@@ -1,0 +1,88 @@
+//! When a TCP sender sends again what did not get through: Linux's timers, as constants.
+//!
+//! `locklab calibrate` measures them on the machine's own kernel. They are those of a connection
+//! with a round trip of some milliseconds and one segment on its way, which is what a request and
+//! its reply are. With several on their way Linux probes sooner, and a receiver's acknowledgements
+//! of later segments bring a lost one back within a round trip; neither is modelled.
+
+use locklab_units::{NS_PER_MS, NS_PER_S};
+
+/// The first timeout of an established connection: Linux's minimum (`TCP_RTO_MIN`).
+const RETRANSMISSION_NS: u64 = 200 * NS_PER_MS;
+
+/// The first timeout of a connection without a measured round trip (RFC 6298, 2.1).
+const OPENING_NS: u64 = NS_PER_S;
+
+/// How many times in a row a connector waits for the first timeout before it doubles it: once, and
+/// `tcp_syn_linear_timeouts` (4) more since Linux 6.5.
+const EQUAL_OPENINGS: u32 = 5;
+
+/// Linux's longest timeout (`TCP_RTO_MAX`).
+const LONGEST_NS: u64 = 120 * NS_PER_S;
+
+/// What a sender is waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// For the connection to open.
+    Opening,
+    /// For data to be acknowledged.
+    Established,
+}
+
+impl Phase {
+    /// How long a sender waits after it has transmitted a segment this many times in vain, at
+    /// least once, before it does so again; in nanoseconds.
+    pub fn wait_ns(self, transmissions: u32) -> u64 {
+        let (first_ns, doublings) = match self {
+            Phase::Opening => (OPENING_NS, transmissions.saturating_sub(EQUAL_OPENINGS)),
+            // The first is a tail loss probe (RFC 8985, 7.2), which doubles nothing. Linux delays
+            // the probe of a single segment by its minimum timeout.
+            Phase::Established => (RETRANSMISSION_NS, transmissions.saturating_sub(2)),
+        };
+        first_ns
+            .saturating_mul(1 << doublings.min(30))
+            .min(LONGEST_NS)
+    }
+
+    /// How long after its first transmission a sender gives up and resets the connection, in
+    /// nanoseconds.
+    pub fn patience_ns(self) -> u64 {
+        match self {
+            // `tcp_syn_retries` = 6: six doublings after the equal timeouts.
+            Phase::Opening => 131 * NS_PER_S,
+            // `tcp_retries2` = 15: what 15 doublings of the minimum come to.
+            Phase::Established => 924_600 * NS_PER_MS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transmissions_ms(phase: Phase, number: u32) -> Vec<u64> {
+        let waits = (1..=number).scan(0, |at_ns, transmissions| {
+            *at_ns += phase.wait_ns(transmissions);
+            Some(*at_ns / NS_PER_MS)
+        });
+        waits.collect()
+    }
+
+    /// What Linux 6.18 does, within a twentieth, on a connection that drops what arrives.
+    #[test]
+    fn data_is_sent_again_as_linux_does() {
+        assert_eq!(
+            transmissions_ms(Phase::Established, 6),
+            [200, 400, 800, 1600, 3200, 6400]
+        );
+        assert_eq!(Phase::Established.wait_ns(40), LONGEST_NS);
+    }
+
+    /// As above, and as its documentation has it: the last at 67 s, given up at 131 s.
+    #[test]
+    fn a_connection_is_asked_for_again_as_linux_does() {
+        let at_ms = [1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131].map(|s| s * 1000);
+        assert_eq!(transmissions_ms(Phase::Opening, 11), at_ms);
+        assert_eq!(Phase::Opening.patience_ns() / NS_PER_MS, at_ms[10]);
+    }
+}

@@ -1,0 +1,200 @@
+//! `locklab calibrate`: the model's constants beside those of this machine's Redis and kernel.
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::json;
+
+use super::data::document;
+use super::say::{self, tell};
+use super::store::Store;
+use super::{Exit, Out, interrupt, table};
+use crate::confirm::calibrate::{Constant, Effort, Times, measure};
+use crate::confirm::{self, Programs, RealRedis};
+use crate::report::Provenance;
+use crate::results::csv::{Csv, number};
+use crate::results::table::{Field, Look, Table, TableRow};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab calibrate
+  locklab calibrate --runs 24 --at-once 6   more runs, fewer at a time
+  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab calibrate
+
+Measures what real servers do regularly, the steps of a failover by real Sentinels, how much of an
+append-only file a power failure takes, and when this machine's kernel sends a lost TCP segment
+again; and the same in the world. It takes about two minutes.
+
+Exit codes: 0 the model's medians are near the real ones; 1 usage; 2 some are not; 3 something could
+not be measured; 130 interrupted.";
+
+/// Runs of each scenario in the world.
+const WORLD_RUNS: u64 = 200;
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// How often everything is measured
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    runs: u64,
+    /// Runs on real Redis at the same time
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
+    at_once: u16,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+}
+
+pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
+    let programs = Programs::find()?;
+    let version = confirm::version(&programs)?;
+    let store = Store::open(&options.out)?;
+    let stop = interrupt::flag()?;
+    let effort = Effort {
+        world_runs: WORLD_RUNS,
+        real_runs: options.runs,
+        at_once: usize::from(options.at_once),
+    };
+    tell!("measuring, for about two minutes …");
+    let constants = measure(&RealRedis { programs, stop }, effort, stop);
+    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Ok(Exit::Interrupted);
+    }
+    let constants = constants
+        .map_err(anyhow::Error::from_boxed)
+        .context("cannot measure")?;
+    let table = Table {
+        title: format!("The model's times beside those of Redis {version} and of Linux"),
+        rows_are: "what",
+        columns: ["from when to when", "model", "measured", "values", "agrees"]
+            .map(String::from)
+            .into(),
+        rows: constants.iter().map(row).collect(),
+        legend: vec![
+            (Look::Holds, "the medians agree"),
+            (Look::Inconclusive, "not measured"),
+            (Look::Differs, "they differ"),
+        ],
+        notes: vec![
+            "In milliseconds: the median, and the range of the middle 90 %.".into(),
+            "They agree if the model's median is within a tenth or 10 ms of the 95 % interval of \
+             the real one."
+                .into(),
+        ],
+    };
+    tell!("{}", table.plain());
+    let data = document(
+        "calibrate",
+        json!({
+            "redis": version,
+            "constants": constants.iter().map(entry).collect::<Vec<_>>(),
+        }),
+    );
+    let provenance = Provenance {
+        subject: "the model's times".into(),
+        overrides: vec![],
+        seeds: format!("{WORLD_RUNS} runs in the world, {} for real", options.runs),
+        environment: format!("simulated world, Redis {version} and Linux"),
+    };
+    table::write(
+        &store,
+        "calibrate",
+        &table,
+        &list(&constants),
+        &data,
+        &provenance,
+    )?;
+    if options.json {
+        say::print_json(&data)?;
+    }
+    let verdicts: Vec<_> = constants
+        .iter()
+        .map(|constant| constant.model.agree_with(&constant.real))
+        .collect();
+    Ok(if verdicts.contains(&Some(false)) {
+        Exit::Differs
+    } else if verdicts.contains(&None) {
+        Exit::Inconclusive
+    } else {
+        Exit::AsPredicted
+    })
+}
+
+fn row(constant: &Constant) -> TableRow {
+    let plain = |text: String| Field {
+        detail: text.clone(),
+        text,
+        look: Look::Silent,
+    };
+    let (words, look) = match constant.model.agree_with(&constant.real) {
+        Some(true) => ("yes", Look::Holds),
+        Some(false) => ("NO", Look::Differs),
+        None => ("not measured", Look::Inconclusive),
+    };
+    TableRow {
+        label: constant.name.clone(),
+        fields: vec![
+            plain(constant.meaning.clone()),
+            plain(words_of(&constant.model)),
+            plain(words_of(&constant.real)),
+            plain(constant.real.count().to_string()),
+            Field {
+                look,
+                ..plain(words.into())
+            },
+        ],
+    }
+}
+
+/// The median, and the middle 90 % unless all are the same.
+fn words_of(times: &Times) -> String {
+    let [low, median, high] = [0.05, 0.5, 0.95].map(|share| times.quantile_ms(share).round());
+    match times.count() {
+        0 => "–".into(),
+        _ if low == high => format!("{median}"),
+        _ => format!("{median} ({low}–{high})"),
+    }
+}
+
+/// A row for each constant, in the model and for real.
+fn list(constants: &[Constant]) -> Csv {
+    let mut csv = Csv::new([
+        "name",
+        "meaning",
+        "where",
+        "values",
+        "p05_ms",
+        "median_ms",
+        "p95_ms",
+    ]);
+    for constant in constants {
+        for (place, times) in [("model", &constant.model), ("real", &constant.real)] {
+            let mut row = [&constant.name, &constant.meaning, place]
+                .map(String::from)
+                .to_vec();
+            row.push(times.count().to_string());
+            row.extend([0.05, 0.5, 0.95].map(|share| number(Some(times.quantile_ms(share)))));
+            csv.push(row);
+        }
+    }
+    csv
+}
+
+fn entry(constant: &Constant) -> serde_json::Value {
+    let times = |times: &Times| {
+        json!({
+            "values": times.count(),
+            "p05_ms": times.quantile_ms(0.05),
+            "median_ms": times.quantile_ms(0.5),
+            "p95_ms": times.quantile_ms(0.95),
+        })
+    };
+    json!({
+        "name": constant.name,
+        "meaning": constant.meaning,
+        "model": times(&constant.model),
+        "real": times(&constant.real),
+        "agrees": constant.model.agree_with(&constant.real),
+    })
+}

@@ -1,0 +1,147 @@
+//! Results for programs: JSON documents, and tables with a row for each cell and property.
+//! `docs/formats.md` describes them.
+
+use serde_json::{Value, json};
+
+use super::report;
+use crate::check::Property;
+use crate::recording::VERSION;
+use crate::results::csv::{COUNTS, Csv, counts, milliseconds, number};
+use crate::results::{Cell, FORMAT};
+use crate::runner::prediction::Comparison;
+
+/// A document of results: its format, what made it, and its contents.
+pub(super) fn document(command: &str, contents: Value) -> Value {
+    let mut document = json!({ "format": FORMAT, "locklab": VERSION, "command": command });
+    report::merge(&mut document, contents);
+    document
+}
+
+/// Overrides as parameters with names; of several for one path the last counts, and one that is
+/// varied in the cells too does not count.
+pub(super) fn parameters(overrides: &[String], cells: &[Cell]) -> Vec<(String, String)> {
+    let varied = cells.first().map_or(&[][..], |cell| &cell.parameters);
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (path, value) in overrides.iter().filter_map(|set| set.split_once('=')) {
+        let (path, value) = (path.trim().to_owned(), value.trim().to_owned());
+        named.retain(|(other, _)| *other != path);
+        if !varied.iter().any(|(other, _)| *other == path) {
+            named.push((path, value));
+        }
+    }
+    named
+}
+
+/// The results of some cells of a scenario. `comparisons` has those of each cell that was
+/// predicted; a sweep predicts nothing.
+pub(super) fn table(
+    scenario: &str,
+    environment: &str,
+    overrides: &[(String, String)],
+    cells: &[Cell],
+    comparisons: &[&[Comparison]],
+) -> Csv {
+    let varied = cells.first().map_or(&[][..], |cell| &cell.parameters);
+    let has_loss = cells.iter().any(|cell| cell.loss.is_some());
+    let mut columns: Vec<String> = vec!["scenario".into(), "environment".into()];
+    columns.extend(overrides.iter().chain(varied).map(|(path, _)| path.clone()));
+    columns.extend(["property", "predicted", "observed", "judgement"].map(String::from));
+    columns.extend(COUNTS.map(String::from));
+    columns.extend(["shortest_seed", "shortest_ms"].map(String::from));
+    if has_loss {
+        columns.extend(LOSS.map(String::from));
+    }
+    let mut csv = Csv::new(columns);
+    for (place, cell) in cells.iter().enumerate() {
+        for (property, tally) in &cell.tallies {
+            let parameters = overrides.iter().chain(&cell.parameters);
+            let mut row = vec![scenario.to_owned(), environment.to_owned()];
+            row.extend(parameters.map(|(_, value)| value.clone()));
+            row.push(property.to_string());
+            row.extend(prediction(comparisons.get(place).copied(), *property));
+            row.extend(counts(tally));
+            let shortest = cell.shortest.get(property);
+            row.push(shortest.map_or(String::new(), |shortest| shortest.seed.to_string()));
+            row.push(milliseconds(shortest.map(|shortest| shortest.at_ns)));
+            if has_loss {
+                row.extend(loss(cell));
+            }
+            csv.push(row);
+        }
+    }
+    csv
+}
+
+fn prediction(comparisons: Option<&[Comparison]>, property: Property) -> [String; 3] {
+    let found = comparisons.unwrap_or_default().iter();
+    let found = { found }.find(|comparison| comparison.property == property);
+    found.map_or_else(Default::default, |comparison| {
+        [
+            comparison
+                .predicted
+                .map_or(String::new(), |p| p.to_string()),
+            comparison.observed.name().to_owned(),
+            comparison.judgement.name().to_owned(),
+        ]
+    })
+}
+
+/// The columns of [`loss`].
+const LOSS: [&str; 5] = [
+    "acknowledged_adds",
+    "lost_adds",
+    "loss_rate",
+    "loss_rate_low",
+    "loss_rate_high",
+];
+
+/// How much acknowledged data the cell lost.
+fn loss(cell: &Cell) -> [String; 5] {
+    cell.loss.as_ref().map_or_else(Default::default, |loss| {
+        let interval = loss.interval();
+        [
+            loss.acknowledged.to_string(),
+            loss.lost.to_string(),
+            number(Some(loss.rate())),
+            number(Some(interval.low)),
+            number(Some(interval.high)),
+        ]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Tally;
+
+    #[test]
+    fn parameters_have_columns_of_their_own() {
+        let tally = Tally {
+            holds: 3,
+            violated: 1,
+            ..Tally::default()
+        };
+        let cell = Cell {
+            parameters: vec![("lock.ttl_ms".into(), "500".into())],
+            tallies: [(Property::Lease, tally)].into(),
+            ..Cell::default()
+        };
+        let cells = [cell];
+        let sets = ["a=1", "lock.ttl_ms=9", "a = 2"].map(String::from);
+        let overrides = parameters(&sets, &cells);
+        assert_eq!(overrides, [("a".to_owned(), "2".to_owned())]);
+        let text = table("k1", "world", &overrides, &cells, &[]).text();
+        let begins: Vec<&str> = text
+            .lines()
+            .map(|line| &line[..line.find(",pred").unwrap_or(40).min(line.len())])
+            .collect();
+        assert_eq!(
+            begins[0],
+            "format,scenario,environment,a,lock.ttl_ms,property"
+        );
+        assert!(
+            begins[1].starts_with("1,k1,world,2,500,lease,,,,4,3,1"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! The observations in the form in which the page shows them.
+
+use super::{Observed, Shown};
+use crate::check::Property;
+use crate::cli::{pictures, sweep};
+use crate::confirm::campaign::{Agreement, Confirmed, Finding};
+use crate::critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
+use crate::critique::{Claim, Critique};
+use crate::evidence::{Finding as Found, Judgement, Tally};
+use crate::report::Error;
+use crate::report::chart::{self, ChartOptions};
+use crate::runner::judged;
+use crate::runner::prediction::Comparison;
+
+/// The page.
+///
+/// # Errors
+///
+/// If a run cannot be repeated, or a picture not be drawn.
+pub(super) fn page(
+    critique: &Critique,
+    claims: &[&Claim],
+    verdicts: &[Option<Judgement>],
+    observed: &Observed,
+    how: Vec<(&'static str, String)>,
+) -> anyhow::Result<Page> {
+    let mut lines = Vec::new();
+    let mut sources: Vec<SourceView> = Vec::new();
+    for (claim, verdict) in claims.iter().zip(verdicts) {
+        lines.push(line(claim, *verdict, observed));
+        if sources.last().is_none_or(|last| last.key != claim.source) {
+            let source = &critique.sources[&claim.source];
+            sources.push(SourceView {
+                key: claim.source.clone(),
+                title: source.title.clone(),
+                author: source.author.clone(),
+                date: source.date.clone(),
+                url: source.url.clone(),
+                claims: vec![],
+            });
+        }
+        if let Some(source) = sources.last_mut() {
+            source.claims.push(view(claim, *verdict, observed)?);
+        }
+    }
+    Ok(Page {
+        summary: summary(verdicts),
+        real: observed.redis.is_some(),
+        claims: lines,
+        sources,
+        how,
+    })
+}
+
+fn summary(verdicts: &[Option<Judgement>]) -> String {
+    let count = |is: fn(&Judgement) -> bool| verdicts.iter().flatten().filter(|v| is(v)).count();
+    let few = count(|v| *v == Judgement::Inconclusive);
+    let differ = count(|v| *v == Judgement::Differs);
+    let executed = verdicts.iter().flatten().count();
+    let mut summary = format!(
+        "{} of {executed} claims came out as predicted",
+        executed - few - differ
+    );
+    if few > 0 {
+        summary += &format!("; {few} had too few runs to say");
+    }
+    if differ > 0 {
+        summary += &format!("; {differ} did not");
+    }
+    if executed < verdicts.len() {
+        summary += &format!("; {} are shown by other means", verdicts.len() - executed);
+    }
+    summary + "."
+}
+
+fn line(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> Line {
+    let first = claim.scenarios.first().map(|name| &observed.shown[name]);
+    Line {
+        id: claim.id.clone(),
+        says: claim.says.clone(),
+        prediction: claim.prediction.clone(),
+        cells: first.map(cells).unwrap_or_default(),
+        verdict: mark(verdict),
+        real: agreement(claim, observed),
+    }
+}
+
+/// B∞, Bd, R, and the headline if it is none of them.
+fn cells(shown: &Shown) -> [String; 4] {
+    let share = |property: Property| {
+        let comparison = (shown.comparisons.iter())
+            .find(|c| c.property == property)
+            .filter(|c| is_in_question(c))?;
+        Some(percent(&comparison.tally))
+    };
+    let headline = shown.scenario.headline();
+    let three = [Property::Belief, Property::Lease, Property::Resource];
+    let [belief, lease, resource] = three.map(|property| share(property).unwrap_or_default());
+    let other = match three.contains(&headline) {
+        true => String::new(),
+        false => share(headline)
+            .map(|share| format!("{}: {share}", headline.name()))
+            .unwrap_or_default(),
+    };
+    [belief, lease, resource, other]
+}
+
+fn percent(tally: &Tally) -> String {
+    match tally.rate().share() {
+        None => String::new(),
+        Some(share) if tally.violated == 0 || share == 1.0 => {
+            format!("{:.0}\u{a0}%", 100.0 * share)
+        }
+        Some(share) => format!("{:.1}\u{a0}%", 100.0 * share),
+    }
+}
+
+/// Whether a property was predicted, or violated.
+fn is_in_question(comparison: &Comparison) -> bool {
+    comparison.predicted.is_some() || comparison.observed == Found::Violated
+}
+
+fn mark(verdict: Option<Judgement>) -> Mark {
+    let (text, sentence, look) = match verdict {
+        None => ("see below", "", ""),
+        Some(Judgement::AsPredicted | Judgement::Unpredicted) => {
+            ("yes", "It came out as predicted.", "good")
+        }
+        Some(Judgement::Inconclusive) => {
+            ("too few runs", "There were too few runs to say.", "open")
+        }
+        Some(Judgement::Differs) => ("no", "It did not come out as predicted.", "bad"),
+    };
+    Mark {
+        text: text.into(),
+        sentence: sentence.into(),
+        look,
+    }
+}
+
+fn view(
+    claim: &Claim,
+    verdict: Option<Judgement>,
+    observed: &Observed,
+) -> anyhow::Result<ClaimView> {
+    let scenarios = claim.scenarios.iter().map(|name| &observed.shown[name]);
+    let picture = match claim.scenarios.first() {
+        Some(name) => Some(picture(claim, &observed.shown[name])?),
+        None => None,
+    };
+    let chart = match &claim.sweep {
+        Some(name) => chart(claim, name, observed)?,
+        None => None,
+    };
+    Ok(ClaimView {
+        id: claim.id.clone(),
+        says: claim.says.clone(),
+        quote: claim.quote.clone(),
+        section: claim.section.clone(),
+        prediction: claim.prediction.clone(),
+        verdict: mark(verdict),
+        elsewhere: claim.elsewhere.clone(),
+        scenarios: scenarios.map(rows).collect(),
+        picture,
+        chart,
+    })
+}
+
+fn rows(shown: &Shown) -> ScenarioView {
+    let in_question = shown.comparisons.iter().filter(|c| is_in_question(c));
+    ScenarioView {
+        name: shown.scenario.name.clone(),
+        title: shown.scenario.title.clone(),
+        rows: in_question
+            .map(|comparison| row(comparison, shown))
+            .collect(),
+    }
+}
+
+fn row(comparison: &Comparison, shown: &Shown) -> Row {
+    let name = comparison.property.name();
+    Row {
+        property: match comparison.property {
+            Property::Belief => format!("B∞ ({name})"),
+            Property::Lease => format!("Bd ({name})"),
+            Property::Resource => format!("R ({name})"),
+            part if Property::PARTS_OF_RESOURCE.contains(&part) => format!("R: {name}"),
+            _ => name.into(),
+        },
+        predicted: (comparison.predicted).map_or("–".into(), |predicted| predicted.to_string()),
+        observed: comparison.observed.name().into(),
+        look: match comparison.judgement {
+            Judgement::Unpredicted => "",
+            judgement => mark(Some(judgement)).look,
+        },
+        rate: comparison.tally.describe(),
+        real: match &shown.real {
+            None => Mark::default(),
+            Some(Err(_)) => plain("–"),
+            Some(Ok(confirmed)) => on_redis(comparison.property, shown, confirmed),
+        },
+    }
+}
+
+fn plain(text: &str) -> Mark {
+    Mark {
+        text: text.into(),
+        ..Mark::default()
+    }
+}
+
+fn on_redis(property: Property, shown: &Shown, confirmed: &Confirmed) -> Mark {
+    let tally = confirmed.real.tallies.get(&property);
+    let Some(tally) = tally.filter(|tally| tally.runs() > 0) else {
+        return plain("not judged");
+    };
+    let finding = Agreement::of(&shown.scenario, &shown.world, &confirmed.real)
+        .into_iter()
+        .find(|agreement| agreement.property == property)
+        .map(|agreement| agreement.finding);
+    Mark {
+        text: format!("{} of {} runs", tally.violated, tally.runs()),
+        sentence: String::new(),
+        look: finding.map_or("", look_of),
+    }
+}
+
+fn look_of(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Agree => "good",
+        Finding::Unclear => "open",
+        Finding::Differ => "bad",
+    }
+}
+
+/// Whether real Redis agrees in all scenarios of a claim.
+fn agreement(claim: &Claim, observed: &Observed) -> Mark {
+    let shown = claim.scenarios.iter().map(|name| &observed.shown[name]);
+    let findings = shown.flat_map(|shown| match &shown.real {
+        Some(Ok(confirmed)) => Agreement::of(&shown.scenario, &shown.world, &confirmed.real),
+        _ => vec![],
+    });
+    let Some(worst) = findings.map(|agreement| agreement.finding).max() else {
+        return plain("–");
+    };
+    let text = match worst {
+        Finding::Agree => "agrees",
+        Finding::Unclear => "unclear",
+        Finding::Differ => "DIFFERS",
+    };
+    Mark {
+        look: look_of(worst),
+        ..plain(text)
+    }
+}
+
+/// The run with the earliest violation of the headline, or the first one.
+fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
+    let scenario = &shown.scenario;
+    let headline = scenario.headline();
+    let seed = shown
+        .world
+        .shortest
+        .get(&headline)
+        .map_or(0, |shortest| shortest.seed);
+    let run = judged::record(scenario, seed)?;
+    let (svg, provenance) = pictures::drawing(scenario, &run, headline)?;
+    let caption = match pictures::violation_of(&run, headline) {
+        Some(violation) => format!("Seed {seed}: {}.", violation.what),
+        None => format!("Seed {seed}: a run in which {headline} is not violated."),
+    };
+    let command = format!("locklab run {} --seed {seed}", scenario.name);
+    Ok(Picture::new(
+        &provenance.stamp(&svg)?,
+        &claim.id,
+        caption,
+        command,
+    ))
+}
+
+/// The chart of a sweep, if it was made and there is something to draw.
+fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Option<Picture>> {
+    let Some(swept) = observed.sweeps.get(name) else {
+        return Ok(None);
+    };
+    let options = ChartOptions {
+        properties: sweep::charted(&[], &observed.shown[name].scenario),
+        ..ChartOptions::default()
+    };
+    let svg = match chart::draw(swept, &options) {
+        Err(Error::NothingJudged { .. }) => return Ok(None),
+        drawn => drawn?,
+    };
+    let svg = sweep::provenance(swept).stamp(&svg)?;
+    let caption = format!(
+        "{name}: the rate over what is varied, {} runs in each cell.",
+        swept.seeds
+    );
+    let prefix = format!("{}-sweep", claim.id);
+    let command = format!("locklab sweep {name}");
+    Ok(Some(Picture::new(&svg, &prefix, caption, command)))
+}

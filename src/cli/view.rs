@@ -1,0 +1,179 @@
+//! `locklab view`: one run to explore, in a browser or in other viewers.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
+
+use super::say::tell;
+use super::store::Store;
+use super::{Exit, replay, scenario_completer};
+use crate::history::Contents;
+use crate::recording::{self, Environment, Recording};
+use crate::runner::judged;
+use crate::runner::recorded;
+use crate::runner::simulate::Keep;
+use crate::scenario::{self, Scenario};
+use crate::view::{self, Subject};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab view target/locklab/kleppmann-k1/seed-0.jsonl
+  locklab view kleppmann/k10 --seed 3             a run that nobody has recorded
+  locklab view kleppmann/k1 --out k1.html
+  locklab view kleppmann/k1 --format perfetto     for ui.perfetto.dev
+  locklab view kleppmann/k1 --format shiviz       for ShiViz, with vector clocks
+
+The page is one file that needs no network: open it in a browser. A run of the world is repeated,
+to show what its messages said and what the nodes held; a recording from real Redis is shown as it
+is.
+
+Exit codes: 0 written; 1 cannot be read, run or written.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// A recording: a .jsonl file that `locklab run` wrote; or a scenario, to run it
+    #[arg(value_name = "RECORDING", add = scenario_completer())]
+    run: String,
+    /// The seed of the run, for a scenario
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Override a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Html)]
+    format: Format,
+    /// The file to write; by default in target/locklab, beside the recordings of the scenario
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A page to explore in a browser
+    Html,
+    /// Trace events for Perfetto (ui.perfetto.dev)
+    Perfetto,
+    /// A log with vector clocks for ShiViz
+    Shiviz,
+}
+
+impl Format {
+    /// How the names of its files end.
+    fn ending(self) -> &'static str {
+        match self {
+            Format::Html => "html",
+            Format::Perfetto => "perfetto.json",
+            Format::Shiviz => "shiviz.log",
+        }
+    }
+}
+
+/// A run with all that is known of it.
+struct Known {
+    scenario: Scenario,
+    recording: Recording,
+    contents: Option<Contents>,
+    remark: &'static str,
+}
+
+pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
+    let path = Path::new(&options.run);
+    let known = match path.extension().is_some_and(|ending| ending == "jsonl") {
+        true => {
+            ensure!(
+                options.seed.is_none() && options.sets.is_empty(),
+                "--seed and --set are for a scenario; a recording has its own"
+            );
+            recorded(path)?
+        }
+        false => simulated(scenario::load(&options.run, &options.sets)?, options.seed)?,
+    };
+    let subject = Subject {
+        scenario: &known.scenario.name,
+        title: &known.scenario.title,
+        claim: known.scenario.claim.as_deref(),
+        about: &known.scenario.about,
+        headline: known.scenario.headline(),
+        topology: &known.scenario.topology,
+        recording: &known.recording,
+        contents: known.contents.as_ref(),
+        remark: known.remark,
+    };
+    let contents = match options.format {
+        Format::Html => view::html(&subject)?,
+        Format::Perfetto => view::trace(&subject),
+        Format::Shiviz => view::log(&subject),
+    };
+    let file = write(options, &known, contents.as_bytes())?;
+    if !known.remark.is_empty() {
+        tell!("{}", known.remark);
+    }
+    tell!("{}", file.display());
+    Ok(Exit::AsPredicted)
+}
+
+/// A run of the scenario in the world.
+fn simulated(scenario: Scenario, seed: Option<u64>) -> anyhow::Result<Known> {
+    let seed = seed.unwrap_or(0);
+    let mut run = judged::run(&scenario, seed, Keep::CONTENTS)?;
+    let contents = run.contents.take();
+    Ok(Known {
+        recording: judged::recording(&scenario, seed, run, Environment::World),
+        scenario,
+        contents,
+        remark: "",
+    })
+}
+
+/// A recorded run; of the world, repeated.
+fn recorded(path: &Path) -> anyhow::Result<Known> {
+    let bytes = replay::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let recording = recording::read(&bytes, path)?;
+    let scenario =
+        recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;
+    let header = &recording.header;
+    let (contents, remark) = match header.environment {
+        Environment::Redis => (
+            None,
+            "This run took place on real Redis: of its messages the beginning is known, and what \
+             the nodes held is not.",
+        ),
+        Environment::World => {
+            let schedule = header.schedule.clone();
+            let run = judged::run_schedule(&scenario, header.seed, schedule, Keep::CONTENTS)?;
+            match run.history == recording.history {
+                true => (run.contents, ""),
+                false => (
+                    None,
+                    "The recording is not what this build of Locklab repeats: of its messages the \
+                     beginning is known, and what the nodes held is not.",
+                ),
+            }
+        }
+    };
+    Ok(Known {
+        scenario,
+        recording,
+        contents,
+        remark,
+    })
+}
+
+fn write(options: &Options, known: &Known, contents: &[u8]) -> anyhow::Result<PathBuf> {
+    if let Some(file) = &options.out {
+        std::fs::write(file, contents)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        return Ok(file.clone());
+    }
+    let header = &known.recording.header;
+    let stem = match header.environment {
+        Environment::World => format!("seed-{}", header.seed),
+        Environment::Redis => format!("redis-seed-{}", header.seed),
+    };
+    let store = Store::at(Path::new("target/locklab"), &[])?
+        .of_scenario(&known.scenario.name, &known.scenario.overrides)?;
+    store.write(&format!("{stem}.{}", options.format.ending()), contents)
+}

@@ -1,0 +1,180 @@
+//! The critique as one HTML page: needs no network, no font and no JavaScript.
+//!
+//! It knows words, numbers and pictures that others have made, and runs nothing.
+
+use askama::Template;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "critique/page.html")]
+pub struct Page {
+    /// What all claims came to, in a sentence.
+    pub summary: String,
+    /// Whether scenarios also ran on real Redis.
+    pub real: bool,
+    /// A line for each claim.
+    pub claims: Vec<Line>,
+    /// The texts, each with its claims.
+    pub sources: Vec<SourceView>,
+    /// How it was made: what, and its value.
+    pub how: Vec<(&'static str, String)>,
+}
+
+/// Words with a meaning that has a colour.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// A few words.
+    pub text: String,
+    /// The same as a sentence.
+    pub sentence: String,
+    /// The class in the style sheet: `good`, `bad`, `open` or none.
+    pub look: &'static str,
+}
+
+/// A claim in the summary.
+pub struct Line {
+    /// Its letter and number.
+    pub id: String,
+    /// The claim in one sentence.
+    pub says: String,
+    /// What the runs were to show.
+    pub prediction: String,
+    /// B∞, Bd, R, and what the scenario is about if that is none of them.
+    pub cells: [String; 4],
+    /// Whether it came out as predicted.
+    pub verdict: Mark,
+    /// Whether real Redis agrees.
+    pub real: Mark,
+}
+
+/// A text that makes claims.
+pub struct SourceView {
+    /// Its key in the data, for links.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// Its author.
+    pub author: String,
+    /// When it was published.
+    pub date: String,
+    /// Where it is to be read.
+    pub url: String,
+    /// What it claims.
+    pub claims: Vec<ClaimView>,
+}
+
+/// A claim with its evidence.
+pub struct ClaimView {
+    /// Its letter and number.
+    pub id: String,
+    /// The claim in one sentence.
+    pub says: String,
+    /// The text's own words.
+    pub quote: Option<String>,
+    /// Where the text has them.
+    pub section: String,
+    /// What the runs were to show.
+    pub prediction: String,
+    /// Whether they did.
+    pub verdict: Mark,
+    /// What else shows it.
+    pub elsewhere: Option<String>,
+    /// The scenarios that were run.
+    pub scenarios: Vec<ScenarioView>,
+    /// A run of the first of them.
+    pub picture: Option<Picture>,
+    /// A sweep.
+    pub chart: Option<Picture>,
+}
+
+/// A scenario and its rates.
+pub struct ScenarioView {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// A row for each property.
+    pub rows: Vec<Row>,
+}
+
+/// A property of a scenario, predicted and observed.
+pub struct Row {
+    /// Its name, after B∞, Bd or R if it is one of them.
+    pub property: String,
+    /// The prediction.
+    pub predicted: String,
+    /// The finding.
+    pub observed: String,
+    /// Whether they agree; see [`Mark::look`].
+    pub look: &'static str,
+    /// How often it was violated.
+    pub rate: String,
+    /// The same on real Redis.
+    pub real: Mark,
+}
+
+/// A drawing with its caption, and the command that makes it again.
+pub struct Picture {
+    /// The drawing; its ids are unique on the page.
+    pub svg: String,
+    /// What it shows.
+    pub caption: String,
+    /// The command.
+    pub replay: String,
+}
+
+impl Picture {
+    /// A drawing by this program, whose ids are made unique by a prefix.
+    pub fn new(svg: &str, prefix: &str, caption: String, replay: String) -> Self {
+        let svg = svg
+            .replace(" id=\"", &format!(" id=\"{prefix}-"))
+            .replace("url(#", &format!("url(#{prefix}-"))
+            .replace("href=\"#", &format!("href=\"#{prefix}-"));
+        Self {
+            svg,
+            caption,
+            replay,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_claim_says_is_text_and_not_markup() {
+        let page = Page {
+            summary: "<script>alert(1)</script>".into(),
+            real: false,
+            claims: vec![],
+            sources: vec![],
+            how: vec![("what", "a < b".into())],
+        };
+        let html = page.render().expect("the template is complete");
+        assert!(!html.contains("<script"), "no JavaScript at all");
+        assert!(
+            html.contains("alert(1)") && html.contains("a &#60; b"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn the_page_needs_nothing_from_elsewhere() {
+        let text = include_str!("page.html");
+        for outside in ["src=", "@import", "url(", "<link", "<script"] {
+            assert!(!text.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_ids_of_two_drawings_differ() {
+        let svg =
+            r##"<svg><pattern id="past"/><rect fill="url(#past)"/><use href="#past"/></svg>"##;
+        let picture = Picture::new(svg, "K1", String::new(), String::new());
+        assert_eq!(
+            picture.svg,
+            r##"<svg><pattern id="K1-past"/><rect fill="url(#K1-past)"/><use href="#K1-past"/></svg>"##
+        );
+    }
+}

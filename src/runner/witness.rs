@@ -1,0 +1,160 @@
+//! The witness of a simulated run: takes down what each node holds of the lock, as it changes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use locklab_redis::{Key, Node};
+use locklab_services::serve::Watch;
+use locklab_units::NS_PER_MS;
+use locklab_world::Host;
+
+use crate::history::{ClockKind, Deadline, KeyChange, KeyState, Name, Sighting};
+use crate::locks::KEY;
+use crate::scenario::NodeClock;
+
+/// Takes down what the nodes of a run hold.
+#[derive(Default)]
+pub(super) struct Witness {
+    /// The last that was seen of each node.
+    seen: RefCell<BTreeMap<Name, BTreeMap<String, KeyState>>>,
+    sightings: RefCell<Vec<Sighting>>,
+}
+
+impl Witness {
+    /// What watches a new process of the node `name`, whose keys expire by this clock of its host.
+    pub(super) fn of(self: &Rc<Self>, name: &Name, host: &Host, clock: NodeClock) -> Watch {
+        let (witness, name, host) = (self.clone(), name.clone(), host.clone());
+        self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
+        Rc::new(move |node| witness.look(&name, &host, clock, node))
+    }
+
+    /// All sightings of the run, with a last one of each node, which tells its clocks.
+    pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<Sighting> {
+        for name in self.seen.borrow().keys() {
+            self.note(name, &host(name), Vec::new());
+        }
+        self.sightings.take()
+    }
+
+    fn look(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node) {
+        let of_lock = |key: &Key| {
+            let mut places = key.name.windows(KEY.len());
+            places.any(|place| place == KEY.as_bytes())
+        };
+        let now: BTreeMap<String, KeyState> = (node.keys().filter(of_lock))
+            .map(|key| {
+                let state = KeyState {
+                    value: key.to_string(),
+                    expires: key.expires_at_ms.map(|ms| deadline(ms, clock, host)),
+                };
+                (String::from_utf8_lossy(key.name).into_owned(), state)
+            })
+            .collect();
+        let mut seen = self.seen.borrow_mut();
+        let before = seen.entry(name.clone()).or_default();
+        if *before == now {
+            return;
+        }
+        let gone = before.keys().filter(|key| !now.contains_key(*key));
+        let gone = gone.map(|key| (key.clone(), None));
+        let new = now
+            .iter()
+            .filter(|(key, state)| before.get(*key) != Some(state));
+        let new = new.map(|(key, state)| (key.clone(), Some(state.clone())));
+        let changed: BTreeMap<_, _> = gone.chain(new).collect();
+        let changed = changed.into_iter().map(|(key, now)| KeyChange { key, now });
+        self.note(name, host, changed.collect());
+        *before = now;
+    }
+
+    fn note(&self, name: &Name, host: &Host, changed: Vec<KeyChange>) {
+        self.sightings.borrow_mut().push(Sighting {
+            at_ns: host.now_ns(),
+            host: name.clone(),
+            wall_ns: host.wall_ns(),
+            mono_ns: host.mono_ns(),
+            changed,
+        });
+    }
+}
+
+/// The first reading of the node's clock at which a key is over: `keyIsExpired` asks for a
+/// millisecond after the one that the key has.
+fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
+    let over_ms = u64::try_from(expires_at_ms).unwrap_or(0).saturating_add(1);
+    let over_ns = over_ms.saturating_mul(NS_PER_MS);
+    match clock {
+        NodeClock::Wall => Deadline {
+            clock: ClockKind::Wall,
+            at_ns: over_ns,
+        },
+        // The node's clock shows the time of day at which the run began, plus this one.
+        NodeClock::Monotonic => Deadline {
+            clock: ClockKind::Monotonic,
+            at_ns: over_ns.saturating_sub(host.epoch_ns()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locklab_units::NS_PER_MS;
+
+    use crate::history::{Contents, History};
+    use crate::runner::judged;
+    use crate::runner::simulate::Keep;
+    use crate::scenario;
+
+    /// The run with its contents, after checking that keeping them changes nothing.
+    fn watched(scenario: &str) -> (History, Contents) {
+        let scenario = scenario::load(scenario, &[]).expect("it ships");
+        let run = |keep| judged::run(&scenario, 3, keep).expect("it ends");
+        let (unseen, seen) = (run(Keep::MESSAGES), run(Keep::CONTENTS));
+        assert_eq!(unseen.trace_hash, seen.trace_hash);
+        assert_eq!(unseen.history, seen.history);
+        assert_eq!(unseen.contents, None);
+        (seen.history, seen.contents.expect("they were kept"))
+    }
+
+    /// What happened to the key `lock`, node by node.
+    fn told(contents: &Contents) -> Vec<String> {
+        let looks = contents.sightings.iter();
+        let changes = looks.flat_map(|look| look.changed.iter().map(move |change| (look, change)));
+        let of_lock = changes.filter(|(_, change)| change.key == "lock");
+        let told = of_lock.map(|(look, change)| match &change.now {
+            None => format!("{} gone", look.host),
+            Some(state) => {
+                let over = state.expires.expect("the lock has a lease");
+                let left_ms = (over.at_ns - look.wall_ns) / NS_PER_MS;
+                format!("{} has it for {left_ms} ms", look.host)
+            }
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn a_node_is_seen_to_grant_and_to_lose_the_lock() {
+        let (history, contents) = watched("kleppmann/k1");
+        assert_eq!(contents.payloads.len(), history.messages.len());
+        // c1's lease is over and replaced by c2's, which c2 gives back.
+        let expected = ["n1 has it for 1000 ms", "n1 has it for 1000 ms", "n1 gone"];
+        assert_eq!(told(&contents), expected);
+        let last = contents.sightings.last().expect("one per node");
+        assert_eq!((last.at_ns, last.changed.len()), (history.end_ns, 0));
+    }
+
+    /// K10: the clock of n3 jumps over c1's lease, so n3 alone grants the lock twice.
+    #[test]
+    fn the_node_whose_clock_jumps_grants_the_lock_twice() {
+        let (_, contents) = watched("kleppmann/k10");
+        let grants = |node: &str| {
+            let of_node = format!("{node} has it for 1000 ms");
+            told(&contents)
+                .iter()
+                .filter(|told| **told == of_node)
+                .count()
+        };
+        assert_eq!(["n1", "n2", "n3", "n4", "n5"].map(grants), [1, 1, 2, 1, 1]);
+    }
+}

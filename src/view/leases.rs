@@ -1,0 +1,256 @@
+//! What the nodes held of the lock, as spans of true time that end by the node's own clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::history::timeline::reached;
+use crate::history::{
+    ClockKind, Contents, Deadline, History, KeyState, Name, RESOURCE, Role, Sighting, Topology,
+};
+
+/// A stretch for which a node held a key with one value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lease<'a> {
+    pub(super) node: &'a Name,
+    pub(super) key: &'a str,
+    pub(super) value: &'a str,
+    /// The client whose request set it, if that can be told.
+    pub(super) owner: Option<&'a Name>,
+    pub(super) from_ns: u64,
+    pub(super) until_ns: u64,
+    pub(super) end: End,
+    /// Whether it has a time to live.
+    pub(super) lives: Option<Deadline>,
+}
+
+/// Why a node no longer holds a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// By the node's clock its time to live was over.
+    Expired,
+    /// A command deleted it.
+    Deleted,
+    /// A command gave it another value.
+    Replaced,
+    /// The node's process ended.
+    Lost,
+    /// The run ended.
+    Run,
+}
+
+impl End {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            End::Expired => "expired by the node's clock",
+            End::Deleted => "deleted",
+            End::Replaced => "replaced",
+            End::Lost => "lost with the node's process",
+            End::Run => "held at the end of the run",
+        }
+    }
+}
+
+/// Everything that the nodes held, in the order in which it began.
+pub(super) fn leases<'a>(
+    history: &'a History,
+    contents: &'a Contents,
+    topology: &Topology,
+) -> Vec<Lease<'a>> {
+    let mut open: BTreeMap<(&Name, &str), Lease> = BTreeMap::new();
+    let mut closed = Vec::new();
+    let clocks = Clocks::of(history, contents);
+    let mut owners = Owners::of(history, contents, topology);
+    let deaths = history.records.iter().filter(|r| r.event.is_death());
+    let mut deaths = deaths.peekable();
+    for sighting in &contents.sightings {
+        while let Some(death) = deaths.next_if(|death| death.at_ns <= sighting.at_ns) {
+            let lost: Vec<_> = open
+                .keys()
+                .filter(|(node, _)| **node == death.host)
+                .copied()
+                .collect();
+            closed.extend((lost.into_iter()).filter_map(|place| {
+                Some(close(open.remove(&place)?, death.at_ns, End::Lost, &clocks))
+            }));
+        }
+        let (at_ns, node) = (sighting.at_ns, &sighting.host);
+        for change in &sighting.changed {
+            let place = (node, change.key.as_str());
+            let before = open.remove(&place);
+            let Some(state) = &change.now else {
+                closed.extend(before.map(|lease| close(lease, at_ns, End::Deleted, &clocks)));
+                continue;
+            };
+            let new = begin(sighting, &change.key, state, &mut owners);
+            let lease = match before.map(|lease| close(lease, at_ns, End::Replaced, &clocks)) {
+                // Its time to live was set anew.
+                Some(before) if before.value == new.value && before.end != End::Expired => Lease {
+                    from_ns: before.from_ns,
+                    owner: before.owner,
+                    ..new
+                },
+                before => {
+                    closed.extend(before);
+                    new
+                }
+            };
+            open.insert(place, lease);
+        }
+    }
+    let lost = |lease: &Lease| {
+        let death = deaths.clone().find(|death| death.host == *lease.node);
+        death.map_or((history.end_ns, End::Run), |death| (death.at_ns, End::Lost))
+    };
+    closed.extend(open.into_values().map(|lease| {
+        let (at_ns, end) = lost(&lease);
+        close(lease, at_ns, end, &clocks)
+    }));
+    closed.sort_by_key(|lease| lease.from_ns);
+    closed
+}
+
+fn begin<'a>(
+    sighting: &'a Sighting,
+    key: &'a str,
+    state: &'a KeyState,
+    owners: &mut Owners<'a>,
+) -> Lease<'a> {
+    Lease {
+        node: &sighting.host,
+        key,
+        value: &state.value,
+        owner: owners.of_value(&state.value, sighting),
+        from_ns: sighting.at_ns,
+        until_ns: sighting.at_ns,
+        end: End::Run,
+        lives: state.expires,
+    }
+}
+
+/// Ends a lease at `at_ns`, or earlier if the node's clock has reached the end of its time to
+/// live before.
+fn close<'a>(lease: Lease<'a>, at_ns: u64, end: End, clocks: &Clocks) -> Lease<'a> {
+    let over_ns = (lease.lives).and_then(|deadline| clocks.reach(&lease, deadline, at_ns));
+    let (until_ns, end) = match over_ns {
+        Some(over_ns) if over_ns < at_ns => (over_ns, End::Expired),
+        _ => (at_ns, end),
+    };
+    Lease {
+        until_ns,
+        end,
+        ..lease
+    }
+}
+
+/// What the clocks of the nodes showed, by true time: the wall clock and the monotonic clock.
+struct Clocks<'a>(BTreeMap<&'a Name, [Vec<(u64, u64)>; 2]>);
+
+impl<'a> Clocks<'a> {
+    fn of(history: &'a History, contents: &'a Contents) -> Self {
+        let mut clocks: BTreeMap<&Name, [Vec<(u64, u64)>; 2]> = BTreeMap::new();
+        for look in &contents.sightings {
+            let [wall, monotonic] = clocks.entry(&look.host).or_default();
+            wall.push((look.at_ns, look.wall_ns));
+            monotonic.push((look.at_ns, look.mono_ns));
+        }
+        for record in &history.records {
+            if let Some([wall, monotonic]) = clocks.get_mut(&record.host) {
+                wall.push((record.at_ns, record.wall_ns));
+                monotonic.push((record.at_ns, record.mono_ns));
+            }
+        }
+        for readings in clocks.values_mut().flatten() {
+            readings.sort_by_key(|&(at_ns, _)| at_ns);
+        }
+        Clocks(clocks)
+    }
+
+    /// The true time, up to `to_ns`, at which the clock of the lease's node shows its deadline.
+    fn reach(&self, lease: &Lease, deadline: Deadline, to_ns: u64) -> Option<u64> {
+        let [wall, monotonic] = self.0.get(lease.node)?;
+        let readings = match deadline.clock {
+            ClockKind::Wall => wall,
+            ClockKind::Monotonic => monotonic,
+        };
+        let start = readings.partition_point(|&(at_ns, _)| at_ns < lease.from_ns);
+        let pairs = readings[start..].windows(2);
+        let mut pairs = pairs.take_while(|pair| pair[0].0 <= to_ns);
+        pairs.find_map(|pair| reached(deadline.at_ns, pair[0], pair[1]))
+    }
+}
+
+/// Which client a value belongs to.
+struct Owners<'a> {
+    known: BTreeMap<&'a str, &'a Name>,
+    /// The requests of clients, by their receiver, in the order of their arrival.
+    requests: BTreeMap<&'a str, Vec<Request<'a>>>,
+}
+
+struct Request<'a> {
+    arrived_ns: u64,
+    client: &'a Name,
+    payload: &'a [u8],
+}
+
+impl<'a> Owners<'a> {
+    /// How many requests are searched for a value: those that a node may have received and not
+    /// yet read when it was busy or paused.
+    const MOST: usize = 100;
+    /// A shorter value, such as a counter, identifies nobody.
+    const SHORTEST: usize = 8;
+
+    fn of(history: &'a History, contents: &'a Contents, topology: &Topology) -> Self {
+        let servers = topology.servers().into_iter().map(|server| server.name);
+        let others: BTreeSet<String> = servers.chain([RESOURCE.to_owned()]).collect();
+        let mut requests: BTreeMap<&str, Vec<Request>> = BTreeMap::new();
+        for (message, payload) in history.messages.iter().zip(&contents.payloads) {
+            let from_client = !others.contains(&*message.from);
+            if let Some(arrived_ns) = message.arrived_ns.filter(|_| from_client) {
+                requests.entry(&message.to).or_default().push(Request {
+                    arrived_ns,
+                    client: &message.from,
+                    payload,
+                });
+            }
+        }
+        for requests in requests.values_mut() {
+            requests.sort_by_key(|request| request.arrived_ns);
+        }
+        Owners {
+            known: BTreeMap::new(),
+            requests,
+        }
+    }
+
+    /// The client whose request brought the value to the node. Of a hash, the field is what
+    /// identifies a client; its value counts.
+    fn of_value(&mut self, value: &'a str, sighting: &Sighting) -> Option<&'a Name> {
+        let identity = value.rsplit_once(": ").map_or(value, |(field, _)| field);
+        if let Some(owner) = self.known.get(identity) {
+            return Some(owner);
+        }
+        if identity.len() < Self::SHORTEST {
+            return None;
+        }
+        let requests = self.requests.get(&*sighting.host)?;
+        let earlier = requests.partition_point(|request| request.arrived_ns <= sighting.at_ns);
+        let brought = |request: &&Request| {
+            let mut places = request.payload.windows(identity.len());
+            places.any(|place| place == identity.as_bytes())
+        };
+        let latest = requests[..earlier].iter().rev().take(Self::MOST);
+        let owner = latest.into_iter().find(brought)?.client;
+        self.known.insert(identity, owner);
+        Some(owner)
+    }
+}
+
+/// The role of a host as a word.
+pub(super) fn role(topology: &Topology, host: &str) -> &'static str {
+    match topology.role(host) {
+        Some(Role::Node) => "node",
+        Some(Role::Replica { .. }) => "replica",
+        Some(Role::Sentinel) => "sentinel",
+        None if host == RESOURCE => "resource",
+        None => "client",
+    }
+}

@@ -1,0 +1,41 @@
+//! `locklab reproduce`.
+
+use insta::assert_snapshot;
+
+use crate::bench::Bench;
+
+#[test]
+fn a_claim_becomes_a_page() {
+    let bench = Bench::new("one-claim");
+    let k10 = bench.locklab(&["reproduce", "--quick", "--only", "k10", "--json"]);
+    assert_eq!(k10.code, Some(0));
+    assert_snapshot!("reproduce_text", k10.told());
+    assert_eq!(k10.json()["claims"][0]["claim"], "K10");
+    let files = bench.files();
+    let page = files.iter().find(|file| file.ends_with("index.html"));
+    let page = bench.read(page.expect("it is written"));
+    assert!(page.contains("1 of 1 claims came out as predicted."));
+    assert!(page.contains("The clock on node C jumps forward, causing the lock to expire."));
+    // The command that the page names shows the run that it pictures.
+    let (_, command) = page
+        .split_once("<pre>locklab ")
+        .expect("it names a command");
+    let (command, _) = command.split_once("</pre>").expect("it ends");
+    let (_, caption) = page.split_once("<figcaption>").expect("it has a picture");
+    let (caption, _) = caption.split_once(".</figcaption>").expect("it ends");
+    let (_, what) = caption.split_once(": ").expect("after the seed");
+    let again = bench.locklab(&command.split(' ').collect::<Vec<_>>());
+    assert!(again.told().contains(what), "{what}\n{}", again.told());
+}
+
+#[test]
+fn a_claim_that_nobody_makes_is_refused() {
+    let bench = Bench::new("no-claim");
+    let unknown = bench.locklab(&["reproduce", "--only", "K10,K99"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(
+        unknown
+            .told()
+            .contains("there is no claim K99; the claims are K1, K2,")
+    );
+}

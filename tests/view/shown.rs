@@ -1,0 +1,43 @@
+//! A shipped scenario's run, with all that the viewer shows.
+
+use locklab::history::Contents;
+use locklab::recording::{Environment, Recording};
+use locklab::runner::judged;
+use locklab::runner::simulate::Keep;
+use locklab::scenario::{self, Scenario};
+use locklab::view::Subject;
+
+/// A run, and what it was made of.
+pub struct Shown {
+    pub scenario: Scenario,
+    pub recording: Recording,
+    pub contents: Contents,
+}
+
+impl Shown {
+    /// The run of a shipped scenario with this seed.
+    pub fn of(name: &str, seed: u64) -> Shown {
+        let scenario = scenario::load(name, &[]).expect("it ships");
+        let mut run = judged::run(&scenario, seed, Keep::CONTENTS).expect("it ends");
+        let contents = run.contents.take().expect("they were kept");
+        Shown {
+            recording: judged::recording(&scenario, seed, run, Environment::World),
+            scenario,
+            contents,
+        }
+    }
+
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            scenario: &self.scenario.name,
+            title: &self.scenario.title,
+            claim: self.scenario.claim.as_deref(),
+            about: &self.scenario.about,
+            headline: self.scenario.headline(),
+            topology: &self.scenario.topology,
+            recording: &self.recording,
+            contents: Some(&self.contents),
+            remark: "",
+        }
+    }
+}
