@@ -17,6 +17,7 @@ use clap_complete::env::CompleteEnv;
 mod bug;
 #[cfg(target_os = "linux")]
 mod calibrate;
+mod campaign;
 mod cells;
 mod completions;
 mod confirm;
@@ -31,12 +32,15 @@ mod progress;
 mod replay;
 mod report;
 mod reproduce;
+mod resumable;
 mod run;
 mod say;
 mod serve;
 mod store;
 mod sweep;
 mod table;
+#[cfg(target_os = "linux")]
+mod throughput;
 mod twice;
 mod view;
 
@@ -74,6 +78,7 @@ Examples:
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
   locklab matrix                                every lock against every problem
+  locklab campaign                              every lock under random faults
   locklab cost                                  what every lock costs
   locklab reproduce                             the whole debate, as a page to read
   locklab confirm kleppmann/k1                  the world and real Redis, side by side
@@ -95,6 +100,8 @@ enum Command {
     Sweep(sweep::Options),
     /// Run every lock against every problem
     Matrix(matrix::Options),
+    /// Run every lock under random faults, and see whether it recovers
+    Campaign(campaign::Options),
     /// Measure what every lock costs, and how clients wait for it
     Cost(cost::Options),
     /// Run scenarios in the world and on real Redis, and compare
@@ -102,6 +109,9 @@ enum Command {
     /// Measure the model's constants on real Redis and on this kernel
     #[cfg(target_os = "linux")]
     Calibrate(calibrate::Options),
+    /// Measure how many locks a second real servers grant, by what they keep on disk
+    #[cfg(target_os = "linux")]
+    Throughput(throughput::Options),
     /// Execute the debate on Redis locks, claim by claim, and publish it as a page
     Reproduce(reproduce::Options),
     /// Repeat a recorded run and compare it byte for byte
@@ -228,6 +238,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Run(options)) => run::run(&options)?,
         Some(Command::Sweep(options)) => sweep::sweep(&options)?,
         Some(Command::Matrix(options)) => matrix::matrix(&options)?,
+        #[cfg(target_os = "linux")]
+        Some(Command::Throughput(options)) => throughput::throughput(&options)?,
+        Some(Command::Campaign(options)) => campaign::campaign(&options)?,
         Some(Command::Cost(options)) => cost::cost(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options)?,

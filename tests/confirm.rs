@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use locklab::confirm::{ConfirmError, Programs, RealRedis, run_with};
+use locklab::confirm::{ConfirmError, Programs, RealRedis, run_with, throughput};
 use locklab::fault::expand;
 use locklab::history::{Access, Event, History, Phase, Record};
 use locklab::runner::backend::Run;
@@ -248,6 +250,32 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
             [] => Ok(()),
             some => Err(format!("after {signal}: {some:?}")),
         });
+    }
+}
+
+/// Of every setting something is granted; how much, this test does not say.
+#[test]
+fn the_throughput_of_every_setting_is_measured() {
+    let effort = throughput::Effort {
+        clients: 2,
+        times: 1,
+        lasts: Duration::from_millis(20),
+    };
+    let stop = AtomicBool::new(false);
+    let measured = throughput::measure(&programs(), effort, &stop, &|| {}).expect("they answer");
+    let settings: Vec<_> = measured
+        .iter()
+        .map(|one| (one.nodes, one.persistence))
+        .collect();
+    let all = throughput::NODES
+        .iter()
+        .flat_map(|nodes| throughput::KEPT.map(|kept| (*nodes, kept)));
+    assert_eq!(settings, all.collect::<Vec<_>>());
+    for one in measured {
+        assert!(
+            one.per_second.len() == 1 && one.per_second[0] > 0.0,
+            "{one:?}"
+        );
     }
 }
 

@@ -207,8 +207,14 @@ mod tests {
     /// Judges the story alone; [`Story::expect_holds`] would add contention. The order
     /// of grants requires more than contention, and reports that itself.
     fn check(story: Story, expected: Option<&str>) {
-        let of_contention =
-            |property: &Property| !matches!(property, Property::AcknowledgedLost | Property::Fifo);
+        let of_contention = |property: &Property| {
+            let others = [
+                Property::AcknowledgedLost,
+                Property::Fifo,
+                Property::Recovery,
+            ];
+            !others.contains(property)
+        };
         for property in Property::ALL.into_iter().filter(of_contention) {
             match expected {
                 Some(why) => story.expect_inconclusive(property, why),

@@ -31,7 +31,8 @@
 //! with the restart. Delayed packets arrive later: TCP doubles its timeout before each
 //! retransmission, so after a silence (a cut, a crash) the next transmission comes within the
 //! same time again plus a second; and a client whose request was lost waits for its own
-//! timeouts ([`Bounds::time_outs_ns`]). The excuse lasts until then. Then the stretch starts
+//! timeouts ([`Bounds::time_outs_ns`]). The excuse lasts until then. If the next silence begins
+//! earlier, the request may not have got through between them, so both count as one. Then the stretch starts
 //! again, so the bound must cover a client's worst wait: the lease of a holder that died, the
 //! wait between two attempts, and the attempts. Clients that keep each other from the lock for
 //! ever (live-lock) violate this as much as a key that no client deletes.
@@ -48,7 +49,7 @@ mod excuse;
 pub(super) use self::excuse::Excuse;
 pub use self::excuse::retransmission_ns;
 
-use self::excuse::{Hindrance, kind_of};
+use self::excuse::{Hindrance, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
@@ -63,7 +64,7 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
         ..*bounds
     };
     let excused = Watch::over(timeline, bounds, excuse);
-    if let Some(wait) = excused.first(timeline, |_| true) {
+    if let Some(wait) = excused.first(timeline, 0, |_| true) {
         return Verdict::Violated(wait.violation());
     }
     if !excused.has_excused {
@@ -71,12 +72,23 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
     }
     let all = Watch::over(timeline, bounds, Excuse::Nothing);
     let unended = |wait: &Wait| !wait.is_ended_by_grant;
-    match all.first(timeline, unended) {
+    match all.first(timeline, 0, unended) {
         Some(wait) => Verdict::Inconclusive {
             why: format!("{}; a fault may be the cause", wait.what()),
         },
         None => Verdict::Holds,
     }
+}
+
+/// The first wait whose part from `since_ns` on exceeds the bound, whatever the faults.
+pub(super) fn first_unexcused(
+    timeline: &Timeline,
+    bounds: &Bounds,
+    since_ns: u64,
+) -> Option<Violation> {
+    let all = Watch::over(timeline, *bounds, Excuse::Nothing);
+    let wait = all.first(timeline, since_ns, |_| true)?;
+    Some(wait.violation())
 }
 
 /// A stretch of true time, in nanoseconds.
@@ -171,6 +183,8 @@ struct Wanting<'h> {
     hindered: usize,
     /// Until when faults that are over hinder it.
     hindered_until_ns: u64,
+    /// The silence in which its packets were last lost.
+    silence: Silence,
     /// The delay that the faults in effect add to its wait.
     delay_ns: u64,
     /// The largest such delay since `since_ns`.
@@ -282,10 +296,12 @@ impl<'h> Watch<'h> {
         }
     }
 
-    /// The first of the waits that exceeded their bound and are of the wanted kind.
+    /// The first of the waits that exceeded their bound and are of the wanted kind; what is
+    /// before `since_ns` does not count.
     fn first(
         &self,
         timeline: &Timeline,
+        since_ns: u64,
         is_wanted: impl Fn(&Wait<'h>) -> bool,
     ) -> Option<Wait<'h>> {
         let free = free(timeline);
@@ -297,14 +313,14 @@ impl<'h> Watch<'h> {
                 .take_while(move |free| free.from_ns < to_ns);
             of_interest.filter_map(move |free| {
                 let both = Stretch {
-                    from_ns: free.from_ns.max(from_ns),
+                    from_ns: free.from_ns.max(from_ns).max(since_ns),
                     to_ns: free.to_ns.min(to_ns),
                 };
                 let bound_ns = match plant("deadlock-bound-doubled") {
                     false => wanted.bound_ns,
                     true => wanted.bound_ns * 2,
                 };
-                (both.to_ns - both.from_ns > bound_ns).then(|| Wait {
+                (both.to_ns.saturating_sub(both.from_ns) > bound_ns).then(|| Wait {
                     client: wanted.client,
                     stretch: both,
                     at_ns: both.from_ns + wanted.bound_ns,

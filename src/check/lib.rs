@@ -22,8 +22,10 @@ mod foreign_release;
 mod lease;
 mod lost_update;
 mod overlap;
+mod pace;
 mod progress;
 mod property;
+mod recovery;
 mod resource;
 mod stale_write;
 mod token_regression;
@@ -40,11 +42,12 @@ pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
+pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
 pub use writes::{Writes, writes};
 
 /// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients
-/// add to a set, the others always.
+/// add to a set, [`Property::Recovery`] where the lock has a time to settle, the others always.
 ///
 /// A violation counts whatever else happened. A property that holds only because the run could
 /// not have shown a violation (a fault never took effect, or no clients contended for the lock)
@@ -83,6 +86,10 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
         .into_iter()
         .map(|(property, verdict)| (property, doubted(verdict, doubt.as_ref())))
         .collect();
+    if let Some(settle_ns) = bounds.settle_ns {
+        let verdict = recovery::check(&timeline, bounds, settle_ns);
+        verdicts.insert(Property::Recovery, doubted(verdict, doubt.as_ref()));
+    }
     if acknowledged_lost::concerns(&timeline) {
         let missed = conclusive::missed(&timeline);
         let verdict = doubted(acknowledged_lost::check(&timeline), missed.as_ref());
@@ -121,6 +128,9 @@ pub struct Bounds {
     /// On how many servers the lock's key can be stored: the nodes of a quorum, and every
     /// replica that may be promoted. [`Property::ForeignRelease`] can be judged on one only.
     pub nodes: u32,
+    /// How long after its last fault a run has settled, in nanoseconds, so that
+    /// [`Property::Recovery`] can be judged; `None`: it is not.
+    pub settle_ns: Option<u64>,
 }
 
 /// The role of the resource for the lock that protects it.

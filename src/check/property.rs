@@ -103,6 +103,12 @@ properties! {
         source: "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance",
     }
+    Recovery = "recovery" {
+        promises: "Once every fault is over and the lock has settled, a free lock is acquired \
+                   within its bound, without any excuse; for a campaign.",
+        source: "Kingsbury, Jepsen: faults are healed before a test's last phase, in which the \
+                 system has to work again",
+    }
     AcknowledgedLost = "acknowledged-lost" {
         promises: "No acknowledged add is missing from the set at the end; for the workload \
                    `adds`.",
@@ -172,7 +178,7 @@ mod tests {
             error,
             "no property is called \"stale_write\"; there are belief, lease, resource, \
              stale-write, lost-update, token-regression, progress, foreign-release, \
-             deadlock, availability, acknowledged-lost, fifo"
+             deadlock, availability, recovery, acknowledged-lost, fifo"
         );
     }
 }

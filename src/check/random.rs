@@ -15,6 +15,7 @@ pub const BOUNDS: Bounds = Bounds {
     reply_slack_ns: None,
     resource: ResourceRole::Apart,
     nodes: 1,
+    settle_ns: Some(0),
 };
 
 pub(crate) const CLIENTS: [&str; 3] = ["c1", "c2", "c3"];

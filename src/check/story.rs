@@ -77,6 +77,7 @@ impl Default for Story {
                 reply_slack_ns: None,
                 resource: ResourceRole::Apart,
                 nodes: 1,
+                settle_ns: None,
             },
             hosts: BTreeMap::new(),
             version: 0,
@@ -112,6 +113,12 @@ impl Story {
     /// Sets the number of the lock's nodes.
     pub fn on_nodes(mut self, nodes: u32) -> Story {
         self.bounds.nodes = nodes;
+        self
+    }
+
+    /// Sets how long after the last fault the lock has settled.
+    pub fn settles_within(mut self, settle_ms: u64) -> Story {
+        self.bounds.settle_ns = Some(settle_ms * MS);
         self
     }
 

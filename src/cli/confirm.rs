@@ -14,8 +14,8 @@ use serde_json::json;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Bug, Exit, Jobs, Out, cells, data, interrupt, scenario_completer, table};
-use crate::confirm::campaign::{Agreement, Campaign, Confirmed, Finding, LONGEST_STALL_NS, Runs};
 use crate::confirm::jitter::{Jitter, drowned};
+use crate::confirm::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, Runs, Series};
 use crate::confirm::{self, Programs, RealRedis};
 use crate::evidence::Tally;
 use crate::recording::VERSION;
@@ -302,7 +302,7 @@ fn run(
             line.sentence()
         );
     };
-    let campaign = Campaign {
+    let series = Series {
         backend: &RealRedis { programs, stop },
         scenarios,
         runs: runs(options),
@@ -310,7 +310,7 @@ fn run(
         stop,
         finished: &finished,
     };
-    campaign.run(open.into_iter(), at_once(options));
+    series.run(open.into_iter(), at_once(options));
     let (done, _, failed) = state
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);

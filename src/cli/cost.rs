@@ -19,7 +19,6 @@ use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, data, table};
 use crate::evidence::{Interval, bootstrap, thousands};
-use crate::fault;
 use crate::matrix::metrics::{Measure, Sample};
 use crate::matrix::plan::About;
 use crate::matrix::{Metric, Plan, Row, put_in};
@@ -28,7 +27,7 @@ use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
 use crate::runner::pool::{self, Broken, lock};
 use crate::runner::simulate::{Keep, simulate};
-use crate::scenario::Scenario;
+use crate::scenario::{Drawn, Scenario};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -136,9 +135,8 @@ fn measure(
         places.iter().map(|_| Mutex::default()).collect();
     let progress = Progress::new("measuring", places.len() as u64 * options.seeds);
     let run = |place: usize, seed, part: &mut BTreeMap<u64, Sample>| {
-        let scenario = &scenarios[place];
-        let schedule = fault::expand(&scenario.fault, seed);
-        let run = simulate(scenario, seed, &schedule, Keep::MESSAGES)?;
+        let Drawn { scenario, schedule } = scenarios[place].drawn(seed);
+        let run = simulate(&scenario, seed, &schedule, Keep::MESSAGES)?;
         part.insert(seed, Sample::of(&run.history));
         Ok(())
     };

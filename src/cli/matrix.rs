@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::bug::Bug;
 use super::pictures;
+use super::resumable::Work;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, cells, data, report, table};
+use super::{Exit, Jobs, Out, data, interrupt, report, table};
 use crate::check::Property;
 use crate::evidence::{Finding, Judgement, thousands};
 use crate::locks::CATALOGUE;
@@ -19,6 +20,7 @@ use crate::report::Provenance;
 use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
 use crate::results::{Cell, Detail, Shortest};
+use crate::runner::batch::Job;
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::Comparison;
@@ -87,7 +89,9 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     problems.retain(|p| options.problems.is_empty() || options.problems.contains(&p.name));
     let store = Store::open(&options.out)?.below("matrix")?;
     let places = places(&rows, &problems)?;
-    let cells = run(options, &places)?;
+    let Some(cells) = run(options, &places, &store)? else {
+        return Ok(Exit::Interrupted);
+    };
     let results: Vec<CellResult> = places
         .iter()
         .zip(&cells)
@@ -147,17 +151,33 @@ fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Pl
         .collect()
 }
 
-/// The results of the places that are run, by place.
-fn run(options: &Options, places: &[Place<'_>]) -> anyhow::Result<Vec<Option<Cell>>> {
-    let played = |place| Some((place, Place::scenario(place)?.clone()));
-    let (playing, scenarios): (Vec<&Place<'_>>, Vec<Scenario>) =
-        places.iter().filter_map(played).unzip();
-    let bug = |broken: Broken| bug(playing[broken.job], broken);
-    let seeds = vec![0..options.seeds; scenarios.len()];
-    let cells = cells::run(&scenarios, &seeds, options.jobs.threads(), Detail::Counts);
-    let mut cells = cells.map_err(bug)?.into_iter();
-    let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
-    Ok(places.iter().map(cell).collect())
+/// The results of the places that are run, by place; `None` if it was interrupted.
+fn run(
+    options: &Options,
+    places: &[Place<'_>],
+    store: &Store,
+) -> anyhow::Result<Option<Vec<Option<Cell>>>> {
+    let job = |scenario: &Scenario| Job {
+        scenario: scenario.clone(),
+        parameters: vec![],
+        seeds: 0..options.seeds,
+    };
+    let played = |place| Some((place, job(Place::scenario(place)?)));
+    let (playing, jobs): (Vec<&Place<'_>>, Vec<Job>) = places.iter().filter_map(played).unzip();
+    let work = Work {
+        jobs: &jobs,
+        doing: "running",
+        threads: options.jobs.threads(),
+        detail: Detail::Counts,
+        stop: interrupt::flag()?,
+        bug: &|broken| bug(playing[broken.job], broken),
+    };
+    let cells = work.finish(&store.path("matrix.jsonl"))?;
+    Ok(cells.map(|cells| {
+        let mut cells = cells.into_iter();
+        let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
+        places.iter().map(cell).collect()
+    }))
 }
 
 /// The error for a run of this place without a result.

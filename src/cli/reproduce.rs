@@ -17,17 +17,17 @@ use serde_json::json;
 
 use super::bug::Bug;
 use super::data::document;
-use super::progress::Progress;
+use super::resumable::Work;
 use super::run::On;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, cells, interrupt, report, sweep};
-use crate::confirm::campaign::{Campaign, Confirmed, LONGEST_STALL_NS, Runs};
+use super::{Exit, Jobs, Out, interrupt, report, sweep};
+use crate::confirm::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
 use crate::confirm::{self, Programs, RealRedis};
 use crate::critique::{Claim, Critique};
 use crate::evidence::Judgement;
-use crate::results::{Cell, Sweep};
-use crate::runner::batch::{self, BatchOptions, Job};
+use crate::results::{Cell, Detail, Sweep};
+use crate::runner::batch::Job;
 use crate::runner::pool::lock;
 use crate::runner::prediction::{Comparison, compare, worst};
 use crate::scenario::{self, Scenario};
@@ -96,8 +96,7 @@ pub(super) fn reproduce(options: &Options) -> anyhow::Result<Exit> {
     let claims = choose(&critique, &options.only)?;
     let store = Store::open(&options.out)?;
     let stop = interrupt::flag()?;
-    let Some(observed) = observe(options, &claims, stop)? else {
-        tell!("interrupted; nothing is written");
+    let Some(observed) = observe(options, &claims, &store, stop)? else {
         return Ok(Exit::Interrupted);
     };
     let verdicts: Vec<_> = claims.iter().map(|claim| judge(claim, &observed)).collect();
@@ -152,6 +151,7 @@ fn choose<'a>(critique: &'a Critique, only: &[String]) -> anyhow::Result<Vec<&'a
 fn observe(
     options: &Options,
     claims: &[&Claim],
+    store: &Store,
     stop: &'static AtomicBool,
 ) -> anyhow::Result<Option<Observed>> {
     let mut names: Vec<&str> = Vec::new();
@@ -176,7 +176,20 @@ fn observe(
         true => vec![],
         false => sweeps(claims, &mut jobs)?,
     };
-    let Some(mut cells) = run(&jobs, options.jobs.threads(), stop)? else {
+    let work = Work {
+        jobs: &jobs,
+        doing: "reproducing",
+        threads: options.jobs.threads(),
+        detail: Detail::Counts,
+        stop,
+        bug: &|broken| {
+            let job = &jobs[broken.job];
+            let sets = crate::scenario::grid::overrides(&job.parameters);
+            let reproduce = say::run_line(&job.scenario.name, &sets, broken.seed);
+            Bug::or_usage(broken, &job.scenario.name, reproduce)
+        },
+    };
+    let Some(mut cells) = work.finish(&store.path("reproduce.jsonl"))? else {
         return Ok(None);
     };
     let mut sweeps = BTreeMap::new();
@@ -237,25 +250,6 @@ fn sweeps(claims: &[&Claim], jobs: &mut Vec<Job>) -> anyhow::Result<Vec<(Scenari
     Ok(swept)
 }
 
-/// The cells of all jobs; `None` if it was interrupted.
-fn run(jobs: &[Job], threads: usize, stop: &AtomicBool) -> anyhow::Result<Option<Vec<Cell>>> {
-    let seeds: Vec<_> = jobs.iter().map(|job| job.seeds.clone()).collect();
-    let progress = Progress::new("reproducing", cells::runs(&seeds));
-    let batch_options = BatchOptions {
-        progress: &|runs| progress.add(runs),
-        ..BatchOptions::quiet(threads, stop)
-    };
-    let cells = batch::run(jobs, &batch_options);
-    progress.clear();
-    let cells = cells.map_err(|broken| {
-        let name = &jobs[broken.job].scenario.name;
-        let sets = crate::scenario::grid::overrides(&jobs[broken.job].parameters);
-        let reproduce = say::run_line(name, &sets, broken.seed);
-        Bug::or_usage(broken, name, reproduce)
-    })?;
-    Ok(cells.into_iter().collect())
-}
-
 /// What can run on real Redis, by its place.
 fn on_redis(
     options: &Options,
@@ -266,7 +260,7 @@ fn on_redis(
     let can_run = |place: &usize| confirm::why_not(&scenarios[*place].0).is_none();
     let places: Vec<usize> = (0..scenarios.len()).filter(can_run).collect();
     let results = Mutex::new(BTreeMap::new());
-    let campaign = Campaign {
+    let series = Series {
         backend: &RealRedis { programs, stop },
         scenarios,
         runs: REAL_RUNS,
@@ -283,7 +277,7 @@ fn on_redis(
             );
         },
     };
-    campaign.run(places.iter().copied(), 12 * options.jobs.threads());
+    series.run(places.iter().copied(), 12 * options.jobs.threads());
     results
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner)

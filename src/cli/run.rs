@@ -16,10 +16,9 @@ use super::say::{self, tell};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, PerRun, cells, data, report, scenario_completer, twice};
 use crate::check::Property;
-use crate::confirm::campaign::{LONGEST_STALL_NS, attempt};
+use crate::confirm::series::{LONGEST_STALL_NS, attempt};
 use crate::confirm::{self, Programs, RealRedis};
 use crate::evidence::Judgement;
-use crate::fault;
 use crate::recording::{Environment, Recording};
 use crate::results::{Cell, Detail, run_row};
 use crate::runner::backend::{Backend, World};
@@ -27,7 +26,7 @@ use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::simulate::Keep;
-use crate::scenario::{self, SHIPPED, Scenario};
+use crate::scenario::{self, Drawn, SHIPPED, Scenario};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -163,6 +162,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         if let Some(writes) = report::writes(scenario, &cell) {
             tell!("{writes}");
         }
+        if let Some(pace) = &cell.pace {
+            tell!("  {}", pace.describe());
+        }
         let evidence = gather(
             scenario,
             seeds,
@@ -264,11 +266,11 @@ fn one_by_one(
     let mut cell = Cell::default();
     let mut recordings = BTreeMap::new();
     for seed in seeds.clone() {
-        let schedule = fault::expand(&scenario.fault, seed);
+        let Drawn { scenario, schedule } = scenario.drawn(seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
         tell!("{doing} …");
         let keep = Keep::MESSAGES;
-        let attempt = attempt(backend, scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+        let attempt = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
         let attempt = attempt.map_err(anyhow::Error::from_boxed).context(doing)?;
         if attempt.discarded > 0 {
             let limit_ms = LONGEST_STALL_NS / NS_PER_MS;
@@ -283,12 +285,12 @@ fn one_by_one(
         if let Some(version) = run.server_version.as_ref().filter(|_| seed == seeds.start) {
             tell!("redis-server {version}");
         }
-        let run = JudgedRun::of(run, schedule, scenario);
+        let run = JudgedRun::of(run, schedule, &scenario);
         cell.add(seed, &run);
         if detail == Detail::Runs {
             cell.keep(seed, &run);
         }
-        let recording = judged::recording(scenario, seed, run, backend.environment());
+        let recording = judged::recording(&scenario, seed, run, backend.environment());
         recordings.insert(seed, recording);
     }
     Ok((cell, recordings))

@@ -1,9 +1,6 @@
 //! `locklab sweep`: a scenario over a grid of parameters.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
@@ -11,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::bug::Bug;
-use super::progress::Progress;
+use super::resumable::Work;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, PerRun, data, interrupt, pictures, report, scenario_completer};
@@ -20,9 +17,8 @@ use crate::evidence::thousands;
 use crate::report::chart::{self, ChartOptions, RateAxis};
 use crate::report::{Error, Provenance};
 use crate::results::{Cell, Seeding, Sweep, run_row};
-use crate::runner::batch::{self, BatchOptions, Job};
-use crate::runner::ledger::{self, Ledger, Plan};
-use crate::runner::pool::lock;
+use crate::runner::batch::Job;
+use crate::runner::ledger::{self, Plan};
 use crate::scenario::grid::{Grid, overrides};
 use crate::scenario::{self, Scenario, ScenarioError};
 
@@ -107,14 +103,20 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         build: ledger::this_build().context("cannot read this program's own file")?,
     };
     let path = store.path(&format!("sweep-{}.jsonl", plan.id()));
-    let (ledger, done) = Ledger::open(&path, &plan.header(), options.fresh)
-        .with_context(|| format!("cannot keep the sweep's results in {}", path.display()))?;
     tell!("{}", report::heading(&base));
-    if !done.is_empty() {
-        tell!("  {} of {} cells were already done", done.len(), jobs.len());
-    }
-    let interrupted = interrupt::flag()?;
-    let cells = run(options, &jobs, done, ledger, interrupted)?;
+    let work = Work {
+        jobs: &jobs,
+        doing: "sweeping",
+        threads: options.jobs.threads(),
+        detail: options.per_run.detail(),
+        stop: interrupt::flag()?,
+        bug: &|broken| {
+            let sets = sets(options, &jobs[broken.job].parameters);
+            let reproduce = say::run_line(&options.scenario, &sets, broken.seed);
+            Bug::or_usage(broken, &options.scenario, reproduce)
+        },
+    };
+    let cells = work.run(&path, &plan.header(), options.fresh)?;
     let finished: Vec<Cell> = cells.into_iter().flatten().collect();
     let complete = finished.len() == jobs.len();
     let sweep = Sweep {
@@ -203,53 +205,6 @@ fn blame_axis(error: &ScenarioError, parameters: &[(String, String)]) -> anyhow:
         .into_iter()
         .fold(error.to_string(), blame);
     anyhow!(told)
-}
-
-/// Runs the jobs that are not done yet; each finished cell is added to the ledger.
-fn run(
-    options: &Options,
-    jobs: &[Job],
-    done: BTreeMap<usize, Cell>,
-    ledger: Ledger,
-    stop: &AtomicBool,
-) -> anyhow::Result<Vec<Option<Cell>>> {
-    let open: Vec<usize> = (0..jobs.len())
-        .filter(|place| !done.contains_key(place))
-        .collect();
-    let rest: Vec<Job> = open.iter().map(|place| jobs[*place].clone()).collect();
-    let runs = rest.iter().map(|job| job.seeds.end - job.seeds.start).sum();
-    let progress = Progress::new("sweeping", runs);
-    let ledger = Mutex::new(ledger);
-    let failed = Mutex::new(None);
-    let batch_options = BatchOptions {
-        threads: options.jobs.threads(),
-        detail: options.per_run.detail(),
-        stop,
-        progress: &|runs| progress.add(runs),
-        finished: &|place, cell| {
-            if let Err(error) = lock(&ledger).add(open[place], cell) {
-                lock(&failed).get_or_insert(error);
-                stop.store(true, Ordering::Relaxed);
-            }
-        },
-    };
-    let new = batch::run(&rest, &batch_options);
-    progress.clear();
-    if let Some(error) = lock(&failed).take() {
-        return Err(error).context("cannot save a finished cell");
-    }
-    let mut cells: Vec<Option<Cell>> = (0..jobs.len())
-        .map(|place| done.get(&place).cloned())
-        .collect();
-    let new = new.map_err(|broken| {
-        let sets = sets(options, &rest[broken.job].parameters);
-        let reproduce = say::run_line(&options.scenario, &sets, broken.seed);
-        Bug::or_usage(broken, &options.scenario, reproduce)
-    })?;
-    for (place, cell) in open.into_iter().zip(new) {
-        cells[place] = cell;
-    }
-    Ok(cells)
 }
 
 /// Prints one line per cell with its parameters and the headline's rate, then a command line to

@@ -13,7 +13,7 @@ use crate::recording::{self, Environment, Recording};
 use crate::runner::judged;
 use crate::runner::recorded;
 use crate::runner::simulate::Keep;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Drawn, Scenario};
 use crate::view::{self, Subject};
 
 const EXAMPLES: &str = "\
@@ -89,7 +89,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
             );
             recorded(path)?
         }
-        false => simulated(scenario::load(&options.run, &options.sets)?, options.seed)?,
+        false => simulated(&scenario::load(&options.run, &options.sets)?, options.seed)?,
     };
     let subject = Subject {
         scenario: &known.scenario.name,
@@ -116,13 +116,14 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
 }
 
 /// A run of the scenario in the world.
-fn simulated(scenario: Scenario, seed: Option<u64>) -> anyhow::Result<Known> {
+fn simulated(scenario: &Scenario, seed: Option<u64>) -> anyhow::Result<Known> {
     let seed = seed.unwrap_or(0);
-    let mut run = judged::run(&scenario, seed, Keep::CONTENTS)?;
+    let Drawn { scenario, schedule } = scenario.drawn(seed);
+    let mut run = judged::run_schedule(&scenario, seed, schedule, Keep::CONTENTS)?;
     let contents = run.contents.take();
     Ok(Known {
         recording: judged::recording(&scenario, seed, run, Environment::World),
-        scenario,
+        scenario: scenario.into_owned(),
         contents,
         remark: "",
     })

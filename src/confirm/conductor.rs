@@ -167,11 +167,14 @@ impl Injector for Processes<'_> {
                 }
                 self.died(strike);
             }
+            FaultKind::SlowLink { .. } if plant("real-links-are-not-slow") => {}
+            FaultKind::Partition if plant("real-partitions-let-all-through") => {}
             FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
                 if let Some(links) = strike.fault.faulty_links() {
                     self.rules.insert(strike.index, bench.install(&links));
                 }
             }
+            FaultKind::ClockStep { .. } if plant("real-clocks-do-not-step") => {}
             FaultKind::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
             FaultKind::ClockRate { drift_ppm } => {
                 bench.set_clocks(|clocks| clocks.begin_rate(hosts, strike.index, drift_ppm))?;

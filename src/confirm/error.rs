@@ -82,6 +82,9 @@ pub enum ConfirmError {
         /// The cause.
         source: io::Error,
     },
+    /// The clients of a measurement got no answer.
+    #[error("the servers of a measurement did not answer")]
+    Load(#[source] io::Error),
     /// A process did not become ready.
     #[error("the process of `{host}` was not ready within {seconds} s")]
     NotReady {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use locklab_units::fractional_ms_from_ns;
 
 use super::Programs;
-use super::campaign::{Agreement, Finding};
+use super::series::{Agreement, Finding};
 use crate::history::Span;
 use crate::results::Cell;
 use crate::scenario::Scenario;

@@ -18,12 +18,11 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use crate::fault;
 use crate::history::Schedule;
 use crate::recording::Environment;
 use crate::runner::backend::{Backend, Run};
 use crate::runner::simulate::Keep;
-use crate::scenario::Scenario;
+use crate::scenario::{Drawn, Scenario};
 
 #[cfg(target_os = "linux")]
 mod addresses;
@@ -31,7 +30,6 @@ mod addresses;
 mod bench;
 #[cfg(target_os = "linux")]
 pub mod calibrate;
-pub mod campaign;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
@@ -55,8 +53,11 @@ mod plan;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod redis_server;
+pub mod series;
 #[cfg(target_os = "linux")]
 mod stamp;
+#[cfg(target_os = "linux")]
+pub mod throughput;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -92,7 +93,8 @@ impl Programs {
 /// Why real Redis does not support a scenario, so that [`run_with`] would refuse it; `None` if it
 /// does.
 pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
-    limits::check(scenario, &fault::expand(&scenario.fault, 0)).err()
+    let Drawn { scenario, schedule } = scenario.drawn(0);
+    limits::check(&scenario, &schedule).err()
 }
 
 /// The version of the Redis server.

@@ -31,6 +31,7 @@ use crate::env::Env;
 use crate::history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use crate::locks::Locker;
 use crate::observe::Observer;
+use crate::plant;
 use crate::platform::machine::{Clocks, Machine, read_clock};
 use crate::workload::WorkloadKind;
 use crate::workload::adds::{Adder, InTheEnd};
@@ -86,8 +87,12 @@ fn become_program(job: GuardJob) -> io::Error {
 /// does: if the clock is set forward meanwhile, the wait is over.
 fn wait_by_wall_clock(clock: Option<&Path>, wait_ms: u64) -> io::Result<()> {
     let clocks = clocks(clock)?;
-    let until_ns = clocks.now_ns(ClockKind::Wall) + ns_from_ms(wait_ms);
-    while clocks.now_ns(ClockKind::Wall) < until_ns {
+    let clock = match plant("real-restarts-wait-by-the-monotonic-clock") {
+        false => ClockKind::Wall,
+        true => ClockKind::Monotonic,
+    };
+    let until_ns = clocks.now_ns(clock) + ns_from_ms(wait_ms);
+    while clocks.now_ns(clock) < until_ns {
         thread::sleep(Duration::from_millis(1));
     }
     Ok(())

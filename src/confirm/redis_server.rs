@@ -9,6 +9,7 @@ use std::process::Command;
 use super::ConfirmError;
 use super::addresses::Addresses;
 use crate::history::{Name, Role};
+use crate::plant;
 use crate::redis::MASTER;
 use crate::scenario::{NodeSpec, Persistence, Scenario};
 
@@ -98,7 +99,10 @@ fn of_node(
     if let Some(most) = spec.maxclients {
         lines.push(format!("maxclients {most}"));
     }
-    if let Some(bytes) = spec.maxmemory {
+    if let Some(bytes) = spec
+        .maxmemory
+        .filter(|_| !plant("real-memory-has-no-limit"))
+    {
         lines.push(format!("maxmemory {bytes}"));
     }
     if let Some(policy) = &spec.maxmemory_policy {

@@ -80,18 +80,26 @@ fn score(successes: u64, trials: u64, z: f64) -> Interval {
 /// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is accurate
 /// from some tens of measurements on. With fewer than two measurements it is 0 to 1.
 pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
+    of_quantity(count, sum, squares).map_or(Interval::OF_A_SHARE, |interval| Interval {
+        high: interval.high.min(1.0),
+        ..interval
+    })
+}
+
+/// The same for a quantity that is at least 0; `None` with fewer than two measurements.
+pub fn of_quantity(count: u64, sum: f64, squares: f64) -> Option<Interval> {
     if count < 2 {
-        return Interval::OF_A_SHARE;
+        return None;
     }
     let n = count as f64;
     let mean = sum / n;
     // Rounding may make it negative.
     let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
     let margin = Z * (variance / n).sqrt();
-    Interval {
+    Some(Interval {
         low: (mean - margin).max(0.0),
-        high: (mean + margin).min(1.0),
-    }
+        high: mean + margin,
+    })
 }
 
 /// How often [`bootstrap`] draws: its bounds are then the sixth value from either end.

@@ -20,7 +20,7 @@ mod same;
 mod tally;
 mod words;
 
-pub use interval::{Interval, bootstrap, of_mean, wilson};
+pub use interval::{Interval, bootstrap, of_mean, of_quantity, wilson};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
 pub use same::same_rate;

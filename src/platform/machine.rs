@@ -17,6 +17,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::env::{Env, Points, unwatched};
 use crate::history::{ClockKind, Failpoint, Name};
+use crate::plant;
 use crate::redis::Target;
 
 /// A process of this machine.
@@ -171,7 +172,9 @@ impl Clocks {
     async fn sleep(self, duration: Duration) {
         self.sleep_alone(duration).await;
         // The runtime looks at its sockets before it continues here.
-        tokio::task::yield_now().await;
+        if !plant("real-timers-before-sockets") {
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn sleep_alone(self, duration: Duration) {

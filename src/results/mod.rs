@@ -5,6 +5,7 @@
 mod axis;
 pub mod csv;
 pub mod loss;
+pub mod pace;
 pub mod run_row;
 pub mod table;
 pub mod writes;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::axis::Axis;
 use self::loss::LossRate;
+use self::pace::PaceCounts;
 pub use self::run_row::{Detail, Outcome, RunRow};
 use self::writes::WriteCounts;
 use crate::check::Property;
@@ -44,6 +46,9 @@ pub struct Cell {
     /// What became of the writes to the resource.
     #[serde(default)]
     pub writes: WriteCounts,
+    /// Where the lock has a time to recover from faults: how often it was granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<PaceCounts>,
     /// A hash over all events of all runs: equal for equal runs, independent of their order and
     /// of the number of threads.
     pub fingerprint: u64,

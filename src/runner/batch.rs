@@ -143,6 +143,11 @@ impl Cell {
             }
         }
         self.writes.add(check::writes(&run.history));
+        if run.verdicts.contains_key(&Property::Recovery)
+            && let Some(pace) = check::pace(&run.history)
+        {
+            self.pace.get_or_insert_default().add(pace);
+        }
         if run.verdicts.contains_key(&Property::AcknowledgedLost)
             && let Some(loss) = check::loss(&run.history)
         {
@@ -167,6 +172,9 @@ impl Cell {
         self.writes.merge(part.writes);
         if let Some(loss) = part.loss {
             self.loss.get_or_insert_default().merge(loss);
+        }
+        if let Some(pace) = part.pace {
+            self.pace.get_or_insert_default().merge(pace);
         }
         for (property, other) in part.shortest {
             let shortest = self.shortest.entry(property).or_insert(other);

@@ -9,12 +9,11 @@ use super::backend::Run;
 use super::simulate::{Keep, simulate};
 use super::{RunError, sentinels};
 use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
-use crate::fault::expand;
 use crate::history::Schedule;
 use crate::history::{Contents, History};
 use crate::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
 use crate::redis::SENTINEL_LIMIT;
-use crate::scenario::{Network, Scenario};
+use crate::scenario::{Drawn, Network, Scenario};
 use locklab_world::dist::Dist;
 
 /// A run and its verdicts.
@@ -42,7 +41,8 @@ pub struct JudgedRun {
 ///
 /// See [`simulate`].
 pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunError> {
-    run_schedule(scenario, seed, expand(&scenario.fault, seed), keep)
+    let Drawn { scenario, schedule } = scenario.drawn(seed);
+    run_schedule(&scenario, seed, schedule, keep)
 }
 
 /// Runs `scenario` with `seed` and the faults of `schedule` in the world.
@@ -85,7 +85,7 @@ pub fn record(scenario: &Scenario, seed: u64) -> Result<Recording, RunError> {
     Ok(recording(scenario, seed, run, Environment::World))
 }
 
-/// The run as a recording.
+/// The run as a recording. It contains the scenario as this seed has drawn it.
 pub fn recording(
     scenario: &Scenario,
     seed: u64,
@@ -95,7 +95,7 @@ pub fn recording(
     let scenario = serde_json::to_value(Named {
         name: &scenario.name,
         overrides: &scenario.overrides,
-        scenario,
+        scenario: &scenario.drawn(seed).scenario,
     })
     .expect("a scenario has no value that JSON cannot say");
     let header = Header {
@@ -161,6 +161,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
             false => ResourceRole::Apart,
         },
         nodes: topology.nodes * (1 + topology.replicas),
+        settle_ns: scenario.settle_ms.map(ns_from_ms),
     }
 }
 

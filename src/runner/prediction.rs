@@ -81,6 +81,7 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         | Property::Progress
         | Property::ForeignRelease
         | Property::Deadlock
+        | Property::Recovery
         | Property::AcknowledgedLost => false,
     }
 }

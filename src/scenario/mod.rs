@@ -17,6 +17,7 @@ use crate::locks::LockSpec;
 use crate::workload::{Resource, Workload};
 
 mod axis;
+mod campaign;
 mod document;
 mod environment;
 mod error;
@@ -30,6 +31,7 @@ mod shipped;
 mod validate;
 
 pub use axis::{AxisSpec, axis};
+pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError};
 pub use load::{check, load, parse};
@@ -92,6 +94,13 @@ pub struct Scenario {
     /// derived from the lock's parameters and the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_ms: Option<u64>,
+    /// How long the lock has to recover after its last fault, in milliseconds; then the property
+    /// `recovery` is judged, and otherwise not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_ms: Option<u64>,
+    /// If given, each seed draws its own hosts, network and faults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<Campaign>,
     /// The property that the scenario is about: a demonstration shows its rate and its shortest
     /// violation.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ use crate::check::Property;
 use crate::evidence::Expected;
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
+mod campaign;
 mod faults;
 mod limits;
 mod lock;
@@ -45,6 +46,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     workload(scenario)?;
     surroundings(scenario)?;
     faults::validate(scenario)?;
+    campaign::validate(scenario)?;
     expectations(scenario)?;
     sweep(scenario)
 }

@@ -4,6 +4,7 @@
 //! and files are the real ones. No test needs a redis-server.
 
 mod bench;
+mod campaign;
 mod errors;
 mod help;
 mod matrix;

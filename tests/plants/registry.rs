@@ -3,11 +3,12 @@
 mod baselines;
 mod checks;
 mod one_node;
+mod real;
 mod redisson;
 mod redlock;
 mod world;
 
-use Binary::{Check, Injectors, Lib, LockUnits, Locks, Paper, World};
+use Binary::{Agreement, Check, Injectors, Lib, LockUnits, Locks, Paper, World};
 
 /// A mistake that the feature `plants` compiles in.
 pub struct Plant {
@@ -31,6 +32,8 @@ pub enum Catcher {
 /// A test binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binary {
+    /// `tests/agreement.rs`: on real servers.
+    Agreement,
     /// The unit tests of `locklab-check`.
     Check,
     /// `tests/injectors.rs`.
@@ -49,11 +52,14 @@ pub enum Binary {
 
 impl Binary {
     /// All binaries.
-    pub const ALL: [Binary; 7] = [Check, Injectors, Lib, LockUnits, Locks, Paper, World];
+    pub const ALL: [Binary; 8] = [
+        Agreement, Check, Injectors, Lib, LockUnits, Locks, Paper, World,
+    ];
 
     /// The name of its file.
     pub fn name(self) -> &'static str {
         match self {
+            Agreement => "agreement",
             Check => "locklab_check",
             Injectors => "injectors",
             Lib => "locklab",
@@ -78,6 +84,7 @@ pub fn plants() -> impl Iterator<Item = &'static Plant> {
     let lists = [
         redlock::PLANTS,
         one_node::PLANTS,
+        real::PLANTS,
         baselines::PLANTS,
         redisson::PLANTS,
         world::PLANTS,

@@ -100,6 +100,15 @@ const LONG_STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "planted mistakes on real servers",
+        action: Action::Test(
+            &[("LOCKLAB_LONG", "1")],
+            "cargo test --package locklab --package locklab-check \
+             --package locklab-locks --package locklab-world \
+             --features locklab/plants --test plants every_mistake",
+        ),
+    },
+    Step {
         name: "published results",
         action: Action::Chore("published", published::run),
     },

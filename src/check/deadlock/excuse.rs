@@ -24,7 +24,6 @@ pub(super) struct Hindrance<'h> {
     fault: &'h Name,
     /// The host that it affects; `None`: links.
     host: Option<usize>,
-    since_ns: u64,
     /// The hosts of the affected clients.
     clients: Vec<usize>,
     effect: Effect,
@@ -41,6 +40,35 @@ pub(super) enum Effect {
     Cuts,
     /// Everything that the bound counts takes this much longer.
     Delays { by_ns: u64 },
+}
+
+/// A time in which packets of a client are lost, for one reason after the other.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Silence {
+    since_ns: u64,
+    /// How many faults cause it now.
+    causes: usize,
+    /// By when everything has been sent again.
+    until_ns: u64,
+}
+
+impl Silence {
+    fn begin(&mut self, now_ns: u64) {
+        let goes_on = self.causes > 0 || now_ns < self.until_ns;
+        if !goes_on || plant("deadlock-silences-are-apart") {
+            self.since_ns = now_ns;
+        }
+        self.causes += 1;
+    }
+
+    /// Returns when everything has been sent again.
+    fn end(&mut self, now_ns: u64) -> u64 {
+        self.causes -= 1;
+        let lasted_ns = now_ns - self.since_ns;
+        let again_ns = now_ns + lasted_ns.min(LONGEST_TIMEOUT_NS) + FIRST_TIMEOUT_NS;
+        self.until_ns = self.until_ns.max(again_ns);
+        self.until_ns
+    }
 }
 
 /// What a fault of some kind affects.
@@ -105,12 +133,14 @@ impl<'h> Watch<'h> {
                     self.wanting[client].hindered += 1;
                 }
             }
+            if let Effect::Cuts = effect {
+                self.wanting[client].silence.begin(record.at_ns);
+            }
         }
         self.has_excused |= !clients.is_empty() && !matches!(effect, Effect::Stops);
         self.hindrances.push(Hindrance {
             fault,
             host: struck,
-            since_ns: record.at_ns,
             clients,
             effect,
         });
@@ -126,16 +156,7 @@ impl<'h> Watch<'h> {
             return;
         };
         let hindrance = self.hindrances.swap_remove(place);
-        let lasted_ns = now_ns - hindrance.since_ns;
-        let until_ns = now_ns
-            + match hindrance.effect {
-                Effect::Stops => 0,
-                Effect::Silences | Effect::Delays { .. } => self.bounds.time_outs_ns,
-                Effect::Cuts => {
-                    let sent_again_ns = lasted_ns.min(LONGEST_TIMEOUT_NS) + FIRST_TIMEOUT_NS;
-                    sent_again_ns + self.bounds.time_outs_ns
-                }
-            };
+        let time_outs_ns = self.bounds.time_outs_ns;
         for client in hindrance.clients {
             let wanting = &mut self.wanting[client];
             if let Effect::Delays { by_ns } = hindrance.effect {
@@ -143,6 +164,11 @@ impl<'h> Watch<'h> {
                 continue;
             }
             wanting.hindered -= 1;
+            let until_ns = match hindrance.effect {
+                Effect::Stops => now_ns,
+                Effect::Silences | Effect::Delays { .. } => now_ns + time_outs_ns,
+                Effect::Cuts => wanting.silence.end(now_ns) + time_outs_ns,
+            };
             wanting.hindered_until_ns = wanting.hindered_until_ns.max(until_ns);
             if wanting.in_call {
                 self.open(client, now_ns);

@@ -278,6 +278,22 @@ fn a_cut_of_which_nobody_knows_where_it_is_may_be_anywhere() {
 }
 
 #[test]
+fn silences_between_which_nothing_was_sent_again_are_one() {
+    let lost = |from_ms, to_ms| {
+        let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
+        let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
+        let story = story.links_heal(600, "cut", ["c2", "n1"], Cut);
+        let story = story.fault_begins(from_ms, "n1", "crash");
+        story.fault_ends(to_ms, "n1", "crash").ends(9_000)
+    };
+    // What was lost from 100 ms on may be sent again at 2100 ms at the latest. Before, a silence
+    // up to 2200 ms is one of 2100 ms, and at 5300 ms everything has been sent again.
+    lost(2_099, 2_200).expect_violation_at(Deadlock, 6_300);
+    // From 2100 ms on it is one of 100 ms.
+    lost(2_100, 2_200).expect_violation_at(Deadlock, 4_300);
+}
+
+#[test]
 fn what_was_lost_comes_as_much_later_again_and_a_second() {
     // Lost from 100 to 600 ms, retransmitted by 2100 ms.
     let lost = |end: fn(Story) -> Story| {

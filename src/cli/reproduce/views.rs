@@ -3,7 +3,7 @@
 use super::{Observed, Shown};
 use crate::check::Property;
 use crate::cli::{pictures, sweep};
-use crate::confirm::campaign::{Agreement, Confirmed, Finding};
+use crate::confirm::series::{Agreement, Confirmed, Finding};
 use crate::critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use crate::critique::{Claim, Critique};
 use crate::evidence::{Finding as Found, Judgement, Tally};

@@ -18,13 +18,12 @@ use std::thread;
 use locklab_units::fractional_ms_from_ns;
 use locklab_world::tcp::Phase;
 
-use super::campaign::{LONGEST_STALL_NS, attempt};
-use crate::fault::expand;
+use super::series::{LONGEST_STALL_NS, attempt};
 use crate::history::History;
 use crate::runner::backend::{Backend, World};
 use crate::runner::pool::lock;
 use crate::runner::simulate::Keep;
-use crate::scenario::{Scenario, parse};
+use crate::scenario::{Drawn, Scenario, parse};
 
 pub use times::Times;
 
@@ -122,8 +121,8 @@ fn runs(
                     if seed >= number || stop.load(Ordering::Relaxed) || lock(&outcome).is_err() {
                         return;
                     }
-                    let schedule = expand(&scenario.fault, seed);
-                    let run = attempt(backend, scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+                    let Drawn { scenario, schedule } = scenario.drawn(seed);
+                    let run = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
                     let histories = &mut *lock(&outcome);
                     match (run, histories.as_mut()) {
                         (Err(error), _) => *histories = Err(error),

@@ -70,6 +70,7 @@ impl Measure {
                 Property::ForeignRelease => "no foreign release",
                 Property::Deadlock => "no deadlock",
                 Property::Availability => "available",
+                Property::Recovery => "recovers after faults",
                 Property::AcknowledgedLost => "no acknowledged add lost",
                 Property::Fifo => "first in, first out",
             },

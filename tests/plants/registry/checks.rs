@@ -112,6 +112,16 @@ pub const PLANTS: &[Plant] = &[
         Test(Check, "acknowledged_lost::"),
     ),
     plant(
+        "recovery-is-never-violated",
+        "Every lock recovers.",
+        Test(Check, "recovery::"),
+    ),
+    plant(
+        "deadlock-silences-are-apart",
+        "Two silences in a row count as two.",
+        Test(Check, "deadlock::"),
+    ),
+    plant(
         "contention-is-assumed",
         "A run without contention proves something.",
         Test(Check, "conclusive::"),

@@ -70,6 +70,11 @@ pub const PLANTS: &[Plant] = &[
     ),
     // Faults and the world.
     plant(
+        "campaign-never-heals",
+        "A campaign's faults go on to the end of the run.",
+        Test(Lib, "scenario::campaign::"),
+    ),
+    plant(
         "power-loss-loses-nothing",
         "What was not synced survives a loss of power.",
         Scenario("kleppmann/k11"),

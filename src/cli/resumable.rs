@@ -1,0 +1,201 @@
+//! Long work whose finished cells are kept in a file: after Ctrl-C the same command does the rest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::progress::Progress;
+use super::say::tell;
+use crate::recording::VERSION;
+use crate::results::{Cell, Detail, FORMAT};
+use crate::runner::batch::{self, BatchOptions, Job};
+use crate::runner::ledger::{self, Ledger};
+use crate::runner::pool::{Broken, lock};
+
+/// The work: a cell for each job.
+pub(super) struct Work<'a> {
+    pub jobs: &'a [Job],
+    /// What is being done: `sweeping`.
+    pub doing: &'static str,
+    pub threads: usize,
+    pub detail: Detail,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+    /// The error for a run without a result; its `job` is the place in `jobs`.
+    pub bug: &'a dyn Fn(Broken) -> anyhow::Error,
+}
+
+impl Work<'_> {
+    /// Does the work, and keeps finished cells in `path` as long as it is incomplete; `None` if it
+    /// was interrupted, which is said.
+    pub(super) fn finish(&self, path: &Path) -> anyhow::Result<Option<Vec<Cell>>> {
+        let cells = self.run(path, &self.header()?, false)?;
+        let finished: Vec<Cell> = cells.into_iter().flatten().collect();
+        let (done, all) = (finished.len(), self.jobs.len());
+        if done < all {
+            tell!("interrupted after {done} of {all} cells; the same command does the rest");
+            return Ok(None);
+        }
+        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        Ok(Some(finished))
+    }
+
+    /// Does what `path` does not have yet, and adds to it each cell that is finished. What was
+    /// kept with another `header`, or in any case if `fresh`, is discarded. A cell that was not
+    /// finished is `None`.
+    pub(super) fn run(
+        &self,
+        path: &Path,
+        header: &str,
+        fresh: bool,
+    ) -> anyhow::Result<Vec<Option<Cell>>> {
+        let (ledger, mut done) = Ledger::open(path, header, fresh)
+            .with_context(|| format!("cannot keep results in {}", path.display()))?;
+        if !done.is_empty() {
+            let all = self.jobs.len();
+            tell!("  {} of {all} cells were already done", done.len());
+        }
+        done.extend(self.rest(&done, ledger)?);
+        Ok((0..self.jobs.len())
+            .map(|place| done.remove(&place))
+            .collect())
+    }
+
+    /// The cells that are not done yet, by their places.
+    fn rest(
+        &self,
+        done: &BTreeMap<usize, Cell>,
+        ledger: Ledger,
+    ) -> anyhow::Result<BTreeMap<usize, Cell>> {
+        let open = (0..self.jobs.len()).filter(|place| !done.contains_key(place));
+        let open: Vec<usize> = open.collect();
+        let rest: Vec<Job> = open.iter().map(|place| self.jobs[*place].clone()).collect();
+        let runs = rest.iter().map(|job| job.seeds.end - job.seeds.start).sum();
+        let progress = Progress::new(self.doing, runs);
+        let ledger = Mutex::new(ledger);
+        let failed = Mutex::new(None);
+        let batch_options = BatchOptions {
+            threads: self.threads,
+            detail: self.detail,
+            stop: self.stop,
+            progress: &|runs| progress.add(runs),
+            finished: &|place, cell| {
+                if let Err(error) = lock(&ledger).add(open[place], cell) {
+                    lock(&failed).get_or_insert(error);
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            },
+        };
+        let cells = batch::run(&rest, &batch_options);
+        progress.clear();
+        if let Some(error) = lock(&failed).take() {
+            return Err(error).context("cannot save a finished cell");
+        }
+        let cells = cells.map_err(|broken| {
+            (self.bug)(Broken {
+                job: open[broken.job],
+                ..broken
+            })
+        })?;
+        let cells = open.iter().copied().zip(cells);
+        Ok(cells
+            .filter_map(|(place, cell)| Some((place, cell?)))
+            .collect())
+    }
+
+    /// Identifies the jobs, and the build that does them.
+    fn header(&self) -> anyhow::Result<String> {
+        let job = |job: &Job| {
+            json!([
+                job.scenario.name,
+                job.scenario.overrides,
+                job.scenario,
+                job.parameters,
+                [job.seeds.start, job.seeds.end],
+            ])
+        };
+        let jobs: Vec<_> = self.jobs.iter().map(job).collect();
+        let build = ledger::this_build().context("cannot read this program's own file")?;
+        let header = json!({
+            "locklab": VERSION,
+            "format": FORMAT,
+            "build": format!("{build:016x}"),
+            "detail": self.detail,
+            "jobs": format!("{:016x}", xxh3_64(json!(jobs).to_string().as_bytes())),
+        });
+        Ok(header.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+    use crate::scenario::load;
+
+    fn jobs() -> Vec<Job> {
+        let job = |name| Job {
+            scenario: load(name, &[]).expect("it ships"),
+            parameters: vec![],
+            seeds: 0..3,
+        };
+        ["kleppmann/k1", "kleppmann/k5", "kleppmann/k9"]
+            .map(job)
+            .into()
+    }
+
+    fn work<'a>(jobs: &'a [Job], stop: &'a AtomicBool) -> Work<'a> {
+        Work {
+            jobs,
+            doing: "testing",
+            threads: 1,
+            detail: Detail::Counts,
+            stop,
+            bug: &|broken| anyhow!("{:?}", broken.why),
+        }
+    }
+
+    #[test]
+    fn what_was_finished_before_is_not_run_again_and_the_whole_is_the_same() {
+        let folder = std::env::temp_dir().join(format!("locklab-work-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let path = folder.join("work.jsonl");
+        let (jobs, go) = (jobs(), AtomicBool::new(false));
+        let whole = work(&jobs, &go).finish(&path).expect("it runs");
+        assert!(!path.exists());
+
+        // As if it was interrupted after the second cell, whose result is marked.
+        let header = work(&jobs, &go).header().expect("it can be read");
+        let (mut kept, _) = Ledger::open::<Cell>(&path, &header, true).expect("it opens");
+        let mut marked = whole.as_ref().expect("it was finished")[1].clone();
+        marked.fingerprint ^= 1;
+        kept.add(1, &marked).expect("it is written");
+        let resumed = work(&jobs, &go).finish(&path).expect("it runs");
+        let mut expected = whole.clone().expect("it was finished");
+        expected[1] = marked;
+        assert_eq!(resumed, Some(expected));
+
+        // Other jobs begin anew.
+        let (mut kept, _) = Ledger::open::<Cell>(&path, &header, true).expect("it opens");
+        kept.add(0, &Cell::default()).expect("it is written");
+        let fewer = work(&jobs[..2], &go).finish(&path).expect("it runs");
+        assert_eq!(fewer.as_deref(), whole.as_deref().map(|cells| &cells[..2]));
+        fs::remove_dir_all(&folder).expect("is ours");
+    }
+
+    #[test]
+    fn work_that_was_stopped_keeps_its_file() {
+        let path = std::env::temp_dir().join(format!("locklab-stopped-{}", std::process::id()));
+        let (jobs, stopped) = (jobs(), AtomicBool::new(true));
+        assert_eq!(work(&jobs, &stopped).finish(&path).expect("it ends"), None);
+        assert!(path.exists());
+        fs::remove_file(&path).expect("is ours");
+    }
+}
