@@ -177,3 +177,88 @@ impl From<Moment> for String {
         moment.to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_back_to_its_failpoint_and_is_the_one_in_files() {
+        for &point in Failpoint::ALL {
+            assert_eq!(point.name().parse(), Ok(point));
+            assert_eq!(point.to_string(), point.name());
+            assert_eq!(serde_json::to_value(point).unwrap(), point.name());
+        }
+    }
+
+    #[test]
+    fn an_unknown_failpoint_is_answered_with_the_known_ones() {
+        assert_eq!(
+            "sleeping".parse::<Failpoint>(),
+            Err(
+                "unknown failpoint `sleeping`, expected one of `acquiring`, `waiting`, \
+                 `prolonging`, `expiring`, `overwriting`, `acquired`, `giving-up`, `read`, \
+                 `checked`, `wrote`, `renewing`, `releasing`, `deleting`, `released`"
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn attempts_waits_and_renewals_repeat() {
+        let all = Failpoint::ALL.iter().copied();
+        let repeat: Vec<Failpoint> = all.filter(|point| point.repeats()).collect();
+        assert_eq!(
+            repeat,
+            [
+                Failpoint::Acquiring,
+                Failpoint::Waiting,
+                Failpoint::Renewing
+            ]
+        );
+    }
+
+    #[test]
+    fn points_fill_the_columns_of_tables() {
+        let read = Point::Failpoint(Failpoint::Read);
+        assert_eq!(format!("{read:>7}"), "   read");
+        let down = Point::Notice("+sdown".into());
+        assert_eq!(format!("{down:>7}"), " +sdown");
+    }
+
+    #[test]
+    fn a_moment_is_a_clients_first_arrival_or_a_later_one() {
+        let moment = |nth| Moment {
+            client: "c1".into(),
+            point: Failpoint::Acquired,
+            nth,
+        };
+        for (text, nth) in [("c1 acquired", 1), ("c1 acquired #2", 2)] {
+            assert_eq!(text.parse(), Ok(moment(nth)));
+            assert_eq!(moment(nth).to_string(), text);
+            assert_eq!(serde_json::to_value(moment(nth)).unwrap(), text);
+            assert_eq!(
+                serde_json::from_value::<Moment>(text.into()).unwrap(),
+                moment(nth)
+            );
+        }
+        assert_eq!("c1 acquired #1".parse(), Ok(moment(1)));
+    }
+
+    #[test]
+    fn what_is_no_moment_is_answered_with_how_to_write_one() {
+        for text in [
+            "",
+            "c1",
+            "c1 acquired 2",
+            "c1 acquired #0",
+            "c1 acquired #-1",
+            "c1 acquired # 2",
+        ] {
+            let expected = format!(
+                "`{text}` is not a moment of a client; write \"c1 acquired\" or \"c1 acquired #2\""
+            );
+            assert_eq!(text.parse::<Moment>(), Err(expected));
+        }
+    }
+}

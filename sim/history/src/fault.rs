@@ -377,3 +377,72 @@ impl<'de> Deserialize<'de> for FaultKind<Bare> {
         FaultKind::of_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, FaultKind::NAMES))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The names of the kinds of which something is true.
+    fn those(is_one: impl Fn(&FaultKind<Bare>) -> bool) -> Vec<&'static str> {
+        let all = FaultKind::ALL.iter().filter(|kind| is_one(kind));
+        all.map(FaultKind::name).collect()
+    }
+
+    #[test]
+    fn a_name_leads_back_to_its_kind_and_is_the_one_in_files() {
+        for &kind in FaultKind::ALL {
+            assert_eq!(FaultKind::of_name(kind.name()), Some(kind));
+            let json = serde_json::to_value(kind).unwrap();
+            assert_eq!(json, kind.name());
+            assert_eq!(
+                serde_json::from_value::<FaultKind<Bare>>(json).unwrap(),
+                kind
+            );
+        }
+        assert_eq!(FaultKind::of_name("Pause"), None);
+        let unknown = serde_json::from_str::<FaultKind<Bare>>("\"freeze\"").unwrap_err();
+        let unknown = unknown.to_string();
+        assert!(unknown.starts_with("unknown variant `freeze`"), "{unknown}");
+        assert!(unknown.contains("`clock-rate`"), "{unknown}");
+    }
+
+    #[test]
+    fn people_read_of_each_kind_something_of_its_own() {
+        let all = || FaultKind::ALL.iter();
+        let nouns: BTreeSet<&str> = all().map(FaultKind::noun).collect();
+        let meanings: BTreeSet<&str> = all().map(FaultKind::meaning).collect();
+        assert_eq!(nouns.len(), FaultKind::ALL.len());
+        assert_eq!(meanings.len(), FaultKind::ALL.len());
+    }
+
+    #[test]
+    fn a_process_ends_with_a_kill_or_a_crash() {
+        assert_eq!(those(FaultKind::ends_process), ["kill", "crash"]);
+    }
+
+    #[test]
+    fn a_suspension_a_step_and_a_rate_bend_clocks() {
+        assert_eq!(
+            those(FaultKind::bends_clocks),
+            ["suspend", "clock-step", "clock-rate"]
+        );
+    }
+
+    #[test]
+    fn links_are_struck_by_what_peers_notice_on_links() {
+        let links = ["partition", "slow-link", "loss"];
+        assert_eq!(those(|kind| kind.aim() == Aim::Links), links);
+        assert_eq!(those(|kind| kind.symptom() == Symptom::Links), links);
+        assert_eq!(those(|kind| kind.family() == Family::Network), links);
+    }
+
+    #[test]
+    fn a_step_and_a_failover_have_no_duration() {
+        assert_eq!(
+            those(|kind| kind.span() == Span::Momentary),
+            ["clock-step", "failover"]
+        );
+    }
+}

@@ -328,3 +328,42 @@ pub struct History {
     /// True time at the end of the run, in nanoseconds.
     pub end_ns: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes the record and reads it again; returns what a file has of the event.
+    fn written(event: Event) -> String {
+        let record = Record {
+            at_ns: 1,
+            host: "c1".into(),
+            wall_ns: 2,
+            mono_ns: 3,
+            event,
+        };
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+        let stamp = r#"{"at_ns":1,"host":"c1","wall_ns":2,"mono_ns":3,"#;
+        let event = text.strip_prefix(stamp).expect(&text);
+        event.strip_suffix('}').expect(&text).to_owned()
+    }
+
+    #[test]
+    fn a_file_has_of_a_grant_what_the_grant_has() {
+        let grant = |shared, token| Event::BeliefBegins {
+            grant: 4,
+            deadline: None,
+            token,
+            shared,
+        };
+        assert_eq!(
+            written(grant(false, None)),
+            r#""event":"belief-begins","grant":4"#
+        );
+        assert_eq!(
+            written(grant(true, Some(33))),
+            r#""event":"belief-begins","grant":4,"token":33,"shared":true"#
+        );
+    }
+}

@@ -130,3 +130,90 @@ impl Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<const N: usize>(names: [&str; N]) -> Vec<Name> {
+        names.map(Name::from).into()
+    }
+
+    fn links(from: &[&str], to: &[&str]) -> Target {
+        let side = |hosts: &[&str]| hosts.iter().map(|&host| host.into()).collect();
+        Target::Links(Links {
+            from: side(from),
+            to: side(to),
+            both_ways: true,
+        })
+    }
+
+    fn hosts(target: &Target) -> Vec<&str> {
+        target.hosts().map(|host| &**host).collect()
+    }
+
+    #[test]
+    fn links_have_the_hosts_of_both_sides() {
+        assert_eq!(hosts(&links(&["c1", "c2"], &["n1"])), ["c1", "c2", "n1"]);
+        assert_eq!(hosts(&Target::Hosts(names(["n2", "n1"]))), ["n2", "n1"]);
+    }
+
+    #[test]
+    fn a_target_needs_a_host_and_links_one_on_each_side() {
+        assert!(Target::Hosts(Vec::new()).is_empty());
+        assert!(!Target::Hosts(names(["c1"])).is_empty());
+        assert!(links(&["c1"], &[]).is_empty());
+        assert!(links(&[], &["n1"]).is_empty());
+        assert!(!links(&["c1"], &["n1"]).is_empty());
+    }
+
+    #[test]
+    fn a_target_keeps_the_hosts_that_are_there_and_tells_whether_it_still_is_one() {
+        let keep = |mut target: Target| {
+            let is_left = target.keep_hosts(|host| host.ends_with('1'));
+            (target, is_left)
+        };
+        let some = Target::Hosts(names(["c1", "c2"]));
+        assert_eq!(keep(some), (Target::Hosts(names(["c1"])), true));
+        let none = Target::Hosts(names(["c2"]));
+        assert_eq!(keep(none), (Target::Hosts(Vec::new()), false));
+        let both = links(&["c1", "c2"], &["n1", "n2"]);
+        assert_eq!(keep(both), (links(&["c1"], &["n1"]), true));
+        let one = links(&["c1", "c2"], &["n2"]);
+        assert_eq!(keep(one), (links(&["c1"], &[]), false));
+    }
+
+    #[test]
+    fn a_fault_of_links_does_to_packets_what_its_kind_says() {
+        let fault = |kind, target| Fault {
+            name: "fault".into(),
+            start: Start::At { at_ns: 0 },
+            duration_ns: None,
+            kind,
+            target,
+        };
+        let packets = |kind| {
+            let faulty = fault(kind, links(&["c1"], &["n1"])).faulty_links();
+            faulty.map(|links| links.packets)
+        };
+        let expected = FaultyLinks {
+            from: names(["c1"]),
+            to: names(["n1"]),
+            both_ways: true,
+            packets: PacketFault::Cut,
+        };
+        let cut = fault(FaultKind::Partition, links(&["c1"], &["n1"]));
+        assert_eq!(cut.faulty_links(), Some(expected));
+        assert_eq!(
+            packets(FaultKind::SlowLink { extra: 7 }),
+            Some(PacketFault::Slow { extra_ns: 7 })
+        );
+        let probability = 0.5;
+        assert_eq!(
+            packets(FaultKind::Loss { probability }),
+            Some(PacketFault::Lossy { probability })
+        );
+        let pause = fault(FaultKind::Pause, Target::Hosts(names(["c1"])));
+        assert_eq!(pause.faulty_links(), None);
+    }
+}

@@ -359,3 +359,106 @@ pub fn reading(record: &Record, clock: ClockKind) -> u64 {
         ClockKind::Monotonic => record.mono_ns,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A history of events: when, on which host, what. Every clock shows true time.
+    fn history<const N: usize>(events: [(u64, &str, Event); N]) -> History {
+        let record = |(at_ns, host, event): (u64, &str, Event)| Record {
+            at_ns,
+            host: host.into(),
+            wall_ns: at_ns,
+            mono_ns: at_ns,
+            event,
+        };
+        History {
+            records: events.into_iter().map(record).collect(),
+            ..History::default()
+        }
+    }
+
+    /// The client is granted the lock, or extends that grant, to this time.
+    fn begins(grant: u32, until_ns: u64) -> Event {
+        Event::BeliefBegins {
+            grant,
+            deadline: Some(Deadline {
+                clock: ClockKind::Wall,
+                at_ns: until_ns,
+            }),
+            token: None,
+            shared: false,
+        }
+    }
+
+    /// The number of each grant, from when to when its client believes in it, and until when it
+    /// may.
+    fn believed(history: &History) -> Vec<(u32, u64, u64, u64)> {
+        let grants = Timeline::of(history).grants.into_iter();
+        let outline = |it: Grant| (it.number, it.begins_ns, it.lapses_ns, it.ends_ns);
+        grants.map(outline).collect()
+    }
+
+    #[test]
+    fn of_several_grants_of_a_client_each_is_prolonged_and_ended_by_its_number() {
+        let history = history([
+            (10, "c1", begins(1, 50)),
+            (20, "c1", begins(2, 60)),
+            (30, "c1", begins(1, 90)),
+            (70, "c1", Event::BeliefEnds { grant: 2 }),
+            (80, "c1", Event::BeliefEnds { grant: 1 }),
+        ]);
+        assert_eq!(believed(&history), [(1, 10, 80, 80), (2, 20, 60, 70)]);
+    }
+
+    #[test]
+    fn a_grant_prolonged_when_it_was_over_has_two_stretches() {
+        let history = history([
+            (10, "c1", begins(1, 20)),
+            (30, "c1", begins(1, 40)),
+            (50, "c1", Event::BeliefEnds { grant: 1 }),
+        ]);
+        assert_eq!(believed(&history), [(1, 10, 20, 50), (1, 30, 40, 50)]);
+    }
+
+    #[test]
+    fn a_record_gives_a_grant_if_it_is_the_grants_first() {
+        let history = history([
+            (5, "c2", begins(1, 100)),
+            (10, "c1", begins(1, 20)),
+            (15, "c1", begins(1, 20)),
+            (30, "c1", begins(1, 40)),
+            (50, "c1", Event::BeliefEnds { grant: 1 }),
+        ]);
+        let timeline = Timeline::of(&history);
+        let granted: Vec<Option<u64>> = (0..history.records.len())
+            .map(|index| timeline.granted(index).map(|grant| grant.begins_ns))
+            .collect();
+        assert_eq!(granted, [Some(5), Some(10), None, None, None]);
+    }
+
+    #[test]
+    fn of_two_holders_the_one_granted_first_is_named_first_and_one_once() {
+        let history = history([(10, "c2", begins(1, 90)), (20, "c1", begins(1, 90))]);
+        let timeline = Timeline::of(&history);
+        let [one, two] = ["c1", "c2"].map(Name::from);
+        let in_order = [two.clone(), one.clone()];
+        assert_eq!(timeline.clients([(&one, 1), (&two, 1)]), in_order);
+        assert_eq!(timeline.clients([(&two, 1), (&one, 1)]), in_order);
+        assert_eq!(timeline.clients([(&one, 1), (&one, 1)]), [one.clone()]);
+    }
+
+    #[test]
+    fn a_deadline_is_reached_where_the_clock_shows_it() {
+        // A clock at its rate, at its last reading, and beyond it.
+        assert_eq!(reached(15, (110, 10), (120, 20)), Some(115));
+        assert_eq!(reached(20, (110, 10), (120, 20)), Some(120));
+        assert_eq!(reached(21, (110, 10), (120, 20)), None);
+        // A clock at half its rate and at three times it; the readings are rounded down.
+        assert_eq!(reached(13, (110, 10), (120, 15)), Some(116));
+        assert_eq!(reached(20, (110, 10), (120, 40)), Some(114));
+        // A jump.
+        assert_eq!(reached(50, (110, 10), (110, 90)), Some(110));
+    }
+}

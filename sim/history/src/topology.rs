@@ -97,3 +97,46 @@ pub enum Role {
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOPOLOGY: Topology = Topology {
+        nodes: 2,
+        replicas: 1,
+        sentinels: 1,
+        clients: 2,
+    };
+
+    #[test]
+    fn hosts_are_the_clients_the_servers_and_the_resource() {
+        assert_eq!(
+            TOPOLOGY.hosts(),
+            ["c1", "c2", "n1", "n2", "n1r1", "n2r1", "s1", "resource"]
+        );
+    }
+
+    #[test]
+    fn a_server_has_a_role_and_another_host_has_none() {
+        let replica = Role::Replica { of: "n2".into() };
+        assert_eq!(TOPOLOGY.role("n1"), Some(Role::Node));
+        assert_eq!(TOPOLOGY.role("n2r1"), Some(replica));
+        assert_eq!(TOPOLOGY.role("s1"), Some(Role::Sentinel));
+        for host in ["c1", "resource", "n3", ""] {
+            assert_eq!(TOPOLOGY.role(host), None, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_no_replicas_and_sentinels_where_there_are_none() {
+        let alone = serde_json::to_string(&Topology::default()).unwrap();
+        assert_eq!(alone, r#"{"nodes":1,"clients":2}"#);
+        let all = serde_json::to_string(&TOPOLOGY).unwrap();
+        assert_eq!(all, r#"{"nodes":2,"replicas":1,"sentinels":1,"clients":2}"#);
+        for text in [alone, all] {
+            let read: Topology = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+    }
+}

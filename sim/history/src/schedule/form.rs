@@ -144,3 +144,65 @@ impl Convert<Bare, Settled> for Numbers {
         self.drift_ppm.ok_or_else(|| lacks("drift_ppm"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Fault;
+
+    /// A fault in a recording: these keys of its start, and these of its kind.
+    fn text(start: &str, kind: &str) -> String {
+        format!(r#"{{"name":"f","start":{{{start}}},"duration_ns":null,"kind":{{{kind}}}}}"#)
+    }
+
+    fn read(kind: &str) -> Result<Fault, String> {
+        let read = serde_json::from_str(&text(r#""at":{"at_ns":5}"#, kind));
+        read.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_kind_is_written_as_it_is_read() {
+        let at = r#""at":{"at_ns":5}"#;
+        let after = r#""after":{"client":"c1","point":"read","nth":2,"delay_ns":7}"#;
+        for kind in [
+            r#""kind":"pause","hosts":["c1","c2"]"#,
+            r#""kind":"crash","hosts":["n1"]"#,
+            r#""kind":"failover","hosts":["s1"]"#,
+            r#""kind":"partition","from":["c1"],"to":["n1","n2"],"both_ways":false"#,
+            r#""kind":"slow-link","from":["c1"],"to":["n1"],"both_ways":true,"extra_ns":3"#,
+            r#""kind":"loss","from":["c1"],"to":["n1"],"both_ways":true,"probability":0.25"#,
+            r#""kind":"clock-step","hosts":["n1"],"step_ns":-9"#,
+            r#""kind":"clock-rate","hosts":["n1"],"drift_ppm":-100"#,
+        ] {
+            for start in [at, after] {
+                let text = text(start, kind);
+                let fault: Fault = serde_json::from_str(&text).expect(&text);
+                assert_eq!(serde_json::to_string(&fault).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_kind_needs_and_does_not_have_is_named() {
+        for (kind, lacking) in [
+            (r#""kind":"pause""#, "hosts"),
+            (r#""kind":"suspend","from":["c1"]"#, "hosts"),
+            (r#""kind":"failover""#, "hosts"),
+            (r#""kind":"partition","to":["n1"],"both_ways":true"#, "from"),
+            (r#""kind":"partition","from":["n1"],"both_ways":true"#, "to"),
+            (
+                r#""kind":"partition","from":["c1"],"to":["n1"]"#,
+                "both_ways",
+            ),
+            (
+                r#""kind":"slow-link","from":["c1"],"to":["n1"]"#,
+                "extra_ns",
+            ),
+            (r#""kind":"loss","from":["c1"],"to":["n1"]"#, "probability"),
+            (r#""kind":"clock-step","hosts":["n1"]"#, "step_ns"),
+            (r#""kind":"clock-rate","hosts":["n1"]"#, "drift_ppm"),
+        ] {
+            let expected = format!("missing field `{lacking}`");
+            assert_eq!(read(kind), Err(expected), "{kind}");
+        }
+    }
+}
