@@ -187,6 +187,16 @@ mod tests {
     }
 
     #[test]
+    fn where_nobody_adds_there_is_nothing_to_judge() {
+        let is_judged = |story: Story| {
+            let verdicts = crate::judge(&story.history(), &crate::random::BOUNDS);
+            verdicts.contains_key(&AcknowledgedLost)
+        };
+        assert!(is_judged(story()));
+        assert!(!is_judged(Story::default().holds(10, "c1")));
+    }
+
+    #[test]
     fn a_fault_that_missed_leaves_it_open() {
         story()
             .fault_missed(85, "n1", "partition")

@@ -93,7 +93,6 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
             Event::Complete {
                 op: Op::Acquire, ..
             } => client.wants = asks_again.contains(&index),
-            event if event.is_reached(Failpoint::Waiting) => client.wants = true,
             event if event.is_reached(Failpoint::GivingUp) => client.wants = false,
             Event::Invoke {
                 op: Op::Release, ..
@@ -141,7 +140,6 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
                 ever = true;
                 if plant("contention-need-not-matter")
                     || !has_faults
-                    || matters
                     || one.is_struck
                     || other.is_struck
                 {
@@ -166,7 +164,7 @@ struct Client {
     left: bool,
     /// Whether it holds the lock, or may have died holding it.
     has: bool,
-    /// Whether it has requested or held the lock since a fault that mattered.
+    /// Whether it has requested or held the lock while a fault mattered, and does so since.
     is_struck: bool,
 }
 
@@ -322,6 +320,34 @@ mod tests {
         check(over.fault_begins(9, "n1", "pause"), Some(TOO_EARLY));
     }
 
+    /// The fault begins while c1 releases the lock and c2 is between two attempts. c2's next
+    /// one comes when the release has returned.
+    #[test]
+    fn between_two_attempts_a_client_asks_on() {
+        let refused = || {
+            let held = Story::default().tries(0, "c1").granted(5, "c1");
+            held.reads(6, "c1", 0).tries(6, "c2").fails(8, "c2")
+        };
+        let on = |host, story: Story| {
+            let paused = story.releases(10, "c1").fault_begins(11, host, "pause");
+            paused.released(12, "c1", 1)
+        };
+        for host in ["n1", "c2"] {
+            check(on(host, refused()).tries(20, "c2"), None);
+            check(on(host, refused()).waits(20, "c2"), None);
+            check(on(host, refused()), Some(TOO_EARLY));
+            let gave_up = on(host, refused()).gives_up(15, "c2");
+            check(gave_up.tries(20, "c2"), Some(TOO_EARLY));
+            let gave_up = on(host, refused().waits(9, "c2").gives_up(9, "c2"));
+            check(gave_up.tries(20, "c2"), Some(TOO_EARLY));
+        }
+        // What it had asked for died with the attempt that was refused.
+        let dead = refused().fault_begins(9, "c2", "kill");
+        let dead = dead.releases(10, "c1").released(12, "c1", 1);
+        let asks = dead.tries(20, "c3").fails(21, "c3").tries(30, "c2");
+        check(asks, Some(TOO_EARLY));
+    }
+
     #[test]
     fn a_fault_matters_for_as_long_to_those_whom_it_found() {
         // c1's wait has lasted since the fault; c2 arrives long after that.
@@ -380,6 +406,11 @@ mod tests {
             .fault_named_begins(5, "n1", "gd#1")
             .fault_missed(100, "n1", "gc#1");
         check(other, Some("fault gc never took effect"));
+        // What is behind the sign is no number of an instance.
+        let named = met()
+            .fault_named_begins(5, "n1", "gc#of-c2")
+            .fault_missed(100, "n1", "gc#of-c1");
+        check(named, Some("fault gc#of-c1 never took effect"));
     }
 
     #[test]

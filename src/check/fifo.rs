@@ -202,6 +202,38 @@ mod tests {
     }
 
     #[test]
+    fn the_first_that_was_passed_is_reported_even_if_it_shows_later() {
+        // c4 and c5 have asked and been refused, too.
+        let waiting = || {
+            let asked = queued().tries(45, "c4").fails(46, "c4");
+            asked.tries(47, "c5").fails(48, "c5").releases(50, "c1")
+        };
+        // At one time c5 passes three.
+        waiting().tries(60, "c5").granted(70, "c5").expect_violated(
+            Fifo,
+            (70, 70),
+            "c5 was granted the lock at 70.0 ms past c2, which had been refused it at 20.0 ms \
+                 and still waited",
+        );
+        // c3 passes c2, which is in a call. Then c5 passes c4, which is in none, and c2 once
+        // more; and only then is c2's call refused.
+        let passed_twice = waiting()
+            .tries(55, "c2")
+            .tries(56, "c3")
+            .granted(60, "c3")
+            .releases(65, "c3")
+            .tries(66, "c5")
+            .granted(70, "c5");
+        passed_twice.expect_violation_at(Fifo, 70);
+        passed_twice.fails(90, "c2").expect_violated(
+            Fifo,
+            (60, 60),
+            "c3 was granted the lock at 60.0 ms past c2, which had been refused it at 20.0 ms and \
+             still waited",
+        );
+    }
+
+    #[test]
     fn whoever_gave_up_or_died_waits_no_more() {
         let then_c3 = |story: Story| {
             let asks_on = story.tries(52, "c3").fails(53, "c3");

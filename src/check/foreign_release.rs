@@ -172,7 +172,8 @@ impl<'t, 'h> LastAsked<'t, 'h> {
                 self.other = self.last;
             }
             self.last = Some(grant);
-        } else if !is_lasts && grant.asked >= asked(self.other) {
+        } else if grant.asked >= asked(self.other) {
+            // A client's own grants are told in the order in which it asked for them.
             self.other = Some(grant);
         }
     }
@@ -364,6 +365,41 @@ mod tests {
         released(followed).expect_violation_at(ForeignRelease, 610);
         // A grant within another shows nothing about the key.
         released(again(900)).expect_violation_at(ForeignRelease, 610);
+    }
+
+    /// A second task of c1 asks within the lease of the first, and is granted the lock when c2
+    /// has been. That grant may have stood on the first one's key.
+    #[test]
+    fn a_grant_asked_for_within_the_lease_makes_no_key_ones_own() {
+        let both_ask = || {
+            Story::default()
+                .tries(5, "c1")
+                .holds_for(10, "c1", Wall, 100)
+                .tries(50, "c2")
+                .tries(60, "c1")
+        };
+        let deletes = |story: Story| {
+            story
+                .deletes(140, "c1")
+                .released_grant(150, "c1", 1, 1)
+                .releases(160, "c1")
+        };
+        let told = |granted_ms| {
+            format!(
+                "c1, granted the lock at 10.0 ms, released it at 150.0 ms and deleted a lock that \
+                 was not its own any more: c2 had been granted it at {granted_ms}.0 ms"
+            )
+        };
+        let in_order = both_ask()
+            .granted(115, "c2")
+            .releases_grant(120, "c1", 1)
+            .granted(130, "c1");
+        deletes(in_order).expect_violated(ForeignRelease, (150, 150), &told(115));
+        let told_late = both_ask()
+            .releases_grant(112, "c1", 1)
+            .granted(115, "c1")
+            .granted(130, "c2");
+        deletes(told_late).expect_violated(ForeignRelease, (150, 150), &told(130));
     }
 
     #[test]

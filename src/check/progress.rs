@@ -145,6 +145,11 @@ mod tests {
             .granted_with_token(30, "c2", 34)
             .writes(40, "c2", 0);
         followed.refused_writing(50, "c1", 0).expect_holds(Progress);
+        let without_tokens = Story::default().holds(10, "c1").holds(30, "c2");
+        without_tokens
+            .writes(40, "c2", 0)
+            .refused_writing(50, "c1", 0)
+            .expect_holds(Progress);
         let alone = |written_ms| {
             Story::default()
                 .reads(5, "c2", 0)
@@ -179,6 +184,7 @@ mod tests {
         };
         told_late(33, 34).expect_holds(Progress);
         told_late(34, 33).expect_violation_at(Progress, 30);
+        told_late(33, 33).expect_violation_at(Progress, 30);
     }
 
     #[test]

@@ -172,6 +172,11 @@ mod tests {
     }
 
     #[test]
+    fn names_fill_the_columns_of_tables() {
+        assert_eq!(format!("{:<8}|", Property::Lease), "lease   |");
+    }
+
+    #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = "stale_write".parse::<Property>().unwrap_err().to_string();
         assert_eq!(

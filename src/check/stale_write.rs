@@ -165,6 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn who_was_in_time_once_may_be_stale_later_and_the_first_newer_write_is_told() {
+        Story::default()
+            .holds(10, "c1")
+            .writes(20, "c1", 0)
+            .holds(500, "c2")
+            .writes(600, "c2", 1)
+            .writes(700, "c2", 2)
+            .writes(900, "c1", 1)
+            .expect_violated(
+                StaleWrite,
+                (900, 900),
+                "c1 wrote version 4 at 900.0 ms on a lease that c2 had taken over at 500.0 ms \
+                 and written under at 600.0 ms",
+            );
+    }
+
+    #[test]
     fn a_refused_write_hurts_nobody_whoever_is_refused() {
         Story::default()
             .holds(10, "c1")
@@ -236,18 +253,19 @@ mod tests {
 
     #[test]
     fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
-        // c1 is granted the lock first (token 33), but its call returns last.
-        let told_late = || {
+        let told = |first, second| {
             Story::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
-                .granted_with_token(10, "c2", 34)
-                .granted_with_token(20, "c1", 33)
+                .granted_with_token(10, "c2", first)
+                .granted_with_token(20, "c1", second)
                 .writes(30, "c1", 0)
                 .writes(40, "c2", 1)
         };
-        told_late().expect_holds(StaleWrite);
-        told_late().writes(50, "c1", 2).expect_holds(StaleWrite);
+        // c1 is granted the lock first, but its call returns last.
+        told(34, 33).expect_holds(StaleWrite);
+        told(34, 33).writes(50, "c1", 2).expect_holds(StaleWrite);
+        told(33, 34).expect_violation_at(StaleWrite, 40);
     }
 
     #[test]

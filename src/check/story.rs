@@ -144,6 +144,11 @@ impl Story {
             .begins_in(ms, client, None, None, true)
     }
 
+    /// The client waits for its turn.
+    pub fn waits(self, ms: u64, client: &'static str) -> Story {
+        self.tell(ms, client, Event::reached(Failpoint::Waiting))
+    }
+
     /// The client gives up.
     pub fn gives_up(self, ms: u64, client: &'static str) -> Story {
         self.tell(ms, client, Event::reached(Failpoint::GivingUp))
@@ -306,12 +311,21 @@ impl Story {
 
     /// A fault of this name affects the links between two hosts.
     pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
-        self.links_change(ms, name, on, packets, Phase::Begins)
+        self.links_change(ms, name, on, links(on, packets), Phase::Begins)
+    }
+
+    /// A fault of this name affects the packets from the first host to the second.
+    pub fn one_way_fails(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+        let links = FaultyLinks {
+            both_ways: false,
+            ..links(on, packets)
+        };
+        self.links_change(ms, name, on, links, Phase::Begins)
     }
 
     /// The fault of the links ends.
     pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
-        self.links_change(ms, name, on, packets, Phase::Ends)
+        self.links_change(ms, name, on, links(on, packets), Phase::Ends)
     }
 
     fn links_change(
@@ -319,20 +333,13 @@ impl Story {
         ms: u64,
         name: &str,
         sides: Sides,
-        packets: PacketFault,
+        links: FaultyLinks,
         phase: Phase,
     ) -> Story {
-        let kind = match packets {
+        let kind = match links.packets {
             PacketFault::Cut => FaultKind::Partition,
             PacketFault::Slow { .. } => FaultKind::SlowLink { extra: () },
             PacketFault::Lossy { .. } => FaultKind::Loss { probability: () },
-        };
-        let [from, to] = sides.map(|host| vec![Name::from(host)]);
-        let links = FaultyLinks {
-            from,
-            to,
-            both_ways: true,
-            packets,
         };
         for host in sides {
             let event = Event::Fault {
@@ -560,4 +567,15 @@ impl Story {
 /// The fault kind of this name in a scenario; a fault with any other name is a pause.
 fn fault_kind(name: &str) -> FaultKind<Bare> {
     FaultKind::of_name(name).unwrap_or(FaultKind::Pause)
+}
+
+/// The links between two hosts, in both directions.
+fn links(on: Sides, packets: PacketFault) -> FaultyLinks {
+    let [from, to] = on.map(|host| vec![Name::from(host)]);
+    FaultyLinks {
+        from,
+        to,
+        both_ways: true,
+        packets,
+    }
 }

@@ -108,6 +108,21 @@ mod tests {
     }
 
     #[test]
+    fn the_highest_token_counts_from_its_first_access_on() {
+        two_holders()
+            .reads(40, "c1", 0)
+            .writes(45, "c2", 0)
+            .writes(46, "c2", 1)
+            .writes(50, "c1", 2)
+            .expect_violated(
+                TokenRegression,
+                (50, 50),
+                "the resource accepted c1's write with token 33 at 50.0 ms after it had \
+                 accepted token 34 of c2 at 45.0 ms",
+            );
+    }
+
+    #[test]
     fn a_refused_token_neither_regresses_nor_raises() {
         two_holders()
             .writes(40, "c2", 0)

@@ -230,6 +230,11 @@ fn a_slow_link_adds_what_it_adds_where_it_is_in_the_way() {
         slow.expect_violation_at(Deadlock, deadlock_ms);
         slow.expect_violation_at(Availability, availability_ms);
     }
+    // One direction of each round trip.
+    for sides in [["c2", "n1"], ["n1", "c2"]] {
+        let slow = unanswered().one_way_fails(60, "slow", sides, SLOW);
+        slow.ends(9_000).expect_violation_at(Deadlock, 1_060);
+    }
     let lifted = unanswered().links_fail(60, "slow", ["c2", "n1"], SLOW);
     let lifted = lifted.links_heal(70, "slow", ["c2", "n1"], SLOW);
     lifted
@@ -267,6 +272,21 @@ fn a_cut_link_excuses_whom_it_cuts_off() {
     ] {
         cut(sides).expect_violation_at(Deadlock, 1_050);
     }
+}
+
+#[test]
+fn of_several_faults_each_excuses_whom_it_hinders_until_it_ends() {
+    let told = cannot_be_told(9_000);
+    let cut = |story: Story| story.links_fail(60, "cut", ["c2", "n1"], Cut);
+    let beside_another = cut(unanswered().links_fail(55, "slow", ["c1", "n1"], SLOW));
+    contended(beside_another)
+        .ends(9_000)
+        .expect_inconclusive(Deadlock, &told);
+    let another_ends = cut(unanswered()).fault_begins(60, "n1", "pause");
+    contended(another_ends)
+        .fault_ends(80, "n1", "pause")
+        .ends(9_000)
+        .expect_inconclusive(Deadlock, &told);
 }
 
 #[test]
@@ -316,6 +336,9 @@ fn what_was_lost_comes_as_much_later_again_and_a_second() {
         story.fault_ends(600, "n1", "pause")
     };
     lost(pause).expect_violation_at(Deadlock, 1_600);
+    // A request that was lost with them is given up, and sent anew.
+    let given_up = lost(cut).times_out_after(300);
+    given_up.expect_violation_at(Deadlock, 3_400);
 }
 
 #[test]
@@ -382,4 +405,28 @@ fn a_stretch_ends_when_the_lock_is_taken() {
         .releases(700, "c2")
         .granted(1_500, "c1")
         .expect_holds(Deadlock);
+}
+
+#[test]
+fn a_grant_that_comes_too_late_does_not_undo_the_wait() {
+    let waited = |granted_ms| {
+        let asks = story().holds(10, "c1").tries(20, "c2").releases(50, "c1");
+        asks.granted(granted_ms, "c2").ends(9_000)
+    };
+    waited(1_050).expect_holds(Deadlock);
+    waited(1_051).expect_violated(
+        Deadlock,
+        (1_050, 1_051),
+        "c2 tried in vain to acquire the lock from 50.0 ms to 1051.0 ms although no client held it",
+    );
+}
+
+#[test]
+fn a_client_that_waits_for_its_turn_asks_on_without_an_attempt() {
+    let refused = || story().holds(10, "c1").tries(20, "c2").fails(30, "c2");
+    let waits = refused().waits(40, "c2").releases(50, "c1").ends(9_000);
+    waits.expect_violation_at(Deadlock, 1_050);
+    // One that does not wait asks no more.
+    let leaves = refused().releases(50, "c1").ends(9_000);
+    leaves.expect_holds(Deadlock);
 }
