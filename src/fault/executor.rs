@@ -236,3 +236,192 @@ impl Executor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::fault::expand;
+
+    const MS: u64 = locklab_units::NS_PER_MS;
+
+    /// An injector that takes down what it is asked for, and when.
+    struct Notes {
+        now_ns: u64,
+        finished: &'static str,
+        completes: Completion,
+        steps: Vec<(u64, Step)>,
+        lines: Vec<String>,
+    }
+
+    impl Notes {
+        fn note(&mut self, line: String) {
+            self.lines.push(format!("{} {line}", self.now_ns / MS));
+        }
+
+        fn request(&mut self, what: &str, strike: &Strike) -> Completion {
+            let name = &strike.fault.name;
+            self.note(format!("{what} {name} on {}", strike.hosts.join(" ")));
+            self.completes
+        }
+    }
+
+    impl Injector for Notes {
+        type Error = Infallible;
+
+        fn now_ns(&self) -> u64 {
+            self.now_ns
+        }
+
+        fn schedule(&mut self, at_ns: u64, step: Step) {
+            self.steps.push((at_ns, step));
+        }
+
+        fn is_running(&self, host: &Name) -> bool {
+            **host != *self.finished
+        }
+
+        fn record(&mut self, host: &Name, event: Event) {
+            let Event::Fault { fault, phase, .. } = event else {
+                panic!("no fault: {event:?}");
+            };
+            self.note(format!("{host}: {fault} {phase:?}"));
+        }
+
+        fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
+            Ok(self.request("inject", strike))
+        }
+
+        fn lift(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
+            Ok(self.request("lift", strike))
+        }
+    }
+
+    /// A run in which c1 has finished, and c2 reaches `acquired` at 3 ms. The injector
+    /// completes its requests like this.
+    #[track_caller]
+    fn check(faults: &str, completes: Completion, expected: &[&str]) {
+        let specs = toml::from_str(faults).expect("faults");
+        let mut executor = Executor::new(expand(&specs, 0));
+        let mut notes = Notes {
+            now_ns: 0,
+            finished: "c1",
+            completes,
+            steps: Vec::new(),
+            lines: Vec::new(),
+        };
+        executor.start(&mut notes);
+        notes.now_ns = 3 * MS;
+        let due = executor.reached(&"c2".into(), Failpoint::Acquired);
+        let Ok(()) = executor.strike(&due, &mut notes);
+        while !notes.steps.is_empty() {
+            let times = notes.steps.iter().enumerate();
+            let (next, _) = times.min_by_key(|(_, (at_ns, _))| *at_ns).expect("a step");
+            let (at_ns, step) = notes.steps.remove(next);
+            notes.now_ns = at_ns;
+            let Ok(()) = executor.perform(step, &mut notes);
+        }
+        executor.finish(&mut notes);
+        assert_eq!(notes.lines, expected);
+    }
+
+    #[test]
+    fn the_end_of_a_pause_is_recorded_before_its_process_goes_on() {
+        check(
+            "gc = { kind = 'pause', on = ['c2', 'n1'], at_ms = 5, duration_ms = 2 }",
+            Completion::Done,
+            &[
+                "5 inject gc on c2 n1",
+                "5 c2: gc Begins",
+                "5 n1: gc Begins",
+                "7 c2: gc Ends",
+                "7 n1: gc Ends",
+                "7 lift gc on c2 n1",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_kill_is_recorded_when_the_process_is_back() {
+        check(
+            "oom = { kind = 'kill', on = 'n1', at_ms = 5, duration_ms = 2 }",
+            Completion::Done,
+            &[
+                "5 inject oom on n1",
+                "5 n1: oom Begins",
+                "7 lift oom on n1",
+                "7 n1: oom Ends",
+            ],
+        );
+    }
+
+    #[test]
+    fn clocks_are_recorded_before_they_change_and_after() {
+        check(
+            "fast = { kind = 'clock-rate', on = 'n1', at_ms = 5, duration_ms = 2, drift_ppm = 9 }",
+            Completion::Done,
+            &[
+                "5 n1: fast Before",
+                "5 inject fast on n1",
+                "5 n1: fast Begins",
+                "7 n1: fast Before",
+                "7 lift fast on n1",
+                "7 n1: fast Ends",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_finished_process_is_spared_and_its_machine_is_not() {
+        check(
+            "a = { kind = 'pause', on = ['c1', 'c2'], at_ms = 5 }
+             b = { kind = 'kill', on = 'c1', at_ms = 6 }
+             c = { kind = 'crash', on = 'c1', at_ms = 7 }",
+            Completion::Done,
+            &[
+                "5 inject a on c2",
+                "5 c2: a Begins",
+                "7 inject c on c1",
+                "7 c1: c Begins",
+                "7 c1: b Missed",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_fault_at_a_failpoint_strikes_there_or_its_delay_later_or_never() {
+        check(
+            "a = { kind = 'pause', on = 'n1', after = 'c2 acquired' }
+             b = { kind = 'kill', on = 'c2', after = 'c2 acquired', delay_ms = 4 }
+             c = { kind = 'partition', from = 'c2', to = 'n1', after = 'c2 acquired #2' }",
+            Completion::Done,
+            &[
+                "3 inject a on n1",
+                "3 n1: a Begins",
+                "7 inject b on c2",
+                "7 c2: b Begins",
+                "7 c2: c Missed",
+                "7 n1: c Missed",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_pending_is_recorded_by_whoever_completes_it() {
+        let failover = "by-hand = { kind = 'failover', on = 's1', at_ms = 5 }";
+        check(
+            failover,
+            Completion::Pending,
+            &["5 inject by-hand on s1", "5 s1: by-hand Missed"],
+        );
+        let specs = toml::from_str(failover).expect("faults");
+        let mut executor = Executor::new(expand(&specs, 0));
+        let phase = |event| match event {
+            Event::Fault { fault, phase, .. } if &*fault == "by-hand" => phase,
+            _ => panic!("another event: {event:?}"),
+        };
+        assert_eq!(phase(executor.begun(0)), Phase::Begins);
+        assert_eq!(phase(executor.ended(0)), Phase::Ends);
+    }
+}

@@ -218,6 +218,11 @@ mod tests {
             both_ways: true,
         };
         assert_eq!(slow.target, Target::Links(links));
+        let loss =
+            only("[l]\nkind = \"loss\"\nfrom = \"c1\"\nto = \"n1\"\nprobability = 0.25\nat_ms = 0");
+        assert_eq!(loss.kind, FaultKind::Loss { probability: 0.25 });
+        let rate = only("[r]\nkind = \"clock-rate\"\non = \"n1\"\ndrift_ppm = -7\nat_ms = 0");
+        assert_eq!(rate.kind, FaultKind::ClockRate { drift_ppm: -7 });
     }
 
     #[test]
@@ -263,6 +268,24 @@ mod tests {
         assert!((850 * ms..1000 * ms).contains(&last), "{starts:?}");
         let names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
         assert_eq!(names[..2], ["cut#1", "cut#2"]);
+    }
+
+    #[test]
+    fn a_repeated_fault_does_not_start_at_its_end() {
+        let regular = CUTS.replace("{ uniform = [50, 150] }", "250");
+        let faults = schedule(&regular, 0).faults;
+        let starts: Vec<Start> = faults.into_iter().map(|fault| fault.start).collect();
+        let at = |ms| Start::At {
+            at_ns: ms * NS_PER_MS,
+        };
+        assert_eq!(starts, [at(250), at(500), at(750)]);
+    }
+
+    #[test]
+    fn two_starts_are_a_millisecond_apart_at_least() {
+        let dense = CUTS.replace("{ uniform = [50, 150] }", "{ uniform = [0, 0.1] }");
+        let faults = schedule(&dense.replace("1000", "10"), 0).faults;
+        assert_eq!(faults.len(), 10);
     }
 
     #[test]

@@ -18,3 +18,17 @@ pub fn order(role: &Role) -> &'static [&'static str] {
         Role::Replica { .. } => &["REPLICAOF", "NO", "ONE"],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_has_a_command_of_its_own() {
+        let typed = |role| order(&role).join(" ");
+        assert_eq!(typed(Role::Sentinel), format!("SENTINEL FAILOVER {MASTER}"));
+        assert_eq!(typed(Role::Node), "FAILOVER");
+        let replica = Role::Replica { of: "n1".into() };
+        assert_eq!(typed(replica), "REPLICAOF NO ONE");
+    }
+}

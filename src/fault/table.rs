@@ -390,4 +390,115 @@ mod tests {
         assert!(alone.is_ok());
         assert_eq!(alone, listed);
     }
+
+    /// The answer to a table that is no fault.
+    fn refused(table: &str) -> String {
+        let read: Result<FaultSpec, _> = toml::from_str(table);
+        read.expect_err(table).message().to_owned()
+    }
+
+    #[test]
+    fn a_fault_needs_its_target_and_its_amount() {
+        for (kind, keys) in [
+            ("pause", &["on"][..]),
+            ("partition", &["from", "to"]),
+            ("slow-link", &["from", "to", "extra_ms"]),
+            ("loss", &["from", "to", "probability"]),
+            ("clock-step", &["on", "step_ms"]),
+            ("clock-rate", &["on", "drift_ppm"]),
+        ] {
+            let mut table = format!("kind = '{kind}'\nat_ms = 0\n");
+            for key in keys {
+                let expected = format!("a fault of kind `{kind}` needs `{key}`");
+                assert_eq!(refused(&table), expected);
+                table += &match *key {
+                    "on" | "from" | "to" => format!("{key} = 'n1'\n"),
+                    _ => format!("{key} = 1\n"),
+                };
+            }
+            let read: Result<FaultSpec, _> = toml::from_str(&table);
+            assert!(read.is_ok(), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_a_fault_has_no_use_for_is_named() {
+        let refused = |keys: &str| refused(&format!("kind = 'kill'\non = 'n1'\n{keys}"));
+        for key in ["extra_ms", "step_ms", "drift_ppm", "probability"] {
+            let expected = format!("a fault of kind `kill` takes no `{key}`");
+            assert_eq!(refused(&format!("at_ms = 0\n{key} = 1")), expected);
+        }
+        for (keys, expected) in [
+            ("at_ms = 0\ndelay_ms = 1", "`delay_ms` needs `after`"),
+            ("at_ms = 0\nuntil_ms = 1", "`until_ms` needs `every_ms`"),
+            (
+                "every_ms = 1\nuntil_ms = 9\nafter = 'c1 read'",
+                "`after` and `every_ms` exclude each other: give only one of them",
+            ),
+            (
+                "every_ms = 1\nuntil_ms = 9\nbetween = ['c1 read', 'c1 wrote']",
+                "`between` and `every_ms` exclude each other: give only one of them",
+            ),
+        ] {
+            assert_eq!(refused(keys), expected);
+        }
+    }
+
+    #[test]
+    fn a_fault_has_one_time_and_between_is_within_a_round() {
+        for (placement, expected) in [
+            (
+                "",
+                "a fault needs one of `at_ms`, `after`, `between` and `every_ms`",
+            ),
+            ("every_ms = 1", "a fault with `every_ms` needs `until_ms`"),
+            (
+                "at_ms = 0\nafter = 'c1 read'",
+                "a fault takes effect at one time",
+            ),
+            (
+                "between = ['c1 read', 'c2 wrote']",
+                "`between` needs two points of one round of one client",
+            ),
+            (
+                "between = ['c1 read', 'c1 wrote #2']",
+                "`between` needs two points of one round of one client",
+            ),
+            (
+                "between = ['c1 wrote', 'c1 read']",
+                "in `between` the second point must come later",
+            ),
+            (
+                "between = ['c1 read', 'c1 read']",
+                "in `between` the second point must come later",
+            ),
+        ] {
+            let answer = refused(&format!("kind = 'kill'\non = 'n1'\n{placement}"));
+            assert!(answer.starts_with(expected), "{answer}");
+        }
+        assert_eq!(
+            refused("kind = 'kill'\non = []\nat_ms = 0"),
+            "`on` names no host"
+        );
+    }
+
+    #[test]
+    fn people_are_told_the_keys_of_each_kind() {
+        let keys: Vec<String> = FaultKind::ALL.iter().map(|&kind| keys(kind)).collect();
+        assert_eq!(
+            keys,
+            [
+                "on",
+                "on",
+                "on",
+                "on",
+                "from, to, direction",
+                "from, to, direction, extra_ms",
+                "from, to, direction, probability",
+                "on, step_ms",
+                "on, drift_ppm",
+                "on",
+            ]
+        );
+    }
 }
