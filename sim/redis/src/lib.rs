@@ -42,6 +42,7 @@
 //! | `engine` | the server: connections, commands, scripts, replication, persistence |
 //! | [`endpoint`] | a node with its connections, for any driver; independent of commands |
 //! | [`sentinel`] | Redis Sentinel; independent of `store` and `engine` |
+//! | [`lines`] | the connections of a sentinel, for any driver; independent of what is sent |
 //! | `server` | nodes and sentinels on real ports, each on a thread: the one module that does input and output |
 //! | [`resp`] | RESP for clients, and for other servers that use it |
 //!
@@ -64,6 +65,7 @@
 pub mod endpoint;
 mod engine;
 mod glob;
+pub mod lines;
 pub mod resp;
 pub mod sentinel;
 #[cfg(feature = "server")]

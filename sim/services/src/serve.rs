@@ -7,7 +7,7 @@
 
 pub mod consensus;
 pub mod database;
-mod line;
+mod lines;
 pub mod sentinel;
 
 use std::cell::{Cell, RefCell};

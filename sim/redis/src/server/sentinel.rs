@@ -1,17 +1,12 @@
 //! One sentinel behind a listener: its clients, its links to monitored instances, its timer.
-//!
-//! A sentinel sends little, so a connection whose socket accepts no more data is considered
-//! dead and closed.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{self, Ipv4Addr, SocketAddr};
 use std::panic;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use tokio::io::AsyncReadExt;
@@ -24,6 +19,7 @@ use tokio::time::sleep;
 
 use super::thread::{self, Stop, Thread};
 use super::{StartError, listen, now, seed};
+use crate::lines::{Lines, Sockets};
 use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig};
 
 /// A sentinel asks a master for its replicas at its start and then every ten seconds. This
@@ -181,39 +177,25 @@ struct Link {
 
 struct Server {
     sentinel: RefCell<Sentinel>,
-    clients: RefCell<BTreeMap<ConnId, Line>>,
-    links: RefCell<BTreeMap<LinkId, Line>>,
+    clients: RefCell<Lines<ConnId, Tcp>>,
+    links: RefCell<Lines<LinkId, Tcp>>,
     /// Requests to connect links.
     connect: UnboundedSender<Link>,
 }
 
-/// The sending side of a connection.
-#[derive(Default)]
-struct Line {
-    /// `None` until it is connected.
-    writer: Option<OwnedWriteHalf>,
-    /// The data to send once it is connected.
-    early: Vec<Bytes>,
-    /// Signals the receiving side that the connection ended.
-    ended: Rc<Notify>,
-}
+/// The machine's sockets.
+struct Tcp;
 
-impl Line {
-    /// Sends data, or queues it until the connection is established.
-    fn send(&mut self, bytes: Bytes) -> io::Result<()> {
-        match &self.writer {
-            None => self.early.push(bytes),
-            Some(writer) if writer.try_write(&bytes)? == bytes.len() => {}
-            Some(_) => return Err(io::ErrorKind::WriteZero.into()),
-        }
-        Ok(())
+impl Sockets for Tcp {
+    type Writer = OwnedWriteHalf;
+    type Receiver = Rc<Notify>;
+
+    fn write(writer: &OwnedWriteHalf, bytes: &[u8]) -> io::Result<usize> {
+        writer.try_write(bytes)
     }
 
-    /// Sends the queued data on the established connection.
-    fn connected(&mut self, writer: OwnedWriteHalf) -> io::Result<()> {
-        self.writer = Some(writer);
-        let mut early = std::mem::take(&mut self.early).into_iter();
-        early.try_for_each(|bytes| self.send(bytes))
+    fn end(receiver: &Rc<Notify>) {
+        receiver.notify_one();
     }
 }
 
@@ -222,12 +204,10 @@ impl Server {
     async fn converse(self: Rc<Self>, stream: TcpStream) {
         let conn = self.sentinel.borrow_mut().accept();
         let (mut reader, writer) = stream.into_split();
-        let line = Line {
-            writer: Some(writer),
-            ..Line::default()
-        };
-        let ended = line.ended.clone();
-        self.clients.borrow_mut().insert(conn, line);
+        let ended = Rc::<Notify>::default();
+        self.clients
+            .borrow_mut()
+            .accept(conn, writer, ended.clone());
         let mut bytes = [0; 4096];
         while let Some(count) = receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
@@ -242,7 +222,7 @@ impl Server {
             }
         }
         self.sentinel.borrow_mut().closed(conn);
-        self.clients.borrow_mut().remove(&conn);
+        self.clients.borrow_mut().forget(&conn);
     }
 
     /// Runs one of the sentinel's own links.
@@ -260,7 +240,7 @@ impl Server {
                 self.carry_out(effects);
             }
         }
-        self.links.borrow_mut().remove(&link.id);
+        self.links.borrow_mut().forget(&link.id);
         self.sentinel.borrow_mut().link_closed(link.id, now_ms());
     }
 
@@ -271,25 +251,23 @@ impl Server {
             stream = TcpStream::connect((&*link.to.host, link.to.port)) => stream.ok()?,
         };
         let (reader, writer) = stream.into_split();
-        let mut links = self.links.borrow_mut();
-        links.get_mut(&link.id)?.connected(writer).ok()?;
-        Some(reader)
+        let is_open = self.links.borrow_mut().connected(&link.id, writer);
+        is_open.then_some(reader)
     }
 
     fn carry_out(&self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Connect { link: id, to } => {
-                    let line = Line::default();
-                    let ended = line.ended.clone();
-                    self.links.borrow_mut().insert(id, line);
+                    let ended = Rc::<Notify>::default();
+                    self.links.borrow_mut().connect(id, ended.clone());
                     // If the receiver is gone, the program is about to end.
                     let _ = self.connect.send(Link { id, to, ended });
                 }
-                Effect::Send { link, bytes } => send(&self.links, link, bytes),
-                Effect::Reply { conn, bytes } => send(&self.clients, conn, bytes),
-                Effect::Hangup { link } => end(&self.links, link),
-                Effect::Close { conn } => end(&self.clients, conn),
+                Effect::Send { link, bytes } => self.links.borrow_mut().send(&link, bytes),
+                Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
+                Effect::Hangup { link } => self.links.borrow_mut().end(&link),
+                Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
                 // Clients subscribe to events, and there is no configuration file.
                 Effect::Event(_) | Effect::Write(_) => {}
             }
@@ -312,23 +290,6 @@ impl Server {
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             sleep(Duration::from_millis(left_ms)).await;
         }
-    }
-}
-
-/// Sends on a connection; closes it if it accepts no data.
-fn send<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K, bytes: Bytes) {
-    let mut lines = lines.borrow_mut();
-    if let Some(line) = lines.get_mut(&key)
-        && line.send(bytes).is_err()
-    {
-        line.ended.notify_one();
-        lines.remove(&key);
-    }
-}
-
-fn end<K: Ord>(lines: &RefCell<BTreeMap<K, Line>>, key: K) {
-    if let Some(line) = lines.borrow_mut().remove(&key) {
-        line.ended.notify_one();
     }
 }
 

@@ -1,14 +1,13 @@
 //! A member of the consensus service on a simulated host.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
-use super::line::{self, Line};
+use super::lines::{self, Lines};
 use crate::consensus::{ConnId, Effect, LinkId, Member, MemberConfig, Timing};
 use crate::disk::Disk;
 use locklab_world::random::Stream;
@@ -58,9 +57,11 @@ pub async fn consensus(host: Host, setup: Setup, port: u16) {
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.member.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
-        let line = Line::new(Some(writer));
-        let ended = line.ended.clone();
-        server.clients.borrow_mut().insert(conn, line);
+        let ended = Rc::<Notify>::default();
+        server
+            .clients
+            .borrow_mut()
+            .accept(conn, writer, ended.clone());
         host.spawn(server.clone().converse(conn, reader, ended));
     }
 }
@@ -71,8 +72,8 @@ struct Server {
     members: Rc<[(String, HostId)]>,
     disk: Rc<RefCell<Disk>>,
     member: RefCell<Member>,
-    clients: RefCell<BTreeMap<ConnId, Line>>,
-    links: RefCell<BTreeMap<LinkId, Line>>,
+    clients: Lines<ConnId>,
+    links: Lines<LinkId>,
     /// When the timer's task wakes up next.
     sleeps_until_ns: Cell<u64>,
     /// Notifies the timer's task that something is due earlier.
@@ -97,47 +98,46 @@ impl Server {
         match effect {
             Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
             Effect::Connect { link, to } => {
-                let line = Line::new(None);
-                let ended = line.ended.clone();
-                self.links.borrow_mut().insert(link, line);
+                let ended = Rc::<Notify>::default();
+                self.links.borrow_mut().connect(link, ended.clone());
                 self.host.spawn(self.clone().keep_link(link, to, ended));
             }
-            Effect::Send { link, bytes } => line::send(&self.links, link, bytes),
-            Effect::Hangup { link } => line::end(&self.links, link),
-            Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
-            Effect::Close { conn } => line::end(&self.clients, conn),
+            Effect::Send { link, bytes } => self.links.borrow_mut().send(&link, bytes),
+            Effect::Hangup { link } => self.links.borrow_mut().end(&link),
+            Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
+            Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
         }
     }
 
     /// Serves one connection.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
-        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+        while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
             self.tell(|member, now_ns, effects| {
                 member.receive(conn, &bytes[..count], now_ns, effects);
             });
         }
         self.member.borrow_mut().closed(conn);
-        self.clients.borrow_mut().remove(&conn);
+        self.clients.borrow_mut().forget(&conn);
     }
 
     /// Maintains a link to another member.
     async fn keep_link(self: Rc<Self>, link: LinkId, to: String, ended: Rc<Notify>) {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
-            while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+            while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
                 self.tell(|member, now_ns, effects| {
                     member.link_received(link, &bytes[..count], now_ns, effects);
                 });
             }
         }
-        self.links.borrow_mut().remove(&link);
+        self.links.borrow_mut().forget(&link);
         self.tell(|member, now_ns, effects| member.link_closed(link, now_ns, effects));
     }
 
     async fn open(&self, link: LinkId, to: &str, ended: &Notify) -> Option<OwnedReadHalf> {
         let (_, id) = self.members.iter().find(|(name, _)| name == to)?;
-        line::open(&self.links, link, &self.host, (*id, self.port), ended).await
+        lines::open(&self.links, link, &self.host, (*id, self.port), ended).await
     }
 
     /// Calls the member whenever something is due.

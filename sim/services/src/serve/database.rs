@@ -1,14 +1,13 @@
 //! A database on a simulated host.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use locklab_units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
-use super::line::{self, Line};
+use super::lines::{self, Lines};
 use crate::database::{ConnId, Database, Effect};
 use crate::disk::Disk;
 use locklab_world::Host;
@@ -30,9 +29,11 @@ pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, port: u16) {
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.database.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
-        let line = Line::new(Some(writer));
-        let ended = line.ended.clone();
-        server.clients.borrow_mut().insert(conn, line);
+        let ended = Rc::<Notify>::default();
+        server
+            .clients
+            .borrow_mut()
+            .accept(conn, writer, ended.clone());
         host.spawn(server.clone().converse(conn, reader, ended));
     }
 }
@@ -41,14 +42,14 @@ struct Server {
     host: Host,
     disk: Rc<RefCell<Disk>>,
     database: RefCell<Database>,
-    clients: RefCell<BTreeMap<ConnId, Line>>,
+    clients: Lines<ConnId>,
 }
 
 impl Server {
     /// Serves one client.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
-        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+        while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
             let now_ms = ms_from_ns(self.host.wall_ns());
             self.database
@@ -59,14 +60,14 @@ impl Server {
             }
         }
         self.database.borrow_mut().closed(conn);
-        self.clients.borrow_mut().remove(&conn);
+        self.clients.borrow_mut().forget(&conn);
     }
 
     fn carry_out(&self, effect: Effect) {
         match effect {
             Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
-            Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
-            Effect::Close { conn } => line::end(&self.clients, conn),
+            Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
+            Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! A sentinel on a simulated host.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use locklab_units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 
-use super::line::{self, Line};
+use super::lines::{self, Lines};
 use locklab_redis::sentinel::{
     Address, ConnId, Effect, LinkId, Notice, Sentinel, SentinelConfig, SentinelFile,
 };
@@ -48,9 +47,11 @@ pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroun
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.sentinel.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
-        let line = Line::new(Some(writer));
-        let ended = line.ended.clone();
-        server.clients.borrow_mut().insert(conn, line);
+        let ended = Rc::<Notify>::default();
+        server
+            .clients
+            .borrow_mut()
+            .accept(conn, writer, ended.clone());
         host.spawn(server.clone().converse(conn, reader, ended));
     }
 }
@@ -62,8 +63,8 @@ fn now_ms(host: &Host) -> i64 {
 struct Server {
     host: Host,
     sentinel: RefCell<Sentinel>,
-    clients: RefCell<BTreeMap<ConnId, Line>>,
-    links: RefCell<BTreeMap<LinkId, Line>>,
+    clients: Lines<ConnId>,
+    links: Lines<LinkId>,
     around: Rc<Surroundings>,
 }
 
@@ -71,7 +72,7 @@ impl Server {
     /// Serves one client.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
         let mut bytes = [0; 4096];
-        while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+        while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
             self.sentinel.borrow_mut().receive(
                 conn,
@@ -82,14 +83,14 @@ impl Server {
             self.carry_out(effects);
         }
         self.sentinel.borrow_mut().closed(conn);
-        self.clients.borrow_mut().remove(&conn);
+        self.clients.borrow_mut().forget(&conn);
     }
 
     /// Maintains one link of the sentinel.
     async fn keep_link(self: Rc<Self>, link: LinkId, to: Address, ended: Rc<Notify>) {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
-            while let Some(count) = line::receive(&mut reader, &mut bytes, &ended).await {
+            while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
                 let mut effects = Vec::new();
                 self.sentinel.borrow_mut().link_received(
                     link,
@@ -100,29 +101,28 @@ impl Server {
                 self.carry_out(effects);
             }
         }
-        self.links.borrow_mut().remove(&link);
+        self.links.borrow_mut().forget(&link);
         let now_ms = now_ms(&self.host);
         self.sentinel.borrow_mut().link_closed(link, now_ms);
     }
 
     async fn open(&self, link: LinkId, to: &Address, ended: &Notify) -> Option<OwnedReadHalf> {
         let id = (self.around.resolve)(&to.host)?;
-        line::open(&self.links, link, &self.host, (id, to.port), ended).await
+        lines::open(&self.links, link, &self.host, (id, to.port), ended).await
     }
 
     fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Connect { link, to } => {
-                    let line = Line::new(None);
-                    let ended = line.ended.clone();
-                    self.links.borrow_mut().insert(link, line);
+                    let ended = Rc::<Notify>::default();
+                    self.links.borrow_mut().connect(link, ended.clone());
                     self.host.spawn(self.clone().keep_link(link, to, ended));
                 }
-                Effect::Send { link, bytes } => line::send(&self.links, link, bytes),
-                Effect::Reply { conn, bytes } => line::send(&self.clients, conn, bytes),
-                Effect::Hangup { link } => line::end(&self.links, link),
-                Effect::Close { conn } => line::end(&self.clients, conn),
+                Effect::Send { link, bytes } => self.links.borrow_mut().send(&link, bytes),
+                Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
+                Effect::Hangup { link } => self.links.borrow_mut().end(&link),
+                Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
                 Effect::Write(file) => *self.around.file.borrow_mut() = Some(file),
                 Effect::Event(notice) => (self.around.log)(&notice),
             }
