@@ -446,7 +446,7 @@ mod tests {
         let in_order = [two.clone(), one.clone()];
         assert_eq!(timeline.clients([(&one, 1), (&two, 1)]), in_order);
         assert_eq!(timeline.clients([(&two, 1), (&one, 1)]), in_order);
-        assert_eq!(timeline.clients([(&one, 1), (&one, 1)]), [one.clone()]);
+        assert_eq!(timeline.clients([(&one, 1), (&one, 1)]), ["c1".into()]);
     }
 
     #[test]

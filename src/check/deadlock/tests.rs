@@ -282,9 +282,9 @@ fn of_several_faults_each_excuses_whom_it_hinders_until_it_ends() {
     contended(beside_another)
         .ends(9_000)
         .expect_inconclusive(Deadlock, &told);
-    let another_ends = cut(unanswered()).fault_begins(60, "n1", "pause");
+    let another_ends = cut(unanswered()).fault_begins(60, "c1", "pause");
     contended(another_ends)
-        .fault_ends(80, "n1", "pause")
+        .fault_ends(80, "c1", "pause")
         .ends(9_000)
         .expect_inconclusive(Deadlock, &told);
 }
