@@ -241,10 +241,10 @@ impl Executor {
 mod tests {
     use std::convert::Infallible;
 
+    use locklab_units::NS_PER_MS as MS;
+
     use super::*;
     use crate::fault::expand;
-
-    const MS: u64 = locklab_units::NS_PER_MS;
 
     /// An injector that takes down what it is asked for, and when.
     struct Notes {

@@ -31,7 +31,8 @@ Usage: cargo xtask <chore>
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--shard K/N]
-                   Change the code that judges, and see whether a test notices
+                   Change the code that judges and what it judges by, and see whether a
+                   test notices
   redis            Install redis-server if it is missing, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
