@@ -114,6 +114,13 @@ mod tests {
         lasting
             .ends(1_000)
             .expect_inconclusive(Recovery, "a fault never ended");
+        // The end of another fault is not its end.
+        let restarted = granted().fault_begins(330, "n1", "pause");
+        let restarted = restarted.fault_begins(340, "n2", "kill");
+        let restarted = restarted.fault_ends(350, "n2", "kill");
+        restarted
+            .ends(1_000)
+            .expect_inconclusive(Recovery, "a fault never ended");
     }
 
     #[test]

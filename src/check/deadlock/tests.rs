@@ -311,6 +311,13 @@ fn silences_between_which_nothing_was_sent_again_are_one() {
     lost(2_099, 2_200).expect_violation_at(Deadlock, 6_300);
     // From 2100 ms on it is one of 100 ms.
     lost(2_100, 2_200).expect_violation_at(Deadlock, 4_300);
+    // One that begins within another goes on with it: at 6500 ms everything has been sent again.
+    let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
+    let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
+    let story = story.fault_begins(500, "n1", "crash");
+    let story = story.links_heal(600, "cut", ["c2", "n1"], Cut);
+    let story = story.fault_ends(2_800, "n1", "crash").ends(9_000);
+    story.expect_violation_at(Deadlock, 7_500);
 }
 
 #[test]
