@@ -13,10 +13,11 @@ use crate::tool::{cargo, perform};
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
 /// The results of real runs, and a page that says on which machine it was made.
-const UNREPEATABLE: [&str; 3] = [
+const UNREPEATABLE: [&str; 4] = [
     "reports/calibrate/",
     "reports/confirm/",
     "reports/critique/",
+    "reports/throughput/",
 ];
 /// The results made anew, to be looked at or copied.
 const ANEW: &str = "target/published";
