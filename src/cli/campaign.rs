@@ -402,8 +402,7 @@ fn show(row: &Row, scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::R
             row.label,
             shortest.seed
         );
-        tell!("    picture  {}", kept.picture.display());
-        tell!("    replay   {}", say::replay_line(&kept.recording));
+        kept.tell();
     }
     Ok(())
 }

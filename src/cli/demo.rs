@@ -109,7 +109,6 @@ fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()
         Some(_) => tell!("  shortest run that violates {headline}: seed {seed}"),
         None => tell!("  a run in which {headline} holds: seed {seed}"),
     }
-    tell!("    picture  {}", kept.picture.display());
-    tell!("    replay   {}", say::replay_line(&kept.recording));
+    kept.tell();
     Ok(())
 }

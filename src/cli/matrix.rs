@@ -418,8 +418,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
     let store = store.of_scenario(&format!("{row} {problem}"), &[])?;
     let stem = format!("seed-{seed}");
     let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;
-    tell!("    picture  {}", kept.picture.display());
-    tell!("    replay   {}", say::replay_line(&kept.recording));
+    kept.tell();
     Ok(())
 }
 

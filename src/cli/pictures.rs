@@ -10,6 +10,7 @@ use crate::recording::{self, Environment, Recording};
 use crate::report::{self, Provenance, spacetime};
 use crate::scenario::Scenario;
 
+use super::say::{self, tell};
 use super::store::Store;
 
 /// A format of pictures.
@@ -51,6 +52,16 @@ pub(super) struct Evidence {
     pub(super) properties: Vec<Property>,
     pub(super) recording: PathBuf,
     pub(super) picture: PathBuf,
+}
+
+impl Evidence {
+    /// Tells where its picture is, and how to explore and to repeat the run.
+    pub(super) fn tell(&self) {
+        let recording = self.recording.to_string_lossy();
+        tell!("    picture  {}", self.picture.display());
+        tell!("    explore  {}", say::line(&["view", &recording]));
+        tell!("    replay   {}", say::line(&["replay", &recording]));
+    }
 }
 
 /// Writes a recording and draws it, with the violation of `property` highlighted if there is

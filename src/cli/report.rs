@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::check::{Property, Verdict};
 use crate::evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
 use crate::results::loss::LossRate;
+use crate::results::pace::{GrantRate, PaceCounts};
 use crate::results::{Cell, Seeding, Sweep};
 use crate::runner::prediction::{Comparison, worst};
 use crate::scenario::Scenario;
@@ -62,19 +63,23 @@ fn more(comparison: &Comparison) -> String {
     }
 }
 
-/// A line about the loss, if it was measured.
-pub(super) fn loss(cell: &Cell) -> Option<String> {
-    let loss = cell.loss.as_ref()?;
-    Some(format!("  loss rate {}", loss.describe()))
+/// What was measured beside the properties, a line each.
+pub(super) fn measured(scenario: &Scenario, cell: &Cell) -> Vec<String> {
+    let loss = cell.loss.as_ref();
+    let loss = loss.map(|loss| format!("loss rate {}", loss.describe()));
+    let pace = cell.pace.as_ref().map(PaceCounts::describe);
+    [loss, writes(scenario, cell), pace]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A line about the writes, where one number of a run says little: where clients take the lock
 /// several times, or a fenced resource may refuse them.
-pub(super) fn writes(scenario: &Scenario, cell: &Cell) -> Option<String> {
+fn writes(scenario: &Scenario, cell: &Cell) -> Option<String> {
     let is_fenced = scenario.resource.fencing != Fencing::None;
     let lost_update = scenario.expect.contains_key(&Property::LostUpdate);
-    (lost_update && (is_fenced || scenario.workload.rounds > 1))
-        .then(|| format!("  {}", cell.writes.describe()))
+    (lost_update && (is_fenced || scenario.workload.rounds > 1)).then(|| cell.writes.describe())
 }
 
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
@@ -188,7 +193,25 @@ pub(super) fn json(
     if let Some(loss) = &cell.loss {
         value["loss"] = loss_json(loss);
     }
+    if let Some(pace) = &cell.pace {
+        value["grants_per_second"] = json!({
+            "before": grants_json(&pace.before),
+            "during": grants_json(&pace.during),
+            "after": grants_json(&pace.after),
+        });
+    }
     value
+}
+
+/// Grants per second before, during or after the faults.
+fn grants_json(rate: &GrantRate) -> Value {
+    let interval = rate.interval();
+    json!({
+        "runs": rate.runs,
+        "value": rate.mean(),
+        "low": interval.map(|interval| interval.low),
+        "high": interval.map(|interval| interval.high),
+    })
 }
 
 /// A sweep's results, for programs.

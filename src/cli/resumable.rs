@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +43,11 @@ impl Work<'_> {
             tell!("interrupted after {done} of {all} cells; the same command does the rest");
             return Ok(None);
         }
-        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        match fs::remove_file(path) {
+            // Another command that did the same in this folder was faster.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.with_context(|| format!("cannot remove {}", path.display()))?,
+        }
         Ok(Some(finished))
     }
 

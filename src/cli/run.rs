@@ -156,14 +156,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
         tell!("{}", report::table(&comparisons));
-        if let Some(loss) = report::loss(&cell) {
-            tell!("{loss}");
-        }
-        if let Some(writes) = report::writes(scenario, &cell) {
-            tell!("{writes}");
-        }
-        if let Some(pace) = &cell.pace {
-            tell!("  {}", pace.describe());
+        for line in report::measured(scenario, &cell) {
+            tell!("  {line}");
         }
         let evidence = gather(
             scenario,
@@ -353,8 +347,7 @@ fn show(evidence: &Evidence) {
         "{}",
         report::sentences(&evidence.verdicts, &evidence.properties)
     );
-    tell!("    picture  {}", evidence.picture.display());
-    tell!("    replay   {}", say::replay_line(&evidence.recording));
+    evidence.tell();
 }
 
 fn result(

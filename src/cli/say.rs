@@ -3,7 +3,6 @@
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 
 use anyhow::Context;
 use serde::Serialize;
@@ -56,11 +55,6 @@ pub(super) fn run_line(scenario: &str, sets: &[String], seed: u64) -> String {
     }
     arguments.extend(["--seed", &seed]);
     line(&arguments)
-}
-
-/// The command line that replays a recorded run.
-pub(super) fn replay_line(recording: &Path) -> String {
-    line(&["replay", &recording.to_string_lossy()])
 }
 
 /// A word quoted for a shell: unchanged if every shell takes it literally, otherwise in single

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 
+use locklab_units::ns_from_ms;
+
 use super::addresses::Addresses;
 use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
 use super::wire::{ClientJob, GuardJob, ResourceJob, Role};
 use super::{ConfirmError, Programs, redis_server};
-use crate::history::{self, Access, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start};
+use crate::history::{
+    self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
+};
 use crate::redis::MASTER;
 use crate::scenario::Scenario;
 use crate::workload::Fencing;
@@ -104,15 +108,16 @@ impl<'a> Plan<'a> {
         let folder = self.folder.of_host(name)?;
         let arguments =
             redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
-        let after_ms = match earlier_starts {
+        let delay_ns = ns_from_ms(self.scenario.node.restart_delay_ms);
+        let until_ns = match earlier_starts {
             0 => 0,
-            _ => self.scenario.node.restart_delay_ms,
+            _ => self.clocks.of(name).now_ns(ClockKind::Wall) + delay_ns,
         };
         Ok(Role::Guard(GuardJob {
             program: self.programs.redis_server.clone().into(),
             arguments,
             environment: (self.disks).environment(name, &self.folder, &self.clocks),
-            after_ms,
+            until_ns,
             clock: self.clocks.file(name),
         }))
     }

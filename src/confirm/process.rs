@@ -15,7 +15,6 @@ use std::thread;
 use std::time::Duration;
 
 use locklab_shim::ClockReader;
-use locklab_units::ns_from_ms;
 use locklab_world::random::Stream;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -74,7 +73,7 @@ fn work() -> io::Result<()> {
 
 /// Replaces this process. The request above survives: the program ends with the bench.
 fn become_program(job: GuardJob) -> io::Error {
-    if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.after_ms) {
+    if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.until_ns) {
         return error;
     }
     process::Command::new(job.program)
@@ -83,16 +82,15 @@ fn become_program(job: GuardJob) -> io::Error {
         .exec()
 }
 
-/// Waits until the host's wall clock has gone on by this many milliseconds, as a service manager
-/// does: if the clock is set forward meanwhile, the wait is over.
-fn wait_by_wall_clock(clock: Option<&Path>, wait_ms: u64) -> io::Result<()> {
+/// Waits until the host's wall clock reads this, as a service manager does: if the clock is set
+/// forward meanwhile, the wait is over.
+fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
     let clocks = clocks(clock)?;
-    let clock = match plant("real-restarts-wait-by-the-monotonic-clock") {
-        false => ClockKind::Wall,
-        true => ClockKind::Monotonic,
-    };
-    let until_ns = clocks.now_ns(clock) + ns_from_ms(wait_ms);
-    while clocks.now_ns(clock) < until_ns {
+    let left_ns = || until_ns.saturating_sub(clocks.now_ns(ClockKind::Wall));
+    if plant("real-restarts-wait-by-true-time") {
+        thread::sleep(Duration::from_nanos(left_ns()));
+    }
+    while left_ns() > 0 {
         thread::sleep(Duration::from_millis(1));
     }
     Ok(())

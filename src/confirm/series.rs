@@ -114,6 +114,9 @@ pub struct Agreement {
 pub enum Finding {
     /// They may well be the same.
     Agree,
+    /// They are different, or may be, and the scenario says why; see
+    /// [`OnRedis`](crate::scenario::OnRedis).
+    Explained,
     /// There are too few runs to tell.
     Unclear,
     /// They are different.
@@ -125,6 +128,7 @@ impl Finding {
     pub fn name(self) -> &'static str {
         match self {
             Finding::Agree => "agree",
+            Finding::Explained => "explained",
             Finding::Unclear => "unclear",
             Finding::Differ => "differ",
         }
@@ -138,6 +142,8 @@ impl Agreement {
             let tally = |cell: &Cell| cell.tallies.get(property).copied().unwrap_or_default();
             let (world, real) = (tally(world), tally(real));
             let p = same_rate(world.rate(), real.rate());
+            let known = scenario.on_redis.as_ref();
+            let is_known = known.is_some_and(|known| known.differs.contains(property));
             Agreement {
                 property: *property,
                 predicted: *predicted,
@@ -146,6 +152,7 @@ impl Agreement {
                 p,
                 finding: match p {
                     _ if real.runs() == 0 => Finding::Unclear,
+                    p if p < DOUBTFUL && is_known => Finding::Explained,
                     p if p < DIFFERENT => Finding::Differ,
                     p if p < DOUBTFUL => Finding::Unclear,
                     _ => Finding::Agree,
@@ -322,7 +329,7 @@ mod tests {
     use crate::recording::Environment;
     use crate::runner::backend::World;
     use crate::runner::batch::{self, BatchOptions, Job};
-    use crate::scenario::load;
+    use crate::scenario::{OnRedis, load};
 
     /// The world in place of real Redis, without faults if `spares`, and with a machine that
     /// stands still in the first run of every seed if `stalls`.
@@ -360,7 +367,10 @@ mod tests {
     }
 
     fn confirmed(spares: bool, stalls: bool) -> (Vec<Finding>, Confirmed) {
-        let scenario = load("kleppmann/k1", &[]).expect("it ships");
+        of(load("kleppmann/k1", &[]).expect("it ships"), spares, stalls)
+    }
+
+    fn of(scenario: Scenario, spares: bool, stalls: bool) -> (Vec<Finding>, Confirmed) {
         let job = Job {
             scenario: scenario.clone(),
             parameters: vec![],
@@ -411,6 +421,27 @@ mod tests {
         let (findings, result) = confirmed(true, false);
         assert!(findings.contains(&Finding::Differ), "{findings:?}");
         assert!(result.real_runs() > 4);
+    }
+
+    #[test]
+    fn a_difference_is_explained_only_where_the_scenario_names_the_property() {
+        let mut scenario = load("kleppmann/k1", &[]).expect("it ships");
+        scenario
+            .expect
+            .retain(|property, _| *property == Property::Resource);
+        let mut on_redis = OnRedis {
+            differs: vec![Property::Resource],
+            why: "a test".into(),
+        };
+        scenario.on_redis = Some(on_redis.clone());
+        let (findings, _) = of(scenario.clone(), true, false);
+        assert_eq!(findings, [Finding::Explained]);
+        let (findings, _) = of(scenario.clone(), false, false);
+        assert_eq!(findings, [Finding::Agree]);
+        on_redis.differs = vec![Property::Belief];
+        scenario.on_redis = Some(on_redis);
+        let (findings, _) = of(scenario, true, false);
+        assert_eq!(findings, [Finding::Differ]);
     }
 
     /// A backend with a bug.

@@ -147,7 +147,7 @@ impl Servers {
                 program: programs.redis_server.clone().into(),
                 arguments: arguments.map_err(ConfirmError::Folder)?,
                 environment: vec![],
-                after_ms: 0,
+                until_ns: 0,
                 clock: None,
             });
             servers.spawn(programs, &name, guard, &collector)?;

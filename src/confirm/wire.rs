@@ -91,8 +91,10 @@ pub(super) struct GuardJob {
     pub(super) arguments: Vec<String>,
     /// Additional environment variables.
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// How long to wait first, in milliseconds of the host's wall clock.
-    pub(super) after_ms: u64,
+    /// What the host's wall clock has to read before the program begins, in nanoseconds; 0 for at
+    /// once. The bench reads the clock when it starts the process, so a process that comes late
+    /// does not wait longer.
+    pub(super) until_ns: u64,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
 }

@@ -95,6 +95,8 @@ pub struct ScenarioView {
     pub title: String,
     /// A row for each property.
     pub rows: Vec<Row>,
+    /// What was measured besides, a line each.
+    pub measured: Vec<String>,
 }
 
 /// A property of a scenario, predicted and observed.

@@ -108,9 +108,22 @@ pub struct Scenario {
     /// The prediction for each property, over all runs together.
     #[serde(default)]
     pub expect: BTreeMap<Property, Prediction>,
+    /// What real Redis is known to show otherwise.
+    #[serde(default, rename = "on-redis", skip_serializing_if = "Option::is_none")]
+    pub on_redis: Option<OnRedis>,
     /// The default grid of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
+}
+
+/// Where a scenario's rates differ on real Redis, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnRedis {
+    /// The properties whose rates differ.
+    pub differs: Vec<Property>,
+    /// The reason, in words.
+    pub why: String,
 }
 
 /// The default grid of a scenario.

@@ -48,6 +48,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     faults::validate(scenario)?;
     campaign::validate(scenario)?;
     expectations(scenario)?;
+    on_redis(scenario)?;
     sweep(scenario)
 }
 
@@ -209,6 +210,18 @@ fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
         path,
         format!("a clock that is {ppm} ppm off would stand still or run backwards"),
     )
+}
+
+/// Real Redis is compared in what is predicted.
+fn on_redis(scenario: &Scenario) -> Result<(), Problem> {
+    let differs = scenario.on_redis.iter().flat_map(|known| &known.differs);
+    differs.into_iter().try_for_each(|property| {
+        require(
+            scenario.expect.contains_key(property),
+            &["on-redis", "differs"],
+            format!("\"{property}\" has no prediction in [expect], so it is not compared"),
+        )
+    })
 }
 
 /// Checks each prediction individually; and since `resource` combines three properties, that

@@ -29,6 +29,14 @@ fn clients_in_step_collide_as_often_as_chance_has_it() {
     }
 }
 
+/// It takes the same instant: a tenth of a millisecond of random delay lets the first one win.
+#[test]
+fn clients_that_are_nearly_in_step_do_not_keep_each_other_out() {
+    let set = "network.latency_ms={ uniform = [1.9, 2.1] }";
+    let rate = printed("redis-docs/r10", &[set], Property::Deadlock, 200);
+    assert_eq!(rate.violated, 0);
+}
+
 /// R11: a partition costs a lease, less the time for which the lock was held when it began.
 #[test]
 fn partitions_take_a_lease_each() {

@@ -2,7 +2,7 @@
 
 use super::{Observed, Shown};
 use crate::check::Property;
-use crate::cli::{pictures, sweep};
+use crate::cli::{pictures, report, sweep};
 use crate::confirm::series::{Agreement, Confirmed, Finding};
 use crate::critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use crate::critique::{Claim, Critique};
@@ -174,7 +174,20 @@ fn rows(shown: &Shown) -> ScenarioView {
         rows: in_question
             .map(|comparison| row(comparison, shown))
             .collect(),
+        measured: [
+            report::measured(&shown.scenario, &shown.world),
+            known(shown),
+        ]
+        .concat(),
     }
+}
+
+/// Why real Redis differs, if it ran, and the scenario knows.
+fn known(shown: &Shown) -> Vec<String> {
+    let known = shown.scenario.on_redis.as_ref();
+    let known = known.filter(|_| matches!(shown.real, Some(Ok(_))));
+    let told = known.map(|known| format!("real Redis differs. {}", known.why.trim()));
+    told.into_iter().collect()
 }
 
 fn row(comparison: &Comparison, shown: &Shown) -> Row {
@@ -228,6 +241,7 @@ fn on_redis(property: Property, shown: &Shown, confirmed: &Confirmed) -> Mark {
 fn look_of(finding: Finding) -> &'static str {
     match finding {
         Finding::Agree => "good",
+        Finding::Explained => "open",
         Finding::Unclear => "open",
         Finding::Differ => "bad",
     }
@@ -245,6 +259,7 @@ fn agreement(claim: &Claim, observed: &Observed) -> Mark {
     };
     let text = match worst {
         Finding::Agree => "agrees",
+        Finding::Explained => "differs, as explained in the scenario",
         Finding::Unclear => "unclear",
         Finding::Differ => "DIFFERS",
     };

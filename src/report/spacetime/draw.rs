@@ -145,7 +145,7 @@ fn life_lines(page: &mut Page) {
             colour: palette::INK,
             anchor: Anchor::End,
         };
-        let caption = lane.host.role.caption();
+        let caption = lane.host.caption();
         let lift = if caption.is_empty() { 5.0 } else { 1.0 };
         page.svg
             .text((LEFT - 14.0, lane.y + lift), lane.host.name, name);

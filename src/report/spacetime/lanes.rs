@@ -67,13 +67,17 @@ impl Role {
             Role::Resource => 6.0,
         }
     }
+}
 
-    /// The text below a host's name.
-    pub(super) fn caption(self) -> &'static str {
-        match self {
+impl Host<'_> {
+    /// The text below its name. Sentinels are called `s1`, replicas `n1r1`.
+    pub(super) fn caption(&self) -> &'static str {
+        match self.role {
             Role::Client => "client",
-            Role::Node => "node",
             Role::Resource => "",
+            Role::Node if self.name.starts_with('s') => "sentinel",
+            Role::Node if self.name.contains('r') => "replica",
+            Role::Node => "node",
         }
     }
 }

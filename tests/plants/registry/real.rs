@@ -28,7 +28,7 @@ pub const PLANTS: &[Plant] = &[
         Test(Agreement, "kleppmann_k11"),
     ),
     plant(
-        "real-restarts-wait-by-the-monotonic-clock",
+        "real-restarts-wait-by-true-time",
         "A delayed restart does not go by the clock of day.",
         Test(Agreement, "kleppmann_k12"),
     ),
