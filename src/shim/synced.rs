@@ -8,8 +8,8 @@ use std::time::UNIX_EPOCH;
 use std::{io, num};
 
 /// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a
-/// line `device inode birth_ns bytes` for each successful sync. Of several lines of one file the
-/// last one holds.
+/// line `device inode birth_ns bytes` for each successful sync, and one with 0 bytes for each file
+/// whose name goes. Of several lines of one file the last one holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncedLog(BTreeMap<Identity, u64>);
 

@@ -4,7 +4,9 @@
  * bytes before the call, so these are on the disk. synced.rs reads it.
  *
  * The time of birth tells a file from a later one that was given the same inode. It is 0 where
- * the file system does not know it.
+ * the file system does not know it, and as coarse as the kernel's tick. So a file whose name goes,
+ * by unlink or because another is renamed to it, gets a line with 0 bytes: the next file with its
+ * inode, born in the same tick, has nothing on the disk. And a file without a name gets no line.
  */
 
 #define _GNU_SOURCE
@@ -22,6 +24,8 @@ typedef int sync_function(int);
 
 static sync_function *real_fsync;
 static sync_function *real_fdatasync;
+static int (*real_rename)(const char *, const char *);
+static int (*real_unlink)(const char *);
 static int log_fd = -1;
 
 /* Nothing is synced before the constructors have run. The log stays open: at a sync the process
@@ -30,6 +34,8 @@ static int log_fd = -1;
 __attribute__((constructor)) static void prepare(void) {
     real_fsync = (sync_function *)shim_real("fsync");
     real_fdatasync = (sync_function *)shim_real("fdatasync");
+    real_rename = (int (*)(const char *, const char *))shim_real("rename");
+    real_unlink = (int (*)(const char *))shim_real("unlink");
     const char *path = shim_setting("LOCKLAB_SYNCED");
     if (path == NULL) {
         return;
@@ -58,12 +64,25 @@ static void note(const struct statx *file) {
     }
 }
 
+/* Before the name goes: afterwards another thread may already have a new file with its inode. */
+static void note_that_it_goes(const char *path) {
+    struct statx file;
+    unsigned wanted = STATX_TYPE | STATX_INO | STATX_BTIME;
+    int error = errno;
+    if (log_fd >= 0 && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, wanted, &file) == 0 &&
+        S_ISREG(file.stx_mode)) {
+        file.stx_size = 0;
+        note(&file);
+    }
+    errno = error;
+}
+
 static int sync_and_note(int fd, sync_function *sync) {
     if (log_fd < 0) {
         return sync(fd);
     }
     struct statx file;
-    unsigned wanted = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME;
+    unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME;
     int is_known = statx(fd, "", AT_EMPTY_PATH, wanted, &file) == 0;
     int result = sync(fd);
     if (result != 0) {
@@ -72,7 +91,7 @@ static int sync_and_note(int fd, sync_function *sync) {
     if (!is_known) {
         shim_give_up("the size of a synced file is not known", strerror(errno));
     }
-    if (S_ISREG(file.stx_mode)) {
+    if (S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
         note(&file);
     }
     return result;
@@ -85,4 +104,20 @@ OVERRIDE int fsync(int fd) {
 OVERRIDE int fdatasync(int fd) {
     return real_fdatasync == NULL ? (int)syscall(SYS_fdatasync, fd)
                                   : sync_and_note(fd, real_fdatasync);
+}
+
+OVERRIDE int rename(const char *from, const char *to) {
+    if (real_rename == NULL) {
+        return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    }
+    note_that_it_goes(to);
+    return real_rename(from, to);
+}
+
+OVERRIDE int unlink(const char *path) {
+    if (real_unlink == NULL) {
+        return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    }
+    note_that_it_goes(path);
+    return real_unlink(path);
 }

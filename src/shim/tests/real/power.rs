@@ -9,6 +9,7 @@ use locklab_shim::power::{Loss, lose_unsynced};
 use locklab_testing::until;
 
 use crate::folder::Folder;
+use crate::preloaded::Preloaded;
 use crate::server::{Plan, Server, is_there};
 
 fn plan(test: &str, options: &[&'static str]) -> Plan {
@@ -213,6 +214,20 @@ fn all_below_the_folder_is_lost_and_nothing_beside_it() {
     assert_eq!(losses, [lost("b"), lost("deeper/a")]);
     assert_eq!(fs::read(data.join("deeper/a")).unwrap(), b"");
     assert_eq!(fs::read(&beside).unwrap(), b"12345");
+}
+
+/// A new file may get the inode of one that is gone, with the same time of birth. The second names
+/// tell what is noted of such an inode.
+#[test]
+fn of_a_file_that_is_gone_nothing_is_on_the_disk() {
+    let folder = Folder::new("gone");
+    let (data, log) = (folder.join("data"), folder.join("synced"));
+    fs::create_dir(&data).unwrap();
+    Preloaded::start_noting(&folder, None, Some(&log), "files").finish();
+    let losses = lose_unsynced(&data, &log).unwrap();
+    let lost: Vec<_> = losses.iter().map(|loss| loss.path.clone()).collect();
+    assert_eq!(lost, [data.join("gone-too"), data.join("replaced-too")]);
+    assert_eq!(fs::read(data.join("kept-too")).unwrap(), b"synced");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! clocks.
 
 use std::env;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -13,6 +14,9 @@ use crate::folder::Folder;
 
 /// The variable that tells a process of this program to be the child; its value is the task.
 const TASK: &str = "LOCKLAB_SHIM_TASK";
+
+/// The variable with the folder for its files.
+const FOLDER: &str = "LOCKLAB_SHIM_FOLDER";
 
 /// The clocks that [`clocks`] reads, in this order.
 const CLOCKS: [ClockId; 6] = [
@@ -36,8 +40,26 @@ fn child() {
             let (readings, backwards) = watch();
             println!("\nanswer {readings} {backwards}");
         }
+        Ok("files") => {
+            files(Path::new(&env::var(FOLDER).unwrap())).unwrap();
+            println!("\nanswer 0");
+        }
         _ => {}
     }
+}
+
+/// Writes and syncs three files, each with a second name. One goes, and one is replaced.
+fn files(folder: &Path) -> io::Result<()> {
+    for name in ["kept", "gone", "replaced"] {
+        let mut file = File::create(folder.join(name))?;
+        file.write_all(b"synced")?;
+        file.sync_all()?;
+        fs::hard_link(folder.join(name), folder.join(format!("{name}-too")))?;
+    }
+    fs::remove_file(folder.join("gone"))?;
+    let new = File::create(folder.join("new"))?;
+    new.sync_all()?;
+    fs::rename(folder.join("new"), folder.join("replaced"))
 }
 
 /// A clock, in nanoseconds: in a process with the library as that shows it.
@@ -69,10 +91,21 @@ pub struct Preloaded(Child);
 impl Preloaded {
     /// Starts a process with these clocks.
     pub fn start(folder: &Folder, clock: Option<&Path>, task: &str) -> Preloaded {
+        Self::start_noting(folder, clock, None, task)
+    }
+
+    /// The same, with a log of what it syncs.
+    pub fn start_noting(
+        folder: &Folder,
+        clock: Option<&Path>,
+        synced: Option<&Path>,
+        task: &str,
+    ) -> Preloaded {
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "preloaded::child", "--nocapture"])
             .env(TASK, task)
-            .envs(locklab_shim::environment(&folder.library, clock, None))
+            .env(FOLDER, folder.join("data"))
+            .envs(locklab_shim::environment(&folder.library, clock, synced))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
