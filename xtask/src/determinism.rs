@@ -13,7 +13,7 @@ const RESULTS: &[&str] = &[
     "run",
     "--all",
     "--seeds",
-    "0..50",
+    "0..20",
     "--json",
     "--out",
     "target/locklab/gate",
@@ -25,7 +25,7 @@ const RESULTS: &[&str] = &[
 ///
 /// If any two results differ, with the difference.
 pub fn run() -> Result<()> {
-    locklab("debug", &["run", "--all", "--seeds", "0..20", "--twice"])?;
+    locklab("debug", &["run", "--all", "--seeds", "0..8", "--twice"])?;
     let reference = locklab("release", &[RESULTS, &["--jobs", "1"]].concat())?;
     for (profile, jobs) in [("release", "1"), ("release", "2"), ("debug", "2")] {
         let results = locklab(profile, &[RESULTS, &["--jobs", jobs]].concat())?;
