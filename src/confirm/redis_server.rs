@@ -166,7 +166,8 @@ impl LogLine {
         {
             return LogLine::Ready;
         }
-        if line.contains("MASTER <-> REPLICA sync: Finished with success") {
+        // MASTER in Redis, PRIMARY in Valkey.
+        if line.contains(" <-> REPLICA sync: Finished with success") {
             return LogLine::Synchronised;
         }
         // `7:X 21 Nov 2026 08:00:00.123 # +sdown master mymaster 127.0.0.1 6379`
@@ -222,6 +223,10 @@ mod tests {
         check("* Server initialized", LogLine::Other);
         check(
             "7:S 22 Nov 2026 13:49:24.100 * MASTER <-> REPLICA sync: Finished with success",
+            LogLine::Synchronised,
+        );
+        check(
+            "7:S 22 Nov 2026 13:49:24.100 * PRIMARY <-> REPLICA sync: Finished with success",
             LogLine::Synchronised,
         );
         check(
