@@ -32,10 +32,10 @@
 //! retransmission, so after a silence (a cut, a crash) the next transmission comes within the
 //! same time again plus a second; and a client whose request was lost waits for its own
 //! timeouts ([`Bounds::time_outs_ns`]). The excuse lasts until then. If the next silence begins
-//! earlier, the request may not have got through between them, so both count as one. Then the stretch starts
-//! again, so the bound must cover a client's worst wait: the lease of a holder that died, the
-//! wait between two attempts, and the attempts. Clients that keep each other from the lock for
-//! ever (live-lock) violate this as much as a key that no client deletes.
+//! earlier, the request may not have got through between them, so both count as one. Then the
+//! stretch starts again, so the bound must cover a client's worst wait: the lease of a holder that
+//! died, the wait between two attempts, and the attempts. Clients that keep each other from the
+//! lock for ever (live-lock) violate this as much as a key that no client deletes.
 //!
 //! A wait that exceeds the bound and that only faults excuse does not violate the property if a
 //! grant ended it: then the lock was available once the faults were over. Otherwise the cause

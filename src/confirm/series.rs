@@ -163,6 +163,14 @@ impl Agreement {
     }
 }
 
+/// Why the rates differ, if some do as the scenario says they would.
+pub fn explanation<'s>(scenario: &'s Scenario, agreements: &[Agreement]) -> Option<&'s str> {
+    let known = scenario.on_redis.as_ref()?;
+    let is_explained = |agreement: &Agreement| agreement.finding == Finding::Explained;
+    let differs = agreements.iter().any(is_explained);
+    differs.then(|| known.why.trim())
+}
+
 /// Scenarios that run on real Redis, several runs at a time.
 pub struct Series<'a> {
     /// Real Redis.

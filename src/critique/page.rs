@@ -77,7 +77,7 @@ pub struct ClaimView {
     pub prediction: String,
     /// Whether they did.
     pub verdict: Mark,
-    /// What else shows it.
+    /// What else shows it; what a program or a file is called stands between backticks.
     pub elsewhere: Option<String>,
     /// The scenarios that were run.
     pub scenarios: Vec<ScenarioView>,

@@ -9,7 +9,7 @@ use crate::check::{Pace, Part};
 use crate::evidence::{Interval, of_quantity};
 
 /// The resolution of a rate: thousandths of a grant per second.
-const PARTS: f64 = 1000.0;
+const PARTS: u64 = 1000;
 
 /// The paces of several runs. They are whole numbers, so that the sum does not depend on the order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl PaceCounts {
 
 impl GrantRate {
     fn add(&mut self, part: Part) {
-        let grants = u128::from(part.grants) * PARTS as u128 * u128::from(NS_PER_S);
+        let grants = u128::from(part.grants) * u128::from(PARTS) * u128::from(NS_PER_S);
         let Some(rate) = grants.checked_div(u128::from(part.lasts_ns)) else {
             return;
         };
@@ -81,13 +81,14 @@ impl GrantRate {
 
     /// The mean of the runs, in grants per second; `None` without a run.
     pub fn mean(&self) -> Option<f64> {
-        (self.runs > 0).then(|| self.sum as f64 / self.runs as f64 / PARTS)
+        (self.runs > 0).then(|| self.sum as f64 / self.runs as f64 / PARTS as f64)
     }
 
     /// The 95 % confidence interval of the mean; `None` with fewer than two runs.
     pub fn interval(&self) -> Option<Interval> {
-        let (sum, squares) = (self.sum as f64, self.squares as f64);
-        of_quantity(self.runs, sum / PARTS, squares / PARTS / PARTS)
+        let parts = PARTS as f64;
+        let (sum, squares) = (self.sum as f64 / parts, self.squares as f64 / parts / parts);
+        of_quantity(self.runs, sum, squares)
     }
 }
 

@@ -160,12 +160,12 @@ impl Campaign {
         let kinds: Vec<&FaultKind<Bare>> = kinds.collect();
         let heals_ns = match plant("campaign-never-heals") {
             false => ns_from_ms(self.heals_ms),
-            true => u64::MAX / 2,
+            true => 2 * ns_from_ms(self.heals_ms),
         };
         let mut faults = Vec::new();
         let mut at_ns = ns_from_ms(self.begins_ms);
         loop {
-            at_ns += self.quiet_ms.sample_ns(stream);
+            at_ns += self.quiet_ms.sample_ns(stream).max(LEAST_QUIET_NS);
             let kind = kinds[stream.below(kinds.len() as u64) as usize];
             let lasts_ns = self.duration_ms.sample_ns(stream);
             let spec = FaultSpec {
@@ -177,7 +177,7 @@ impl Campaign {
                 duration_ms: (kind.span() != Span::Momentary).then(|| whole_ms(lasts_ns)),
             };
             at_ns += lasts_ns;
-            if at_ns > heals_ns || faults.len() == MOST_FAULTS {
+            if at_ns > heals_ns {
                 return faults;
             }
             faults.push((
@@ -188,8 +188,8 @@ impl Campaign {
     }
 }
 
-/// More faults of one family than this would be a mistake in `quiet_ms` and `duration_ms`.
-const MOST_FAULTS: usize = 99;
+/// The shortest quiet time, in nanoseconds: without one, the faults of a family might never end.
+const LEAST_QUIET_NS: u64 = NS_PER_MS;
 
 /// A constant number of milliseconds, as a person would write it.
 fn whole_ms(ns: u64) -> Dist {

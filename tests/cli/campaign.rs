@@ -32,6 +32,16 @@ fn only_the_chosen_faults_are_drawn() {
     let run = bench.locklab(&clocks);
     let told = run.told();
     assert!(told.contains("grants per second"), "{told}");
+    let runs = bench.read("target/locklab/kleppmann-k16/runs.csv");
+    let row = runs.lines().nth(1).expect("a row for the seed");
+    let began = row
+        .rsplit(',')
+        .next()
+        .expect("its last column has the faults");
+    assert!(!began.is_empty(), "{runs}");
+    for fault in began.split(';') {
+        assert!(fault.starts_with("clock-step-"), "{fault}");
+    }
     let wrong = bench.locklab(&["campaign", "--fault", "failover"]);
     assert_eq!(wrong.code, Some(1));
     assert_snapshot!("campaign_of_failovers", wrong.told());

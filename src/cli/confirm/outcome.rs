@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Refused;
 use crate::cli::{Exit, data};
-use crate::confirm::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS};
+use crate::confirm::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
 use crate::evidence::Tally;
 use crate::results::Cell;
 use crate::results::csv::{self, Csv};
@@ -48,10 +48,8 @@ impl<'a> Line<'a> {
 
     /// Why the rates differ, where the scenario says so and they do.
     fn known(&self) -> Option<String> {
-        let known = self.scenario.on_redis.as_ref()?;
-        let is_explained = |a: &Agreement| a.finding == Finding::Explained;
-        let differs = self.agreements.iter().any(is_explained);
-        differs.then(|| format!("{}: {}", self.scenario.name, known.why.trim()))
+        let why = explanation(self.scenario, &self.agreements)?;
+        Some(format!("{}: {why}", self.scenario.name))
     }
 
     pub(super) fn sentence(&self) -> String {

@@ -3,7 +3,7 @@
 use super::{Observed, Shown};
 use crate::check::Property;
 use crate::cli::{pictures, report, sweep};
-use crate::confirm::series::{Agreement, Confirmed, Finding};
+use crate::confirm::series::{Agreement, Confirmed, Finding, explanation};
 use crate::critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use crate::critique::{Claim, Critique};
 use crate::evidence::{Finding as Found, Judgement, Tally};
@@ -174,20 +174,20 @@ fn rows(shown: &Shown) -> ScenarioView {
         rows: in_question
             .map(|comparison| row(comparison, shown))
             .collect(),
-        measured: [
-            report::measured(&shown.scenario, &shown.world),
-            known(shown),
-        ]
-        .concat(),
+        measured: (report::measured(&shown.scenario, &shown.world).into_iter())
+            .chain(known(shown))
+            .collect(),
     }
 }
 
-/// Why real Redis differs, if it ran, and the scenario knows.
-fn known(shown: &Shown) -> Vec<String> {
-    let known = shown.scenario.on_redis.as_ref();
-    let known = known.filter(|_| matches!(shown.real, Some(Ok(_))));
-    let told = known.map(|known| format!("real Redis differs. {}", known.why.trim()));
-    told.into_iter().collect()
+/// Why real Redis differs, if it ran, does so, and the scenario knows.
+fn known(shown: &Shown) -> Option<String> {
+    let Some(Ok(confirmed)) = &shown.real else {
+        return None;
+    };
+    let agreements = Agreement::of(&shown.scenario, &shown.world, &confirmed.real);
+    let why = explanation(&shown.scenario, &agreements)?;
+    Some(format!("real Redis differs. {why}"))
 }
 
 fn row(comparison: &Comparison, shown: &Shown) -> Row {
