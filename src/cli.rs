@@ -4,8 +4,8 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -19,6 +19,8 @@ mod bug;
 mod calibrate;
 mod campaign;
 mod cells;
+mod check;
+mod compare;
 mod completions;
 mod confirm;
 mod cost;
@@ -27,6 +29,7 @@ mod demo;
 mod interrupt;
 mod list;
 mod matrix;
+mod merge;
 mod pictures;
 mod progress;
 mod replay;
@@ -49,6 +52,7 @@ use self::pictures::Format;
 use self::say::tell;
 use crate::results::Detail;
 use crate::scenario::SHIPPED;
+use crate::suite::Results;
 
 /// A laboratory for distributed locks on Redis.
 ///
@@ -77,6 +81,7 @@ Examples:
   locklab run kleppmann/k1 --on redis           the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
+  locklab check scenarios                       a suite of them, for continuous integration
   locklab matrix                                every lock against every problem
   locklab campaign                              every lock under random faults
   locklab cost                                  what every lock costs
@@ -98,6 +103,12 @@ enum Command {
     Run(run::Options),
     /// Run a scenario over a grid of parameters and chart its violation rates
     Sweep(sweep::Options),
+    /// Check a suite of scenarios and recorded failures, for continuous integration
+    Check(check::Options),
+    /// Join the results of the parts of a suite
+    Merge(merge::Options),
+    /// Compare two results of a suite
+    Compare(compare::Options),
     /// Run every lock against every problem
     Matrix(matrix::Options),
     /// Run every lock under random faults, and see whether it recovers
@@ -176,7 +187,7 @@ impl Jobs {
 
 /// How the program ends. The numbers are part of its interface: the README has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exit {
+pub enum Exit {
     /// Verdicts as predicted, and no violation where nothing is predicted; or there was
     /// nothing to judge.
     AsPredicted = 0,
@@ -193,9 +204,14 @@ enum Exit {
 }
 
 /// Reads the command line and does what it says.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
-    let cli = match Cli::try_parse() {
+    run(std::env::args_os())
+}
+
+/// Does what a command line says, whose first word is the program.
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
@@ -228,6 +244,14 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Runs a suite for a test; see [`crate::Lab`].
+pub(crate) fn check(program: &str, out: &Path, paths: &[&str]) -> anyhow::Result<Results> {
+    say::set_program(program);
+    let paths = paths.iter().map(ToString::to_string);
+    let options = check::Options::of(paths.collect(), out.to_owned());
+    Ok(check::suite(&options)?.results)
+}
+
 /// What follows any panic.
 const REPORT_IT: &str = "This is a bug in Locklab. Please report it with the messages above.";
 
@@ -237,6 +261,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Demo(options)) => demo::demo(&options)?,
         Some(Command::Run(options)) => run::run(&options)?,
         Some(Command::Sweep(options)) => sweep::sweep(&options)?,
+        Some(Command::Check(options)) => check::check(&options)?,
+        Some(Command::Merge(options)) => merge::merge(&options)?,
+        Some(Command::Compare(options)) => compare::compare(&options)?,
         Some(Command::Matrix(options)) => matrix::matrix(&options)?,
         #[cfg(target_os = "linux")]
         Some(Command::Throughput(options)) => throughput::throughput(&options)?,

@@ -21,6 +21,7 @@ pub mod cli;
 pub mod confirm;
 pub mod critique;
 pub mod fault;
+mod lab;
 pub mod matrix;
 pub mod platform;
 pub mod recording;
@@ -29,7 +30,10 @@ pub mod results;
 pub mod runner;
 pub mod scenario;
 pub mod serve;
+pub mod suite;
 pub mod view;
 pub mod workload;
+
+pub use lab::{Lab, main};
 
 pub(crate) use locklab_plant::plant;

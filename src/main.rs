@@ -1,4 +1,4 @@
-//! The command line, thin: see [`locklab::cli`].
+//! The command line, thin: see [`locklab::main`].
 
 use std::process::ExitCode;
 
@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    locklab::cli::main()
+    locklab::main(&[])
 }

@@ -21,6 +21,7 @@ fn every_cell_comes_out_as_predicted() {
                 predicted,
             } = part
             {
+                let predicted = predicted.expect("a lock of the catalogue");
                 let name = format!("{} in {}", row.label, problem.name);
                 cells.push((name, problem.property, predicted, *scenario));
             }

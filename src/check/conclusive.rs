@@ -1,7 +1,8 @@
 //! Whether a run could have shown a violation at all.
 //!
-//! A run whose fault never took effect, or whose clients never contended while it mattered,
-//! contradicts no property. Such a run is evidence of nothing.
+//! A run whose fault never took effect, whose clients never contended while it mattered, or whose
+//! lock does not have an operation that a client asked for, contradicts no property. Such a run is
+//! evidence of nothing.
 //!
 //! A repeated fault (`NAME#1`, `NAME#2`, …) counts as struck if one instance took effect.
 //!
@@ -29,7 +30,9 @@ pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
         false => uncontended(timeline, bound_ns),
         true => None,
     };
-    missed(timeline).or_else(uncontended)
+    { missed(timeline) }
+        .or_else(|| unsupported(timeline))
+        .or_else(uncontended)
 }
 
 /// Whether every fault of the run took effect, each at least once if it repeats.
@@ -64,6 +67,20 @@ fn missed_in(records: &[Record]) -> Option<String> {
     }
     let fault = missed.difference(&began).next()?;
     Some(format!("fault {fault} never took effect"))
+}
+
+/// The doubt that the lock could not do what a client asked of it, if so: then this was another run
+/// than the scenario describes.
+fn unsupported(timeline: &Timeline) -> Option<String> {
+    let mut records = timeline.all_records().iter();
+    records.find_map(|record| match &record.event {
+        Event::Complete {
+            outcome: Outcome::Unsupported,
+            detail,
+            ..
+        } if !plant("unsupported-is-ignored") => Some(detail.clone()),
+        _ => None,
+    })
 }
 
 /// The name that a scenario gives to a fault, without the number of its instance.
@@ -230,6 +247,18 @@ mod tests {
             .fails(30, "c2")
             .reads(30, "c1", 0);
         check(story, None);
+    }
+
+    #[test]
+    fn what_a_lock_cannot_do_makes_the_run_another_one() {
+        let story = Story::default()
+            .tries(0, "c1")
+            .granted(10, "c1")
+            .tries(20, "c2")
+            .fails(30, "c2")
+            .reads(30, "c1", 0)
+            .cannot_extend(40, "c1");
+        check(story, Some("this lock does not support extend"));
     }
 
     #[test]

@@ -144,6 +144,18 @@ impl Story {
             .begins_in(ms, client, None, None, true)
     }
 
+    /// The client asks for a longer lease of a lock that cannot give one.
+    pub fn cannot_extend(self, ms: u64, client: &'static str) -> Story {
+        let refused = Event::Complete {
+            call: 0,
+            op: Op::Extend,
+            outcome: Outcome::Unsupported,
+            detail: "this lock does not support extend".into(),
+        };
+        self.invokes(ms, client, Op::Extend)
+            .tell(ms, client, refused)
+    }
+
     /// The client waits for its turn.
     pub fn waits(self, ms: u64, client: &'static str) -> Story {
         self.tell(ms, client, Event::reached(Failpoint::Waiting))

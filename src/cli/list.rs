@@ -11,7 +11,7 @@ use crate::check::Property;
 use crate::confirm;
 use crate::fault;
 use crate::history::{Failpoint, FaultKind};
-use crate::locks::CATALOGUE;
+use crate::locks::catalogue;
 use crate::scenario::{self, SHIPPED};
 
 #[derive(Args)]
@@ -56,14 +56,15 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
 
 fn locks() -> (String, Value) {
     let mut text = String::new();
-    for lock in CATALOGUE {
+    let catalogue = catalogue();
+    for lock in &catalogue {
         text += &format!("{}: {}\n    ({})\n", lock.name, lock.summary, lock.source);
         for (name, default, meaning) in lock.parameters {
             text += &format!("    {name:<20} {default:<12} {meaning}\n");
         }
         text += "\n";
     }
-    (text, json!(CATALOGUE))
+    (text, json!(catalogue))
 }
 
 fn faults() -> (String, Value) {

@@ -14,7 +14,7 @@ use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, report, table};
 use crate::check::Property;
 use crate::evidence::{Finding, Judgement, thousands};
-use crate::locks::CATALOGUE;
+use crate::locks;
 use crate::matrix::{Part, Plan, Problem, Row, rows};
 use crate::report::Provenance;
 use crate::results::csv::{self, Csv};
@@ -64,7 +64,9 @@ pub(super) struct Options {
 
 /// The names of the locks and of their forms.
 pub(super) fn lock_parser() -> PossibleValuesParser {
-    let names = CATALOGUE.iter().map(|entry| entry.name.to_owned());
+    let names = locks::catalogue()
+        .into_iter()
+        .map(|entry| entry.name.to_owned());
     let forms = rows().into_iter().map(|row| row.label);
     let mut all: Vec<String> = names.chain(forms).collect();
     all.dedup();
@@ -225,7 +227,10 @@ impl CellResult {
                 let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
                 let tally = tally.unwrap_or_default();
                 Outcome::Ran {
-                    comparison: Comparison::of(property, Some(*predicted), tally),
+                    comparison: match predicted {
+                        Some(_) => Comparison::of(property, *predicted, tally),
+                        None => Comparison::unpredicted(property, tally),
+                    },
                     shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
                 }
             }
@@ -316,7 +321,8 @@ fn verdict(comparison: &Comparison) -> String {
             format!("predicted: {predicted} (?); {runs} more runs would decide")
         }
         (Judgement::Inconclusive, None) => format!("predicted: {predicted} (?)"),
-        _ => format!("predicted: {predicted} (!)"),
+        (Judgement::Unpredicted, _) => "not predicted".into(),
+        (Judgement::Differs, _) => format!("predicted: {predicted} (!)"),
     }
 }
 

@@ -118,7 +118,12 @@ pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Pr
 
 /// The exit code after these comparisons.
 pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
-    match worst(comparisons) {
+    exit_of(worst(comparisons))
+}
+
+/// The exit code after this judgement.
+pub(super) fn exit_of(judgement: Judgement) -> Exit {
+    match judgement {
         Judgement::AsPredicted | Judgement::Unpredicted => Exit::AsPredicted,
         Judgement::Inconclusive => Exit::Inconclusive,
         Judgement::Differs => Exit::Differs,

@@ -36,19 +36,26 @@ impl Work<'_> {
     /// Does the work, and keeps finished cells in `path` as long as it is incomplete; `None` if it
     /// was interrupted, which is said.
     pub(super) fn finish(&self, path: &Path) -> anyhow::Result<Option<Vec<Cell>>> {
+        Ok(self.resume(path)?.into_iter().collect())
+    }
+
+    /// The same, with the cells that were finished if it was interrupted.
+    pub(super) fn resume(&self, path: &Path) -> anyhow::Result<Vec<Option<Cell>>> {
         let cells = self.run(path, &self.header()?, false)?;
-        let finished: Vec<Cell> = cells.into_iter().flatten().collect();
-        let (done, all) = (finished.len(), self.jobs.len());
+        let (done, all) = (cells.iter().flatten().count(), self.jobs.len());
         if done < all {
-            tell!("interrupted after {done} of {all} cells; the same command does the rest");
-            return Ok(None);
+            tell!("stopped after {done} of {all} cells; the same command does the rest");
+        } else {
+            remove(path)?;
         }
-        match fs::remove_file(path) {
-            // Another command that did the same in this folder was faster.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            removed => removed.with_context(|| format!("cannot remove {}", path.display()))?,
-        }
-        Ok(Some(finished))
+        Ok(cells)
+    }
+
+    /// Does the work without keeping what is finished.
+    pub(super) fn discard(&self, path: &Path) -> anyhow::Result<Vec<Option<Cell>>> {
+        let cells = self.run(path, &self.header()?, true)?;
+        remove(path)?;
+        Ok(cells)
     }
 
     /// Does what `path` does not have yet, and adds to it each cell that is finished. What was
@@ -135,6 +142,14 @@ impl Work<'_> {
             "jobs": format!("{:016x}", xxh3_64(json!(jobs).to_string().as_bytes())),
         });
         Ok(header.to_string())
+    }
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(path) {
+        // Another command that did the same in this folder was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| format!("cannot remove {}", path.display())),
     }
 }
 

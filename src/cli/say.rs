@@ -3,9 +3,12 @@
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use serde::Serialize;
+
+use crate::suite::shell::quoted;
 
 /// Prints a line for people, like `eprintln!`, but ignores errors.
 macro_rules! tell {
@@ -35,14 +38,33 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
+static PROGRAM: OnceLock<String> = OnceLock::new();
+
+/// Says with which words of a shell this program is started, where its own path does not: in a
+/// test.
+pub(super) fn set_program(words: &str) {
+    // It is said once, at the beginning.
+    let _ = PROGRAM.set(words.into());
+}
+
+/// The path with which this program was started.
+fn path() -> String {
+    let started = std::env::args_os().next();
+    started.map_or("locklab".into(), |path| path.to_string_lossy().into())
+}
+
+/// The words that start this program on a machine where it is installed.
+pub(super) fn program_name() -> String {
+    let name = || path().rsplit('/').next().unwrap_or_default().into();
+    PROGRAM.get().cloned().unwrap_or_else(name)
+}
+
 /// A command of this program as a line to paste in the current shell and folder.
 pub(super) fn line(arguments: &[&str]) -> String {
-    let program = std::env::args_os().next().map_or_else(
-        || "locklab".into(),
-        |program| program.to_string_lossy().into_owned(),
-    );
-    let words = [&[program.as_str()], arguments].concat();
-    let words: Vec<_> = words.into_iter().map(quoted).collect();
+    let program = PROGRAM.get().cloned();
+    let program = program.unwrap_or_else(|| quoted(&path()));
+    let words = arguments.iter().map(|word| quoted(word));
+    let words: Vec<String> = [program].into_iter().chain(words).collect();
     words.join(" ")
 }
 
@@ -55,35 +77,4 @@ pub(super) fn run_line(scenario: &str, sets: &[String], seed: u64) -> String {
     }
     arguments.extend(["--seed", &seed]);
     line(&arguments)
-}
-
-/// A word quoted for a shell: unchanged if every shell takes it literally, otherwise in single
-/// quotes.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_survive_a_shell() {
-        for (word, expected) in [
-            ("target/locklab/seed-0.jsonl", "target/locklab/seed-0.jsonl"),
-            ("lock.ttl_ms=500", "lock.ttl_ms=500"),
-            ("my results/x", "'my results/x'"),
-            ("it's", r"'it'\''s'"),
-            ("on=[\"c1\"]", "'on=[\"c1\"]'"),
-            ("$HOME", "'$HOME'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

@@ -25,8 +25,35 @@ pub(super) fn compare(
     threads: usize,
     bug: impl Fn(Broken) -> anyhow::Error,
 ) -> anyhow::Result<(Exit, Value)> {
+    let stop = AtomicBool::new(false);
+    let differences = differences(scenarios, seeds, threads, &stop).map_err(bug)?;
+    for (place, seed, difference) in &differences {
+        tell!("{} with seed {seed}: {difference}", scenarios[*place].name);
+    }
+    let (exit, came_out) = match differences.len() {
+        0 => (Exit::AsPredicted, "every event identical".to_owned()),
+        n => (Exit::Bug, format!("{n} differ")),
+    };
     let all = cells::runs(seeds);
-    let progress = Progress::new("running twice", all);
+    tell!(
+        "{}, {}, each twice: {came_out}",
+        counted(scenarios.len() as u64, "scenario"),
+        counted(all, "run"),
+    );
+    let told = |(place, seed, difference): &(usize, u64, String)| json!({ "scenario": scenarios[*place].name, "seed": seed, "difference": difference });
+    let told: Vec<Value> = differences.iter().map(told).collect();
+    Ok((exit, json!({ "runs": all, "differences": told })))
+}
+
+/// The runs that are not the same when they are repeated: the place of the scenario, the seed, and
+/// where they diverge.
+pub(super) fn differences(
+    scenarios: &[Scenario],
+    seeds: &[Range<u64>],
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<(usize, u64, String)>, Broken> {
+    let progress = Progress::new("running twice", cells::runs(seeds));
     let differences = Mutex::new(Vec::new());
     let run = |place: usize, seed, found: &mut Vec<(usize, u64, String)>| {
         let difference = difference(&scenarios[place], seed)?;
@@ -37,26 +64,12 @@ pub(super) fn compare(
         pool::lock(&differences).extend(found);
         progress.add(seeds.end - seeds.start);
     };
-    let ran = pool::run_chunks(seeds, threads, &AtomicBool::new(false), run, add);
+    let ran = pool::run_chunks(seeds, threads, stop, run, add);
     progress.clear();
-    ran.map_err(bug)?;
+    ran?;
     let mut differences = std::mem::take(&mut *pool::lock(&differences));
     differences.sort_unstable();
-    for (place, seed, difference) in &differences {
-        tell!("{} with seed {seed}: {difference}", scenarios[*place].name);
-    }
-    let (exit, came_out) = match differences.len() {
-        0 => (Exit::AsPredicted, "every event identical".to_owned()),
-        n => (Exit::Bug, format!("{n} differ")),
-    };
-    tell!(
-        "{}, {}, each twice: {came_out}",
-        counted(scenarios.len() as u64, "scenario"),
-        counted(all, "run"),
-    );
-    let told = |(place, seed, difference): &(usize, u64, String)| json!({ "scenario": scenarios[*place].name, "seed": seed, "difference": difference });
-    let told: Vec<Value> = differences.iter().map(told).collect();
-    Ok((exit, json!({ "runs": all, "differences": told })))
+    Ok(differences)
 }
 
 fn counted(number: u64, what: &str) -> String {

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::redis::Target;
 use locklab_history::{ClockKind, Failpoint, Name};
 
+pub mod any;
 pub mod observe;
 pub mod redis;
 pub mod still;

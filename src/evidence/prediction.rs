@@ -63,7 +63,7 @@ pub enum Finding {
 }
 
 /// Whether runs confirm a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// Nothing was predicted, and nothing needs to be reported.

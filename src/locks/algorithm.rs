@@ -12,7 +12,9 @@ use locklab_history::Topology;
 /// The parameters of a lock, and what follows from them.
 pub trait Algorithm {
     /// The lock as one process uses it, on these nodes.
-    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>;
+    fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>
+    where
+        Self: Sized;
 
     /// How long a client that keeps trying may wait for a lock whose last holder is gone, with
     /// or without a release.

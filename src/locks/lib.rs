@@ -5,9 +5,12 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use locklab_env::Env;
+use locklab_env::any::AnyEnv;
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Name};
 
@@ -16,6 +19,7 @@ mod local_counts;
 pub mod lock;
 mod locker;
 mod one_node;
+mod outside;
 #[macro_use]
 mod params;
 mod scripts;
@@ -23,86 +27,136 @@ mod scripts;
 pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
+pub use outside::{Outside, Registration, catalogue, is_registered, register};
 
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";
 
-/// Turns each lock's module into a variant of [`LockSpec`], whose name in kebab-case is the
+/// The lock of a scenario, with its parameters: the table `[lock]`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum LockSpec {
+    /// One of the catalogue.
+    Shipped(Shipped),
+    /// One of another crate.
+    Outside(Outside),
+}
+
+impl LockSpec {
+    /// The lock as used by one process, on these nodes.
+    pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        match self {
+            LockSpec::Shipped(lock) => lock.build(env, nodes),
+            LockSpec::Outside(lock) => lock.build(AnyEnv::new(env), nodes),
+        }
+    }
+
+    /// What follows from its parameters.
+    fn rules(&self) -> &dyn Algorithm {
+        match self {
+            LockSpec::Shipped(lock) => lock.rules(),
+            LockSpec::Outside(lock) => lock.rules(),
+        }
+    }
+
+    /// Its catalogue entry.
+    pub fn entry(&self) -> &'static CatalogueEntry {
+        match self {
+            LockSpec::Shipped(lock) => lock.entry(),
+            LockSpec::Outside(lock) => lock.entry(),
+        }
+    }
+
+    /// See [`Algorithm::bound`].
+    pub fn bound(&self, topology: &Topology) -> Bound {
+        self.rules().bound(topology)
+    }
+
+    /// See [`Algorithm::asks_resource`].
+    pub fn asks_resource(&self) -> bool {
+        self.rules().asks_resource()
+    }
+
+    /// See [`Algorithm::check`].
+    ///
+    /// # Errors
+    /// The first invalid parameter.
+    pub fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
+        self.rules().check(topology)
+    }
+
+    /// See [`Algorithm::nodes`].
+    pub fn nodes(&self) -> u32 {
+        self.rules().nodes()
+    }
+
+    /// See [`Algorithm::servers`].
+    pub fn servers(&self) -> Servers {
+        self.rules().servers()
+    }
+
+    /// See [`Algorithm::gives_tokens`].
+    pub fn gives_tokens(&self) -> bool {
+        self.rules().gives_tokens()
+    }
+}
+
+impl<'de> Deserialize<'de> for LockSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let table = serde_json::Map::deserialize(deserializer)?;
+        let name = table.get("name").and_then(Value::as_str).map(String::from);
+        let table = Value::Object(table);
+        let read = match (Outside::read(&table), name) {
+            (Some(outside), _) => outside.map(LockSpec::Outside),
+            (None, Some(name)) if CATALOGUE.iter().all(|entry| entry.name != name) => {
+                let names = catalogue().into_iter();
+                let names: Vec<String> = names.map(|entry| format!("`{}`", entry.name)).collect();
+                let names = names.join(", ");
+                return Err(D::Error::custom(format!(
+                    "unknown variant `{name}`, expected one of {names}"
+                )));
+            }
+            (None, _) => Shipped::deserialize(table).map(LockSpec::Shipped),
+        };
+        read.map_err(D::Error::custom)
+    }
+}
+
+/// Turns each lock's module into a variant of [`Shipped`], whose name in kebab-case is the
 /// lock's, and an entry of [`CATALOGUE`]. To add a lock, write its module, with a `Params` that
 /// is an [`Algorithm`] and an `ENTRY`, and add its line here.
 macro_rules! catalogue {
     ($($(#[$doc:meta])* $module:ident => $Variant:ident,)*) => {
         $(pub mod $module;)*
 
-        /// The lock of a scenario, with its parameters.
+        /// A lock of the catalogue, with its parameters.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
-        pub enum LockSpec {
+        pub enum Shipped {
             $($(#[$doc])* $Variant($module::Params),)*
         }
 
-        impl LockSpec {
-            /// The lock as used by one process, on these nodes.
-            pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
+        impl Shipped {
+            fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
                 match self {
-                    $(LockSpec::$Variant(params) => params.build(env, nodes),)*
+                    $(Shipped::$Variant(params) => params.build(env, nodes),)*
                 }
             }
 
-            /// See [`Algorithm::bound`].
-            pub fn bound(&self, topology: &Topology) -> Bound {
+            fn rules(&self) -> &dyn Algorithm {
                 match self {
-                    $(LockSpec::$Variant(params) => params.bound(topology),)*
+                    $(Shipped::$Variant(params) => params,)*
                 }
             }
 
-            /// See [`Algorithm::asks_resource`].
-            pub fn asks_resource(&self) -> bool {
+            fn entry(&self) -> &'static CatalogueEntry {
                 match self {
-                    $(LockSpec::$Variant(params) => params.asks_resource(),)*
-                }
-            }
-
-            /// See [`Algorithm::check`].
-            ///
-            /// # Errors
-            /// The first invalid parameter.
-            pub fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
-                match self {
-                    $(LockSpec::$Variant(params) => params.check(topology),)*
-                }
-            }
-
-            /// See [`Algorithm::nodes`].
-            pub fn nodes(&self) -> u32 {
-                match self {
-                    $(LockSpec::$Variant(params) => params.nodes(),)*
-                }
-            }
-
-            /// See [`Algorithm::servers`].
-            pub fn servers(&self) -> Servers {
-                match self {
-                    $(LockSpec::$Variant(params) => params.servers(),)*
-                }
-            }
-
-            /// See [`Algorithm::gives_tokens`].
-            pub fn gives_tokens(&self) -> bool {
-                match self {
-                    $(LockSpec::$Variant(params) => params.gives_tokens(),)*
-                }
-            }
-
-            /// Its catalogue entry.
-            pub fn entry(&self) -> &'static CatalogueEntry {
-                match self {
-                    $(LockSpec::$Variant(_) => &$module::ENTRY,)*
+                    $(Shipped::$Variant(_) => &$module::ENTRY,)*
                 }
             }
         }
 
-        /// All locks.
+        /// The locks of this crate.
         pub const CATALOGUE: &[CatalogueEntry] = &[$($module::ENTRY,)*];
     };
 }

@@ -4,7 +4,7 @@
 //! release a grant. [`Locker`](super::Locker) builds the user's interface on that:
 //! `acquire`, `try_acquire`, and a guard.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 
 use locklab_units::ns_from_ms;
@@ -35,14 +35,17 @@ pub trait Lock {
 
     /// Undoes what waiting has left behind: the caller has given up.
     fn give_up(&self, _request: Request) -> impl Future<Output = ()> {
-        std::future::ready(())
+        ready(())
     }
 
     /// Gives a grant a new full lease, if the holder still has the lock.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if it does not.
-    fn extend(&self, grant: &Grant) -> impl Future<Output = Result<Grant, LockError>>;
+    /// [`LockError::Lost`] if it does not; [`LockError::Unsupported`] if the lock cannot do that,
+    /// as unless it says otherwise. A run in which that is asked of it is inconclusive.
+    fn extend(&self, _grant: &Grant) -> impl Future<Output = Result<Grant, LockError>> {
+        ready(Err(LockError::Unsupported("extend")))
+    }
 
     /// Releases a grant; returns how many keys that deleted, summed over the nodes. The number
     /// is 0 while a hold remains of a lock that its owner took more than once.
@@ -55,8 +58,10 @@ pub trait Lock {
     /// Asks the nodes whether the grant still holds the lock.
     ///
     /// # Errors
-    /// If too few of them answer.
-    fn is_held(&self, grant: &Grant) -> impl Future<Output = Result<bool, LockError>>;
+    /// If too few of them answer; [`LockError::Unsupported`] as with [`Lock::extend`].
+    fn is_held(&self, _grant: &Grant) -> impl Future<Output = Result<bool, LockError>> {
+        ready(Err(LockError::Unsupported("is_held")))
+    }
 }
 
 /// One request for a lock: its owner, its mode, and how long to keep trying.
@@ -134,6 +139,9 @@ pub enum LockError {
     /// The grant no longer holds the lock, or not on enough nodes in time.
     #[error("lost: {0}")]
     Lost(String),
+    /// The lock has no such operation.
+    #[error("this lock does not support {0}")]
+    Unsupported(&'static str),
     /// No reply came: the command may have been executed, or may still be.
     #[error(transparent)]
     Unknown(redis::Error),

@@ -259,6 +259,9 @@ impl<'o, O: Observer> Call<'o, O> {
             Err(error @ LockError::Unknown(_)) => {
                 self.complete(Outcome::Unknown, error.to_string());
             }
+            Err(error @ LockError::Unsupported(_)) => {
+                self.complete(Outcome::Unsupported, error.to_string());
+            }
             Err(error) => self.complete(Outcome::Failed, error.to_string()),
         }
         result

@@ -13,7 +13,7 @@ pub use plan::{Expectation, Metric, Plan, Problem};
 pub use row::{Row, Setting, rows};
 
 use crate::evidence::Prediction;
-use crate::locks::Servers;
+use crate::locks::{Servers, is_registered};
 use crate::scenario::{self, Scenario};
 use crate::workload::Fencing;
 
@@ -24,8 +24,9 @@ pub enum Part {
     Plays {
         /// The problem's scenario with this lock.
         scenario: Box<Scenario>,
-        /// The prediction for the problem's property.
-        predicted: Prediction,
+        /// The prediction for the problem's property; there is none for a lock of another crate,
+        /// which is run to see what happens.
+        predicted: Option<Prediction>,
     },
     /// The problem cannot arise for this kind of lock.
     Cannot {
@@ -49,7 +50,7 @@ impl Part {
                     scenario.headline = Some(problem.property);
                     Part::Plays {
                         scenario: Box::new(scenario),
-                        predicted,
+                        predicted: (!is_registered(row.entry.name)).then_some(predicted),
                     }
                 }
             },

@@ -1,6 +1,6 @@
 //! The rows: every lock in every form.
 
-use crate::locks::{CATALOGUE, CatalogueEntry, LockSpec};
+use crate::locks::{CatalogueEntry, LockSpec, catalogue};
 
 /// The setting of all locks in one column of the matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,5 +68,5 @@ pub fn rows() -> Vec<Row> {
             parameters,
         })
     };
-    CATALOGUE.iter().flat_map(of).collect()
+    catalogue().into_iter().flat_map(of).collect()
 }

@@ -41,6 +41,14 @@ impl Comparison {
             more_runs: predicted.and_then(|prediction| prediction.more_runs(&tally)),
         }
     }
+
+    /// What runs show where a violation is no surprise.
+    pub fn unpredicted(property: Property, tally: Tally) -> Comparison {
+        Comparison {
+            judgement: Judgement::Unpredicted,
+            ..Comparison::of(property, None, tally)
+        }
+    }
 }
 
 /// Compares every property that was judged.

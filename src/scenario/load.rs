@@ -52,6 +52,13 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     Ok(scenario)
 }
 
+/// The line, from 1, at which `text` has the value at a path, or the nearest table around it.
+pub fn line_of(text: &str, path: &[String]) -> Option<usize> {
+    let document = Document::parse("", text, &[]).ok()?;
+    let before = text.get(..document.span_of(path).start)?;
+    Some(before.matches('\n').count() + 1)
+}
+
 /// Checks a scenario that did not come from a TOML text.
 ///
 /// # Errors

@@ -34,6 +34,7 @@ pub(super) fn text(record: &Record) -> String {
                 Outcome::Ok => "succeeded",
                 Outcome::Failed => "failed",
                 Outcome::Unknown => "has an unknown outcome",
+                Outcome::Unsupported => "is not supported",
             };
             let detail = match detail.as_str() {
                 "" => String::new(),

@@ -5,6 +5,7 @@
 
 mod bench;
 mod campaign;
+mod check;
 mod errors;
 mod help;
 mod matrix;

@@ -208,6 +208,8 @@ pub enum Outcome {
     Failed,
     /// No reply came: it may have taken effect, or may still do so.
     Unknown,
+    /// The lock has no such operation.
+    Unsupported,
 }
 
 /// An access to the resource, a register that remembers its last writer.

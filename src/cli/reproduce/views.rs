@@ -68,7 +68,9 @@ fn summary(verdicts: &[Option<Judgement>]) -> String {
         summary += &format!("; {differ} did not");
     }
     if executed < verdicts.len() {
-        summary += &format!("; {} are shown by other means", verdicts.len() - executed);
+        let others = verdicts.len() - executed;
+        let verb = if others == 1 { "is" } else { "are" };
+        summary += &format!("; {others} {verb} shown by other means");
     }
     summary + "."
 }

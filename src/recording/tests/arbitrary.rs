@@ -156,7 +156,12 @@ fn events() -> impl Strategy<Value = Event> {
             Op::Members,
         ])
     };
-    let outcomes = prop::sample::select(&[Outcome::Ok, Outcome::Failed, Outcome::Unknown]);
+    let outcomes = prop::sample::select(&[
+        Outcome::Ok,
+        Outcome::Failed,
+        Outcome::Unknown,
+        Outcome::Unsupported,
+    ]);
     let clocks = prop::sample::select(&[ClockKind::Wall, ClockKind::Monotonic]);
     let phases = prop::sample::select(&[Phase::Before, Phase::Begins, Phase::Ends, Phase::Missed]);
     let deadlines = (clocks, any::<u64>()).prop_map(|(clock, at_ns)| Deadline { clock, at_ns });

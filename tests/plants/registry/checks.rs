@@ -97,6 +97,11 @@ pub const PLANTS: &[Plant] = &[
         Test(Check, "deadlock::"),
     ),
     plant(
+        "unsupported-is-ignored",
+        "What a lock cannot do is taken for what it did.",
+        Test(Check, "conclusive::"),
+    ),
+    plant(
         "fifo-passes-nobody",
         "Nobody is ever passed.",
         Test(Check, "fifo::"),

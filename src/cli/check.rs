@@ -1,0 +1,572 @@
+//! `locklab check`: a suite of scenarios and recorded failures, for continuous integration.
+
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, ensure};
+use clap::Args;
+use console::style;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::bug::Bug;
+use super::pictures::Format;
+use super::resumable::Work;
+use super::say::{self, tell};
+use super::store::Store;
+use super::{
+    Exit, Jobs, Out, compare, data, interrupt, pictures, report, scenario_completer, twice,
+};
+use crate::check::Property;
+use crate::evidence::{Judgement, thousands};
+use crate::results::csv::{self, Csv};
+use crate::results::{Cell, Detail};
+use crate::runner::batch::Job;
+use crate::runner::judged;
+use crate::runner::pool::Broken;
+use crate::runner::simulate::Keep;
+use crate::scenario;
+use crate::suite::results::Evidence;
+use crate::suite::{self, Case, CaseResult, Filter, Results, Shard};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab check                              the folders scenarios and regressions
+  locklab check my/scenarios my/one.toml     folders and files; - is standard input
+  locklab check -E 'lock(redlock) & !fault(pause)'
+  locklab check --budget 5m --seed-from HEAD new seeds for each commit, for five minutes
+  locklab check --shard 2/4                  the second of four parts; see locklab merge
+  locklab check --save-baseline main         keep the result under a name …
+  locklab check --baseline main              … and compare with it
+
+First every scenario runs twice with a few seeds, which has to give the same events. Then it runs
+with as many seeds as its predictions need; with --budget again and again with further ones, until
+the time is over. A recording (.jsonl) is repeated with its seed and its faults: what its scenario
+predicts to hold has to hold in it. To keep a failure, copy its recording into regressions/.
+
+-E takes name(…), claim(…), lock(…), fault(…), property(…) and on(redis), with ! & | and
+parentheses; * stands for any characters.
+
+Options that are not given are those of [profile.default] in locklab.toml, or of --profile.
+
+Writes check.json, junit.xml, check.md and check.csv into DIR/check; where GitHub Actions runs it,
+also annotations and the job's summary.
+
+Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or runs of one seed are not the same;
+3 inconclusive; 70 a bug in Locklab; 130 interrupted.";
+
+#[derive(Args, Clone)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Scenarios, recordings, and folders of both; by default scenarios and regressions, or all
+    /// scenarios that ship
+    #[arg(value_name = "PATH", add = scenario_completer())]
+    pub(super) paths: Vec<String>,
+    /// Only the cases for which this is true
+    #[arg(short = 'E', long, value_name = "EXPRESSION")]
+    pub(super) filter: Option<Filter>,
+    /// How long it may take: 90s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    /// Take seeds from this commit, or from any text, instead of 0, 1, 2, …
+    #[arg(long, value_name = "REF")]
+    pub(super) seed_from: Option<String>,
+    /// Only this part of the cases
+    #[arg(long, value_name = "K/N")]
+    pub(super) shard: Option<Shard>,
+    /// Keep the result under this name
+    #[arg(long, value_name = "NAME", value_parser = plain_name)]
+    pub(super) save_baseline: Option<String>,
+    /// Compare with the result that has this name
+    #[arg(long, value_name = "NAME", value_parser = plain_name)]
+    pub(super) baseline: Option<String>,
+    /// The profile of locklab.toml
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) out: Out,
+    #[command(flatten)]
+    pub(super) jobs: Jobs,
+}
+
+impl Options {
+    /// Those of a test: these paths, whatever `locklab.toml` says of paths.
+    pub(super) fn of(paths: Vec<String>, out: PathBuf) -> Options {
+        let format = vec![Format::Svg, Format::Png];
+        Options {
+            paths,
+            filter: None,
+            budget: None,
+            seed_from: None,
+            shard: None,
+            save_baseline: None,
+            baseline: None,
+            profile: None,
+            json: false,
+            out: Out { out, format },
+            jobs: Jobs { jobs: None },
+        }
+    }
+}
+
+/// `90s`, `5m` or `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let usage = || format!("`{text}` is no time; write 90s, 5m or 1h");
+    let unit = text.char_indices().next_back().ok_or_else(usage)?;
+    let seconds = match unit.1 {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        _ => return Err(usage()),
+    };
+    let count: u64 = text[..unit.0].parse().map_err(|_| usage())?;
+    let seconds = count.checked_mul(seconds).filter(|seconds| *seconds > 0);
+    Ok(Duration::from_secs(seconds.ok_or_else(usage)?))
+}
+
+/// A name that is a file's.
+fn plain_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    match !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain) {
+        true => Ok(text.into()),
+        false => Err(format!(
+            "`{text}` cannot be the name of a file; write letters, digits, -, _ and ."
+        )),
+    }
+}
+
+/// With how many seeds every scenario runs twice.
+const TWICE: u64 = 2;
+
+pub(super) fn check(options: &Options) -> anyhow::Result<Exit> {
+    let checked = suite(options)?;
+    Ok(match checked.stopped {
+        Stopped::ByUser => Exit::Interrupted,
+        Stopped::AtTheEnd => report::exit_of(checked.results.judgement()),
+    })
+}
+
+/// A suite that has run.
+pub(crate) struct Checked {
+    /// What came of it.
+    pub(crate) results: Results,
+    stopped: Stopped,
+}
+
+/// Runs a suite; prints and writes what came of it.
+pub(crate) fn suite(options: &Options) -> anyhow::Result<Checked> {
+    let options = &with_profile(options)?;
+    let (cases, suite) = choose(options)?;
+    let store = Store::open(&options.out)?.below("check")?;
+    let baseline = options.baseline.as_ref();
+    let baseline = baseline
+        .map(|name| read_baseline(&store, name))
+        .transpose()?;
+    let mut results = Results {
+        shard: options.shard,
+        suite,
+        first_seed: first_seed(options.seed_from.as_deref()),
+        program: say::program_name(),
+        cases: { cases.iter() }
+            .map(|(place, case)| CaseResult::of(*place, case))
+            .collect(),
+    };
+    let stopped = run(options, &store, &cases, &mut results)?;
+    let cases = cases.iter().map(|(_, case)| case);
+    for (case, result) in cases.zip(&mut results.cases) {
+        explain(case, result, &store)?;
+    }
+    present(&results, &store);
+    let document = write(&results, &store)?;
+    github(&results, options.json)?;
+    if options.json {
+        say::print_json(&document)?;
+    }
+    if let Some(name) = &options.save_baseline {
+        let text = serde_json::to_vec_pretty(&document)?;
+        let path = store.write(&format!("baseline-{name}.json"), &text)?;
+        tell!("  kept as the baseline {name}: {}", path.display());
+    }
+    if let Some((name, before)) = baseline {
+        compare::present(&name, "this", &suite::compare(&before, &results));
+    }
+    Ok(Checked { results, stopped })
+}
+
+/// The options, with what the profile says of those that are not given.
+fn with_profile(options: &Options) -> anyhow::Result<Options> {
+    let profile = suite::profile(options.profile.as_deref())?;
+    let mut options = options.clone();
+    if options.paths.is_empty() {
+        options.paths = profile.paths;
+    }
+    let wrong = |error: String| anyhow!("locklab.toml: {error}");
+    if let (None, Some(filter)) = (&options.filter, &profile.filter) {
+        options.filter = Some(filter.parse().map_err(wrong)?);
+    }
+    if let (None, Some(budget)) = (options.budget, &profile.budget) {
+        options.budget = Some(duration(budget).map_err(wrong)?);
+    }
+    options.seed_from = options.seed_from.or(profile.seed_from);
+    options.baseline = options.baseline.or(profile.baseline);
+    Ok(options)
+}
+
+/// The cases to run, each with its place in the whole suite, and the number of cases in that.
+fn choose(options: &Options) -> anyhow::Result<(Vec<(usize, Case)>, usize)> {
+    let mut cases = suite::find(&options.paths)?;
+    if let Some(filter) = &options.filter {
+        cases.retain(|case| filter.accepts(&case.scenario));
+    }
+    ensure!(!cases.is_empty(), "no case is chosen");
+    let suite = cases.len();
+    let mut cases: Vec<(usize, Case)> = cases.into_iter().enumerate().collect();
+    if let Some(shard) = options.shard {
+        cases.retain(|(place, _)| shard.has(*place));
+    }
+    Ok((cases, suite))
+}
+
+/// The seed with which every scenario begins: 0, or one made of the commit that `from` names, or of
+/// `from` itself if git knows no such commit.
+fn first_seed(from: Option<&str>) -> u64 {
+    let Some(from) = from else { return 0 };
+    let commit = format!("{from}^{{commit}}");
+    let asked = Command::new("git")
+        .args([
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ])
+        .output();
+    let id = match asked {
+        Ok(asked) if asked.status.success() => String::from_utf8_lossy(&asked.stdout).into(),
+        _ => from.to_owned(),
+    };
+    // Far from the largest seed, and short enough to be typed.
+    let seed = xxh3_64(id.trim().as_bytes()) >> 24;
+    tell!("seeds from {seed} on, made of {}", id.trim());
+    seed
+}
+
+/// Why no more runs were made.
+enum Stopped {
+    /// All were made, or the time was over.
+    AtTheEnd,
+    /// By Ctrl-C.
+    ByUser,
+}
+
+/// Runs the cases.
+fn run(
+    options: &Options,
+    store: &Store,
+    cases: &[(usize, Case)],
+    results: &mut Results,
+) -> anyhow::Result<Stopped> {
+    let by_user = interrupt::flag()?;
+    let stop = &*Box::leak(Box::new(AtomicBool::new(false)));
+    let deadline = options.budget.map(|budget| Instant::now() + budget);
+    // A flag of its own, since the time may be over as well.
+    thread::spawn(move || {
+        let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        while !by_user.load(Ordering::Relaxed) && !is_over() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let (mut places, mut jobs) = (Vec::new(), Vec::new());
+    for (place, (_, case)) in cases.iter().enumerate() {
+        match &case.recording {
+            Some(recording) => {
+                let schedule = recording.header.schedule.clone();
+                let seed = recording.header.seed;
+                let run = judged::run_schedule(&case.scenario, seed, schedule, Keep::default());
+                let run = run.with_context(|| case.id.clone())?;
+                results.cases[place].judge_again(case, &run);
+            }
+            None => {
+                places.push(place);
+                jobs.push(Job {
+                    scenario: case.scenario.clone(),
+                    parameters: vec![],
+                    seeds: at(results.first_seed, 0, case.scenario.usual_seeds()),
+                });
+            }
+        }
+    }
+    let bug = |broken: Broken| {
+        let id = &cases[places[broken.job]].1.id;
+        let reproduce = say::run_line(id, &[], broken.seed);
+        Bug::or_usage(broken, id, reproduce)
+    };
+    let scenarios: Vec<_> = jobs.iter().map(|job| job.scenario.clone()).collect();
+    let few = vec![at(results.first_seed, 0, TWICE); jobs.len()];
+    let unlike = twice::differences(&scenarios, &few, options.jobs.threads(), stop);
+    for (job, seed, difference) in unlike.map_err(bug)? {
+        let unlike = &mut results.cases[places[job]].unlike;
+        unlike.get_or_insert(format!("seed {seed}, run twice: {difference}"));
+    }
+    let mut sums: Vec<Option<(Cell, u64)>> = vec![None; jobs.len()];
+    let mut rounds = 0;
+    while !jobs.is_empty() {
+        let work = Work {
+            jobs: &jobs,
+            doing: "checking",
+            threads: options.jobs.threads(),
+            detail: Detail::Counts,
+            stop,
+            bug: &bug,
+        };
+        // What the budget adds is not kept, since another run has another time for it.
+        let done = match rounds {
+            0 => work.resume(&store.path("check.jsonl"))?,
+            _ => work.discard(&store.path("check-more.jsonl"))?,
+        };
+        for ((sum, cell), job) in sums.iter_mut().zip(done).zip(&jobs) {
+            let runs = job.seeds.end - job.seeds.start;
+            match (sum, cell) {
+                (_, None) => {}
+                (Some((sum, all)), Some(cell)) => {
+                    sum.merge(cell);
+                    *all += runs;
+                }
+                (sum, Some(cell)) => *sum = Some((cell, runs)),
+            }
+        }
+        rounds += 1;
+        if deadline.is_none() || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        for job in &mut jobs {
+            let runs = job.seeds.end - job.seeds.start;
+            job.seeds = at(job.seeds.end, 0, runs);
+        }
+    }
+    for (place, sum) in places.iter().zip(sums) {
+        let (cell, runs) = sum.unwrap_or_default();
+        results.cases[*place].judge(&cases[*place].1, &cell, runs);
+    }
+    Ok(match by_user.load(Ordering::Relaxed) {
+        true => Stopped::ByUser,
+        false => Stopped::AtTheEnd,
+    })
+}
+
+/// `count` seeds from the `start`-th after `first` on.
+fn at(first: u64, start: u64, count: u64) -> Range<u64> {
+    let start = first.saturating_add(start);
+    start..start.saturating_add(count)
+}
+
+/// Adds to what differs where its prediction stands, and a run that shows it.
+fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> anyhow::Result<()> {
+    let text = match case.recording {
+        None => fs::read_to_string(&case.id).ok(),
+        Some(_) => None,
+    };
+    for found in &mut result.properties {
+        let path = ["expect".to_owned(), found.property.name().to_owned()];
+        found.line = text
+            .as_deref()
+            .and_then(|text| scenario::line_of(text, &path));
+        let Some(seed) = found
+            .shortest
+            .filter(|_| found.judgement == Judgement::Differs)
+        else {
+            continue;
+        };
+        found.evidence = Some(evidence(case, found.property, seed, store)?);
+    }
+    Ok(())
+}
+
+/// Writes the run with this seed, and draws it.
+fn evidence(case: &Case, property: Property, seed: u64, store: &Store) -> anyhow::Result<Evidence> {
+    let scenario = &case.scenario;
+    let (recording, replay) = match &case.recording {
+        None => (
+            judged::record(scenario, seed)?,
+            words(&["run", &case.id, "--seed", &seed.to_string()]),
+        ),
+        Some(recorded) => {
+            let schedule = recorded.header.schedule.clone();
+            let run = judged::run_schedule(scenario, seed, schedule, Keep::MESSAGES)?;
+            let environment = recorded.header.environment;
+            (
+                judged::recording(scenario, seed, run, environment),
+                words(&["replay", &case.id]),
+            )
+        }
+    };
+    let what = match pictures::violation_of(&recording, property) {
+        Some(violation) => violation.what.clone(),
+        None => format!("{property} is not violated"),
+    };
+    let folder = store.of_scenario(&case.id, &[])?;
+    let kept = pictures::keep(
+        &folder,
+        &format!("seed-{seed}"),
+        scenario,
+        &recording,
+        property,
+    )?;
+    let below = |path: &PathBuf| {
+        let below = path.strip_prefix(store.path("")).unwrap_or(path);
+        below.to_string_lossy().into_owned()
+    };
+    Ok(Evidence {
+        seed,
+        what,
+        replay,
+        recording: below(&kept.recording),
+        picture: below(&kept.picture),
+    })
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+/// A line for each case, what differs or is inconclusive, and a summary.
+pub(super) fn present(results: &Results, store: &Store) {
+    for case in &results.cases {
+        let mark = match case.judgement() {
+            Judgement::AsPredicted | Judgement::Unpredicted => style("✓").green(),
+            Judgement::Inconclusive => style("?").yellow(),
+            Judgement::Differs => style("✗").red(),
+        };
+        let id = style(&case.id).for_stderr().bold();
+        let runs = match case.runs {
+            0 => "not run".into(),
+            1 => "1 run".into(),
+            runs => format!("{} runs", thousands(runs)),
+        };
+        tell!("{} {id}  {} ({runs})", mark.for_stderr(), case.title);
+        if let Some(difference) = &case.unlike {
+            tell!("    not deterministic: {difference}");
+        }
+        for found in &case.properties {
+            if matches!(found.judgement, Judgement::Differs) || found.more_runs.is_some() {
+                tell!("    {}: {}", found.property, found.sentence());
+            }
+            if let Some(evidence) = &found.evidence {
+                tell!("      {}", evidence.what);
+                let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
+                tell!("      replay     {}", say::line(&replay));
+                tell!(
+                    "      recording  {}",
+                    store.path(&evidence.recording).display()
+                );
+                tell!(
+                    "      picture    {}",
+                    store.path(&evidence.picture).display()
+                );
+            }
+        }
+    }
+    tell!("\n{}", suite::summary(results));
+}
+
+/// Writes the results in all formats, and returns them as a document.
+pub(super) fn write(results: &Results, store: &Store) -> anyhow::Result<serde_json::Value> {
+    let document = data::document("check", serde_json::to_value(results)?);
+    let files = [
+        (
+            "check.json",
+            serde_json::to_string_pretty(&document)? + "\n",
+        ),
+        ("junit.xml", suite::junit(results)?),
+        ("check.md", suite::markdown(results)),
+        ("check.csv", table(results).text()),
+    ];
+    for (name, text) in files {
+        let path = store.write(name, text.as_bytes())?;
+        tell!(
+            "  {:<6}{}",
+            name.rsplit('.').next().unwrap_or(name),
+            path.display()
+        );
+    }
+    Ok(document)
+}
+
+/// A row for each property.
+fn table(results: &Results) -> Csv {
+    let before = [
+        "case",
+        "kind",
+        "claim",
+        "property",
+        "predicted",
+        "observed",
+        "judgement",
+    ];
+    let mut csv = Csv::new(
+        before
+            .into_iter()
+            .chain(csv::COUNTS)
+            .chain(["shortest_seed"]),
+    );
+    for case in &results.cases {
+        for found in &case.properties {
+            let mut row = vec![
+                case.id.clone(),
+                json!(case.kind).as_str().unwrap_or_default().to_owned(),
+                case.claim.clone().unwrap_or_default(),
+                found.property.to_string(),
+                found.predicted.map_or(String::new(), |p| p.to_string()),
+                found.observed.name().to_owned(),
+                found.judgement.name().to_owned(),
+            ];
+            row.extend(csv::counts(&found.tally));
+            row.push(
+                found
+                    .shortest
+                    .map_or(String::new(), |seed| seed.to_string()),
+            );
+            csv.push(row);
+        }
+    }
+    csv
+}
+
+/// Annotations and the job's summary, where GitHub Actions runs this.
+fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
+        for line in suite::annotations(results) {
+            say::print(&line)?;
+        }
+    }
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        let append = fs::OpenOptions::new().append(true).create(true).open(&path);
+        let written = append.and_then(|mut file| {
+            std::io::Write::write_all(&mut file, suite::markdown(results).as_bytes())
+        });
+        written.with_context(|| format!("cannot write {}", path.to_string_lossy()))?;
+    }
+    Ok(())
+}
+
+/// A baseline, with its name.
+fn read_baseline(store: &Store, name: &str) -> anyhow::Result<(String, Results)> {
+    let path = store.path(&format!("baseline-{name}.json"));
+    let text = fs::read_to_string(&path).with_context(|| {
+        format!(
+            "cannot read the baseline {}; make it with --save-baseline {name}",
+            path.display()
+        )
+    })?;
+    let results = Results::read(&text).with_context(|| path.display().to_string())?;
+    Ok((name.to_owned(), results))
+}

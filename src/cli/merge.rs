@@ -1,0 +1,53 @@
+//! `locklab merge`: the parts of a suite that ran on several machines, as one result.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::store::Store;
+use super::{Exit, Out, check, report, say};
+use crate::suite::Results;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab check --shard 1/2 --out one; locklab check --shard 2/2 --out two
+  locklab merge one/check/check.json two/check/check.json
+
+The result is that of `locklab check` without --shard, byte for byte (unless --budget was given:
+then the number of runs depends on the machine). Recordings and pictures stay where they are.
+
+Exit codes: those of `locklab check`.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// The check.json of every part
+    #[arg(value_name = "FILE", required = true)]
+    parts: Vec<PathBuf>,
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+}
+
+pub(super) fn merge(options: &Options) -> anyhow::Result<Exit> {
+    let parts: anyhow::Result<Vec<Results>> = options.parts.iter().map(read).collect();
+    let results = Results::merge(parts?)?;
+    let store = Store::open(&options.out)?.below("check")?;
+    check::present(&results, &store);
+    let document = check::write(&results, &store)?;
+    if options.json {
+        say::print_json(&document)?;
+    }
+    Ok(report::exit_of(results.judgement()))
+}
+
+/// The results in a file.
+pub(super) fn read(path: &PathBuf) -> anyhow::Result<Results> {
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    Results::read(&text).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,108 @@
+//! An environment behind a pointer, for locks of which the compiler that builds the laboratory
+//! knows nothing.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{Duration, Env};
+use crate::redis::Target;
+use locklab_history::{ClockKind, Failpoint, Name};
+
+/// Any [`Env`].
+#[derive(Clone)]
+pub struct AnyEnv(Rc<dyn Erased>);
+
+impl AnyEnv {
+    /// This environment.
+    pub fn new(env: impl Env) -> Self {
+        AnyEnv(Rc::new(env))
+    }
+}
+
+/// Any stream of bytes.
+pub trait ByteStream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream for S {}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// [`Env`], without types of its own.
+trait Erased {
+    fn now_ns(&self, clock: ClockKind) -> u64;
+    fn sleep(&self, duration: Duration) -> Boxed<'static, ()>;
+    fn connect(&self, to: &Name) -> Boxed<'static, io::Result<Box<dyn ByteStream>>>;
+    fn target(&self, name: &Name) -> Target;
+    fn spawn(&self, task: Boxed<'static, ()>);
+    fn random(&self) -> u64;
+    fn reach(&self, point: Failpoint) -> Boxed<'_, ()>;
+}
+
+impl<E: Env> Erased for E {
+    fn now_ns(&self, clock: ClockKind) -> u64 {
+        Env::now_ns(self, clock)
+    }
+
+    fn sleep(&self, duration: Duration) -> Boxed<'static, ()> {
+        Box::pin(Env::sleep(self, duration))
+    }
+
+    fn connect(&self, to: &Name) -> Boxed<'static, io::Result<Box<dyn ByteStream>>> {
+        let connecting = Env::connect(self, to);
+        Box::pin(async move {
+            let stream: Box<dyn ByteStream> = Box::new(connecting.await?);
+            Ok(stream)
+        })
+    }
+
+    fn target(&self, name: &Name) -> Target {
+        Env::target(self, name)
+    }
+
+    fn spawn(&self, task: Boxed<'static, ()>) {
+        Env::spawn(self, task);
+    }
+
+    fn random(&self) -> u64 {
+        Env::random(self)
+    }
+
+    fn reach(&self, point: Failpoint) -> Boxed<'_, ()> {
+        Box::pin(Env::reach(self, point))
+    }
+}
+
+impl Env for AnyEnv {
+    type Stream = Box<dyn ByteStream>;
+
+    fn now_ns(&self, clock: ClockKind) -> u64 {
+        self.0.now_ns(clock)
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        self.0.sleep(duration)
+    }
+
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static {
+        self.0.connect(to)
+    }
+
+    fn target(&self, name: &Name) -> Target {
+        self.0.target(name)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.0.spawn(Box::pin(task));
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()> {
+        self.0.reach(point)
+    }
+}

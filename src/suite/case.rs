@@ -1,0 +1,140 @@
+//! The cases of a suite, and where they come from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::recording::{self, Environment, Recording};
+use crate::runner::recorded;
+use crate::scenario::{self, SHIPPED, Scenario};
+
+/// One case.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its path, or the name of a scenario that ships; unique in the suite.
+    pub id: String,
+    /// The scenario; of a recording the one in it.
+    pub scenario: Scenario,
+    /// The recorded run to judge again, if this is one.
+    pub recording: Option<Recording>,
+}
+
+/// What a case is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A scenario, run with many seeds.
+    Scenario,
+    /// A recorded run, repeated with its seed and its faults.
+    Recorded,
+}
+
+impl Case {
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        match self.recording {
+            None => Kind::Scenario,
+            Some(_) => Kind::Recorded,
+        }
+    }
+
+    /// A scenario: the shipped one of this name, or a file.
+    fn scenario(name: &str) -> anyhow::Result<Case> {
+        Ok(Case {
+            id: name.into(),
+            scenario: scenario::load(name, &[])?,
+            recording: None,
+        })
+    }
+
+    /// A recording of the simulated world.
+    fn recorded(path: &Path) -> anyhow::Result<Case> {
+        let id = path.to_string_lossy().into_owned();
+        let bytes = fs::read(path).with_context(|| format!("cannot read {id}"))?;
+        let recording = recording::read(&bytes, path)?;
+        ensure!(
+            recording.header.environment == Environment::World,
+            "{id}: a run on real Redis cannot be repeated; keep a run of the simulated world"
+        );
+        let scenario = recorded::scenario(&recording).with_context(|| format!("{id}:1"))?;
+        Ok(Case {
+            id,
+            scenario,
+            recording: Some(recording),
+        })
+    }
+}
+
+/// The cases of these paths, in their order: scenario files (`.toml`), recordings (`.jsonl`),
+/// folders of both, searched with all folders in them, and names of scenarios that ship. Without
+/// paths the folders `scenarios` and `regressions` of the current one, and where there is neither,
+/// every scenario that ships.
+///
+/// # Errors
+///
+/// The first path that is nothing of the kind, or cannot be read.
+pub fn find(paths: &[String]) -> anyhow::Result<Vec<Case>> {
+    let mut usual = ["scenarios", "regressions"].map(String::from).to_vec();
+    let paths = match paths {
+        [] => {
+            usual.retain(|folder| Path::new(folder).is_dir());
+            &usual
+        }
+        paths => paths,
+    };
+    let mut cases: Vec<Case> = Vec::new();
+    if paths.is_empty() {
+        for (name, _) in SHIPPED {
+            cases.push(Case::scenario(name)?);
+        }
+    }
+    for path in paths {
+        let before = cases.len();
+        add(path, &mut cases)?;
+        ensure!(
+            cases.len() > before,
+            "the folder {path} has neither a scenario (.toml) nor a recording (.jsonl)"
+        );
+    }
+    for (place, case) in cases.iter().enumerate() {
+        if cases[..place].iter().any(|other| other.id == case.id) {
+            bail!("{} is given twice", case.id);
+        }
+    }
+    Ok(cases)
+}
+
+fn add(path: &str, cases: &mut Vec<Case>) -> anyhow::Result<()> {
+    let file = Path::new(path);
+    if !file.is_dir() {
+        cases.push(match ends_in(file, "jsonl") {
+            true => Case::recorded(file)?,
+            false => Case::scenario(path)?,
+        });
+        return Ok(());
+    }
+    let reason = || format!("cannot read the folder {path}");
+    let entries = fs::read_dir(file).with_context(reason)?;
+    let entries: Result<Vec<PathBuf>, _> = { entries }
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect();
+    let mut entries = entries.with_context(reason)?;
+    entries.sort();
+    for entry in entries {
+        let name = entry.to_string_lossy();
+        if entry.is_dir()
+            || ["toml", "jsonl"]
+                .iter()
+                .any(|ending| ends_in(&entry, ending))
+        {
+            add(&name, cases)?;
+        }
+    }
+    Ok(())
+}
+
+fn ends_in(file: &Path, ending: &str) -> bool {
+    file.extension().is_some_and(|found| found == ending)
+}

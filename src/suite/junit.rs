@@ -1,0 +1,70 @@
+//! The results as JUnit XML, which CI services read. It has no times, so that the same results are
+//! the same bytes.
+//!
+//! A case is a test suite; its determinism and each of its properties is a test case. A verdict that
+//! differs is a failure. One that too few runs were made for is an error of the type `inconclusive`,
+//! since the command does not end with 0 then either.
+
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use super::results::{CaseResult, PropertyResult, Results};
+use crate::evidence::Judgement;
+
+/// The file's text.
+///
+/// # Errors
+///
+/// If the XML cannot be written.
+pub fn junit(results: &Results) -> Result<String, SerializeError> {
+    let mut report = Report::new("locklab");
+    report.add_test_suites(results.cases.iter().map(|case| suite(results, case)));
+    report.to_string()
+}
+
+fn suite(results: &Results, case: &CaseResult) -> TestSuite {
+    let mut suite = TestSuite::new(case.id.as_str());
+    suite.add_property(("title", case.title.as_str()));
+    suite.add_property(("runs", case.runs.to_string().as_str()));
+    let status = match &case.unlike {
+        None => TestCaseStatus::success(),
+        Some(difference) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type("not-deterministic");
+            status.set_message(difference.as_str());
+            status
+        }
+    };
+    let mut tests = vec![TestCase::new("determinism", status)];
+    tests.extend(
+        case.properties
+            .iter()
+            .map(|found| TestCase::new(found.property.name(), of_property(results, found))),
+    );
+    for mut test in tests {
+        test.set_classname(case.id.as_str());
+        suite.add_test_case(test);
+    }
+    suite
+}
+
+fn of_property(results: &Results, found: &PropertyResult) -> TestCaseStatus {
+    let kind = match found.judgement {
+        Judgement::AsPredicted | Judgement::Unpredicted => return TestCaseStatus::success(),
+        Judgement::Inconclusive => NonSuccessKind::Error,
+        Judgement::Differs => NonSuccessKind::Failure,
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(found.judgement.name());
+    status.set_message(found.sentence());
+    if let Some(evidence) = &found.evidence {
+        status.set_description(format!(
+            "{}\nseed {}\nreplay: {}\nrecording: {}\npicture: {}",
+            evidence.what,
+            evidence.seed,
+            results.command(evidence),
+            evidence.recording,
+            evidence.picture
+        ));
+    }
+    status
+}

@@ -1,0 +1,77 @@
+//! The results as Markdown, for a pull request or a job's summary.
+
+use std::fmt::Write;
+
+use super::results::{CaseResult, Results};
+use crate::evidence::{Judgement, thousands};
+
+/// A sentence, a table of what is not as predicted, and the whole table, folded.
+pub fn markdown(results: &Results) -> String {
+    let mut text = format!("# Locklab\n\n{}\n", summary(results));
+    let good = |case: &&CaseResult| case.judgement() == Judgement::AsPredicted;
+    let (good, rest): (Vec<_>, Vec<_>) = results.cases.iter().partition(good);
+    if !rest.is_empty() {
+        text += "\n| case | property | |\n|:--|:--|:--|\n";
+    }
+    // Writing to a string cannot fail.
+    for case in rest {
+        if let Some(difference) = &case.unlike {
+            let _ = writeln!(text, "| `{}` | determinism | **{difference}** |", case.id);
+        }
+        for found in &case.properties {
+            let word = match found.judgement {
+                Judgement::AsPredicted | Judgement::Unpredicted => continue,
+                Judgement::Inconclusive => "inconclusive",
+                Judgement::Differs => "**differs**",
+            };
+            let _ = write!(
+                text,
+                "| `{}` | {} | {word}: {}",
+                case.id,
+                found.property,
+                found.sentence()
+            );
+            if let Some(evidence) = &found.evidence {
+                let _ = write!(
+                    text,
+                    "<br>{}<br>`{}`",
+                    evidence.what,
+                    results.command(evidence)
+                );
+            }
+            text += " |\n";
+        }
+        if case.runs == 0 {
+            let _ = writeln!(text, "| `{}` | | not run |", case.id);
+        }
+    }
+    if !good.is_empty() {
+        text += "\n<details><summary>As predicted</summary>\n\n| case | runs | what it shows |\n";
+        text += "|:--|--:|:--|\n";
+        for case in good {
+            let runs = thousands(case.runs);
+            let _ = writeln!(text, "| `{}` | {runs} | {} |", case.id, case.title);
+        }
+        text += "\n</details>\n";
+    }
+    text
+}
+
+/// `12 cases: 10 as predicted, 1 differs, 1 inconclusive.`
+pub fn summary(results: &Results) -> String {
+    let runs: u64 = results.cases.iter().map(|case| case.runs).sum();
+    let part = match results.shard {
+        Some(shard) => format!(", part {shard} of {}", results.suite),
+        None => String::new(),
+    };
+    let cases = results.cases.len();
+    let differ = results.count(Judgement::Differs);
+    format!(
+        "{cases} {}{part}, {} runs: {} as predicted, {differ} {}, {} inconclusive.",
+        if cases == 1 { "case" } else { "cases" },
+        thousands(runs),
+        results.count(Judgement::AsPredicted),
+        if differ == 1 { "differs" } else { "differ" },
+        results.count(Judgement::Inconclusive),
+    )
+}

@@ -1,0 +1,28 @@
+//! Scenarios and recorded failures as a regression suite, for continuous integration.
+//!
+//! A *case* is a scenario with its predictions, or a recording that is judged again: the same
+//! scenario, seed and faults with today's code. [`find`] collects the cases of files and folders,
+//! [`Filter`] chooses among them, [`Shard`] takes a part, and [`results`] says what came of them, in
+//! a form in which parts can be joined and two suites compared. JUnit, Markdown and GitHub's
+//! annotations are made from these results alone.
+
+mod baseline;
+mod case;
+mod filter;
+mod github;
+mod junit;
+mod markdown;
+pub mod results;
+mod settings;
+mod shard;
+pub mod shell;
+
+pub use baseline::{Change, Comparison, compare};
+pub use case::{Case, Kind, find};
+pub use filter::Filter;
+pub use github::annotations;
+pub use junit::junit;
+pub use markdown::{markdown, summary};
+pub use results::{CaseResult, Results};
+pub use settings::{Profile, profile};
+pub use shard::Shard;

@@ -1,0 +1,191 @@
+//! `locklab check`, `merge` and `compare`.
+
+use insta::assert_snapshot;
+
+use crate::bench::Bench;
+
+/// A lock that deletes whatever it finds, and a prediction that this is safe.
+const WRONG: &str = r#"
+title = "A plain DEL is safe"
+
+[topology]
+clients = 2
+
+[lock]
+name = "set-nx-px"
+ttl_ms = 300
+release = "del"
+
+[workload]
+hold_ms = 20
+
+[workload.client.c1]
+hold_ms = 500
+
+[workload.client.c2]
+start_ms = 20
+hold_ms = 400
+
+[expect]
+belief = "violated"
+resource = "violated"
+foreign-release = "holds"
+"#;
+
+const RIGHT: &[&str] = &["check", "kleppmann/k1", "kleppmann/k9", "redis-docs/r5"];
+
+#[test]
+fn a_suite_that_is_as_predicted() {
+    let bench = Bench::new("check-good");
+    let checked = bench.locklab(RIGHT);
+    assert_eq!(checked.code, Some(0));
+    assert_snapshot!("check_good", checked.told());
+    let files = ["check.csv", "check.json", "check.md", "junit.xml"];
+    let files = files.map(|name| format!("target/locklab/check/{name}"));
+    assert_eq!(bench.files(), files);
+    let data = bench.locklab(&[RIGHT, &["--json"]].concat());
+    assert_eq!(data.json()["cases"].as_array().map(Vec::len), Some(3));
+    assert_eq!(format!("{}\n", data.out.trim_end()), bench.read(&files[1]));
+}
+
+#[test]
+fn what_differs_is_told_to_everybody_and_can_be_kept() {
+    let bench = Bench::new("check-bad");
+    bench.write("wrong.toml", WRONG);
+    let mut command = bench.command(&["check", "wrong.toml"]);
+    command.env("GITHUB_ACTIONS", "true");
+    command.env("GITHUB_STEP_SUMMARY", bench.folder.join("summary.md"));
+    let checked = crate::bench::Done::from(command.output().expect("it runs"));
+    assert_eq!(checked.code, Some(2));
+    assert_snapshot!("check_bad", checked.told());
+    assert_snapshot!(
+        "check_bad_junit",
+        bench.read("target/locklab/check/junit.xml")
+    );
+    let summary = bench.read("summary.md");
+    assert_snapshot!("check_bad_markdown", summary);
+    assert_eq!(summary, bench.read("target/locklab/check/check.md"));
+
+    // Kept, it fails again; mended, it does not.
+    let folder = bench.folder.join("regressions");
+    std::fs::create_dir_all(&folder).expect("the folder can be written");
+    let data = bench.locklab(&["check", "wrong.toml", "--json"]).json();
+    let properties = data["cases"][0]["properties"].as_array().cloned();
+    let evidence = { properties.unwrap_or_default().into_iter() }
+        .find_map(|found| found["evidence"]["recording"].as_str().map(String::from));
+    let recording = bench.read(&format!(
+        "target/locklab/check/{}",
+        evidence.expect("a recording")
+    ));
+    std::fs::write(folder.join("del.jsonl"), &recording).expect("it can be written");
+    let again = bench.locklab(&["check"]);
+    assert_eq!(again.code, Some(2), "{}", again.err);
+    assert!(
+        again.err.contains("replay regressions/del.jsonl"),
+        "{}",
+        again.err
+    );
+    let mended = recording.replacen("\"release\":\"del\"", "\"release\":\"compare-del\"", 1);
+    assert_ne!(mended, recording);
+    std::fs::write(folder.join("del.jsonl"), mended).expect("it can be written");
+    let again = bench.locklab(&["check"]);
+    assert_eq!(again.code, Some(0), "{}", again.err);
+}
+
+#[test]
+fn the_parts_of_a_suite_join_to_the_whole() {
+    let bench = Bench::new("check-parts");
+    bench.write("wrong.toml", WRONG);
+    let suite = [RIGHT, &["wrong.toml"]].concat();
+    let part = |shard: &str, out: &str| {
+        let options = ["--shard", shard, "--out", out];
+        bench.locklab(&[&suite[..], &options].concat())
+    };
+    assert_eq!(part("1/3", "one").code, Some(2));
+    assert_eq!(part("2/3", "two").code, Some(0));
+    assert_eq!(part("3/3", "three").code, Some(0));
+    let whole = bench.locklab(&[&suite[..], &["--out", "whole"]].concat());
+    assert_eq!(whole.code, Some(2));
+    let parts = ["three", "one", "two"].map(|part| format!("{part}/check/check.json"));
+    let [three, one, two] = &parts;
+    let merged = bench.locklab(&["merge", three, one, two, "--out", "merged"]);
+    assert_eq!(merged.code, Some(2));
+    for file in ["check.json", "junit.xml", "check.md", "check.csv"] {
+        let of = |out: &str| bench.read(&format!("{out}/check/{file}"));
+        assert_eq!(of("merged"), of("whole"), "{file}");
+    }
+    assert_snapshot!("merge_lacking", bench.locklab(&["merge", one, two]).told());
+    assert_snapshot!("merge_twice", bench.locklab(&["merge", one, one]).told());
+}
+
+#[test]
+fn a_baseline_shows_what_became_worse() {
+    let bench = Bench::new("check-baseline");
+    bench.write("wrong.toml", &WRONG.replace("\"del\"", "\"compare-del\""));
+    let good = ["check", "wrong.toml", "--save-baseline", "main"];
+    assert_eq!(bench.locklab(&good).code, Some(0));
+    bench.write("wrong.toml", WRONG);
+    let bad = bench.locklab(&["check", "wrong.toml", "--baseline", "main"]);
+    assert_eq!(bad.code, Some(2));
+    assert_snapshot!("check_baseline", bad.told());
+    let [before, after] = ["baseline-main.json", "check.json"];
+    let path = |name: &str| format!("target/locklab/check/{name}");
+    let compared = bench.locklab(&["compare", &path(before), &path(after), "--json"]);
+    assert_eq!(compared.code, Some(2));
+    assert_eq!(compared.json()["changes"].as_array().map(Vec::len), Some(1));
+    let back = bench.locklab(&["compare", &path(after), &path(before)]);
+    assert_eq!(back.code, Some(0));
+    assert_snapshot!("compare_back", back.told());
+    let missing = bench.locklab(&["check", "wrong.toml", "--baseline", "none"]);
+    assert_snapshot!("check_no_baseline", missing.told());
+}
+
+#[test]
+fn a_profile_says_what_the_command_line_does_not() {
+    let bench = Bench::new("check-profile");
+    let profile = "[profile.default]\npaths = [\"kleppmann/k1\", \"kleppmann/k9\"]\n\
+                   [profile.one]\nfilter = \"claim(K9)\"\nseed-from = \"some text\"\n";
+    bench.write("locklab.toml", profile);
+    let cases = |arguments: &[&str]| {
+        let done = bench.locklab(&[&["check", "--json"], arguments].concat());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        let data = done.json();
+        let cases = data["cases"].as_array().cloned().unwrap_or_default();
+        let ids = cases
+            .iter()
+            .map(|case| case["id"].as_str().unwrap_or_default());
+        (
+            ids.collect::<Vec<_>>().join(" "),
+            data["first_seed"].as_u64(),
+        )
+    };
+    assert_eq!(cases(&[]), ("kleppmann/k1 kleppmann/k9".into(), Some(0)));
+    let (one, seed) = cases(&["--profile", "one"]);
+    assert_eq!(one, "kleppmann/k9");
+    assert_eq!(
+        cases(&["-E", "claim(K9)", "--seed-from", "some text"]),
+        (one, seed)
+    );
+    assert_eq!(cases(&["kleppmann/k5"]).0, "kleppmann/k5");
+    let none = bench.locklab(&["check", "--profile", "two"]);
+    assert_snapshot!("check_no_profile", none.told());
+    let empty = bench.locklab(&["check", "-E", "claim(K99)"]);
+    assert_snapshot!("check_empty", empty.told());
+}
+
+#[test]
+fn a_budget_makes_more_runs_and_one_that_is_over_shows_nothing() {
+    let bench = Bench::new("check-budget");
+    let runs = |budget: &str| {
+        let done = bench.locklab(&["check", "kleppmann/k1", "--budget", budget, "--json"]);
+        (done.json()["cases"][0]["runs"].as_u64(), done.code)
+    };
+    let (runs, code) = runs("1s");
+    // As many as the predictions need, or a multiple; none on a machine that stood still.
+    assert!(runs.is_some_and(|runs| runs % 302 == 0), "{runs:?}");
+    assert_eq!(code, Some(if runs == Some(0) { 3 } else { 0 }));
+    for wrong in ["5", "0s", "m", "-1s", "5d"] {
+        let told = bench.locklab(&["check", "kleppmann/k1", &format!("--budget={wrong}")]);
+        assert_eq!(told.code, Some(1), "{wrong}");
+    }
+}
