@@ -104,7 +104,11 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     tell!("{}", table.plain());
     let asked_for_some = !options.locks.is_empty() && !options.problems.is_empty();
     for (place, result) in places.iter().zip(&results) {
-        if asked_for_some || !matches!(result.judgement(), None | Some(Judgement::AsPredicted)) {
+        let is_news = matches!(
+            result.judgement(),
+            Some(Judgement::Differs | Judgement::Inconclusive)
+        );
+        if asked_for_some || is_news {
             explain(place, result, &store)?;
         }
     }

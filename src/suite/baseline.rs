@@ -158,7 +158,7 @@ mod tests {
                 kind: Kind::Scenario,
                 title: String::new(),
                 claim: None,
-            runs: 10_000,
+                runs: 10_000,
                 fingerprint: String::new(),
                 unlike: None,
                 properties: vec![found],

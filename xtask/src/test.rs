@@ -54,6 +54,14 @@ const STEPS: &[Step] = &[
         ),
     },
     Step {
+        name: "a lock in a project of its own",
+        action: Action::Run(
+            &[],
+            "cargo test --locked --config xtask/outside/quick.toml \
+             --manifest-path docs/own-lock/Cargo.toml --target-dir target",
+        ),
+    },
+    Step {
         name: "planted mistakes",
         // The packages and features with which the suite builds the other tests.
         action: Action::Test(

@@ -1,0 +1,5 @@
+//! All of Locklab's commands, with our lock: `cargo run -- matrix --lock team-lock`.
+
+fn main() -> std::process::ExitCode {
+    locklab::main(own_lock::LOCKS)
+}
