@@ -1,0 +1,78 @@
+//! The book (`docs/`) stays true: its commands are run, what they print is compared with what it
+//! says, every chapter is in the table of contents, and every link leads somewhere.
+//!
+//! In a chapter's fenced blocks,
+//!
+//! - each line of a block marked `sh` is run in the chapter's own folder, in the order of the
+//!   text; a comment `# exits with 2` states another exit code than 0;
+//! - a block marked `text` that follows occurs in what these commands printed: white space counts
+//!   as one space, and `…` stands for anything;
+//! - a block that begins with a comment such as `# my.toml` is written to that file, and one that
+//!   begins with `# my.toml, continued` is added to it;
+//! - a block marked `sh notest` is not run. It may name only commands that need what a test does
+//!   not have: see `commands::UNTESTED`.
+
+mod commands;
+mod links;
+mod markdown;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use markdown::Page;
+
+/// The folder of the repository.
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// All pages of the book, by their paths from the repository's folder.
+fn book() -> Vec<Page> {
+    pages("docs")
+}
+
+/// The Markdown files of a folder; "" is the repository's.
+fn pages(folder: &str) -> Vec<Page> {
+    let entries = fs::read_dir(Path::new(ROOT).join(folder)).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| Path::new(folder).join(entry.expect("an entry").file_name()))
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
+    paths.sort();
+    paths.into_iter().map(Page::read).collect()
+}
+
+#[test]
+fn every_command_does_what_the_book_says() {
+    let pages = book();
+    let mistakes = thread::scope(|scope| {
+        let chapters = pages
+            .iter()
+            .map(|page| scope.spawn(|| commands::try_out(page)));
+        let chapters: Vec<_> = chapters.collect();
+        let tried = chapters.into_iter().map(|chapter| match chapter.join() {
+            Ok(mistakes) => mistakes,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        tried.flatten().collect::<Vec<String>>()
+    });
+    assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n\n"));
+}
+
+#[test]
+fn every_chapter_is_in_the_table_of_contents() {
+    let contents = Page::read("docs/SUMMARY.md".into());
+    let linked: Vec<String> = contents.links().into_iter().map(|link| link.to).collect();
+    for page in book() {
+        let name = page.path.file_name().expect("a file").to_string_lossy();
+        let times = linked.iter().filter(|to| **to == name).count();
+        let expected = usize::from(name != "SUMMARY.md");
+        assert_eq!(times, expected, "{name} in docs/SUMMARY.md");
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let pages = [pages(""), book(), pages("reports")].concat();
+    let dead: Vec<String> = pages.iter().flat_map(links::dead).collect();
+    assert!(dead.is_empty(), "\n{}", dead.join("\n"));
+}
