@@ -1,5 +1,6 @@
 //! The book (`docs/`) stays true: its commands are run, what they print is compared with what it
-//! says, every chapter is in the table of contents, and every link leads somewhere.
+//! says, every chapter is in the table of contents, every link leads somewhere, and every property
+//! and every kind of fault is defined.
 //!
 //! In a chapter's fenced blocks,
 //!
@@ -20,6 +21,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use locklab::check::Property;
+use locklab::history::FaultKind;
 use markdown::Page;
 
 /// The folder of the repository.
@@ -75,4 +78,23 @@ fn every_link_leads_somewhere() {
     let pages = [pages(""), book(), pages("reports")].concat();
     let dead: Vec<String> = pages.iter().flat_map(links::dead).collect();
     assert!(dead.is_empty(), "\n{}", dead.join("\n"));
+}
+
+#[test]
+fn every_property_and_every_kind_of_fault_is_defined() {
+    let properties = Property::ALL.map(Property::name);
+    let kinds: Vec<&str> = FaultKind::ALL.iter().map(FaultKind::name).collect();
+    for (path, names) in [
+        ("docs/properties.md", &properties[..]),
+        ("docs/faults.md", &kinds),
+    ] {
+        let anchors = Page::read(path.into()).anchors();
+        for name in names {
+            let is_of_it = |anchor: &String| {
+                let rest = anchor.strip_prefix(name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            };
+            assert!(anchors.iter().any(is_of_it), "{path} has no heading {name}");
+        }
+    }
 }
