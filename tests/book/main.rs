@@ -62,6 +62,28 @@ fn every_command_does_what_the_book_says() {
 }
 
 #[test]
+fn every_command_of_a_workflow_is_among_those_that_are_run() {
+    let page = Page::read("docs/ci.md".into());
+    let tried = commands::tried(&page);
+    let blocks = page.blocks().into_iter();
+    let blocks = blocks.filter(|block| block.info == ["yaml"]);
+    let github = fs::read_to_string(Path::new(ROOT).join("docs/ci/github.yml"));
+    let mut lines: Vec<String> = blocks.flat_map(|block| block.lines).collect();
+    lines.extend(github.expect("it is there").lines().map(Into::into));
+    let commands = lines.iter().filter_map(|line| {
+        let step = line.trim().trim_start_matches("- ");
+        let step = step.trim_start_matches("run: ");
+        step.starts_with("locklab ").then_some(step)
+    });
+    let commands: Vec<&str> = commands.collect();
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for command in commands {
+        let is_it = |tried: &String| tried == command;
+        assert!(tried.iter().any(is_it), "docs/ci.md does not try {command}");
+    }
+}
+
+#[test]
 fn every_chapter_is_in_the_table_of_contents() {
     let contents = Page::read("docs/SUMMARY.md".into());
     let linked: Vec<String> = contents.links().into_iter().map(|link| link.to).collect();
