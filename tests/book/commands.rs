@@ -52,6 +52,10 @@ pub fn try_out(page: &Page) -> Vec<String> {
                 printed = None;
                 refuse_what_a_test_could_run(&block)
             }
+            ["bash" | "console" | "shell", ..] | ["sh", ..] => Err((
+                block.line,
+                "mark a block of commands `sh`, or `sh notest`".into(),
+            )),
             ["text"] => printed
                 .as_deref()
                 .map_or(Ok(()), |text| occurs(&block, text)),
@@ -313,6 +317,9 @@ cargo build
 ```sh notest
 locklab list faults
 ```
+```console
+$ locklab list faults
+```
 ";
     check(
         "wrong",
@@ -325,6 +332,7 @@ locklab list faults
             "17: `pau` was not printed",
             "20: no test runs `cargo`",
             "23: a test could run `locklab list faults`",
+            "26: mark a block of commands `sh`",
         ],
     );
 }
