@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use console::style;
 use locklab_world::random::Stream;
@@ -17,7 +17,7 @@ use super::matrix::{chosen_rows, lock_parser};
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{Exit, Jobs, Out, data, table};
+use super::{Exit, Jobs, Out, cells, data, interrupt, resumable, table};
 use crate::evidence::{Interval, bootstrap, thousands};
 use crate::matrix::metrics::{Measure, Sample};
 use crate::matrix::plan::About;
@@ -25,6 +25,7 @@ use crate::matrix::{Metric, Plan, Row, put_in};
 use crate::report::Provenance;
 use crate::results::csv::{self, Csv};
 use crate::results::table::{Field, Look, Table, TableRow};
+use crate::runner::ledger::Ledger;
 use crate::runner::pool::{self, Broken, lock};
 use crate::runner::simulate::{Keep, simulate};
 use crate::scenario::{Drawn, Scenario};
@@ -63,7 +64,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
     let metrics = Plan::shipped().metrics;
     let store = Store::open(&options.out)?.below("cost")?;
-    let samples = measure(options, &rows, &metrics)?;
+    let (samples, is_whole) = measure(options, &rows, &metrics, &store)?;
     let mut all = Vec::new();
     for (about, stem, title) in [
         (About::Cost, "cost", "What a lock costs"),
@@ -71,7 +72,11 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     ] {
         let metrics: Vec<&Metric> = metrics.iter().filter(|g| g.about == about).collect();
         let values = values(&rows, &metrics, &samples);
-        let title = format!("{title} ({} runs each)", thousands(options.seeds));
+        let runs = thousands(options.seeds);
+        let title = match is_whole {
+            true => format!("{title} ({runs} runs each)"),
+            false => format!("{title} (at most {runs} runs each; interrupted)"),
+        };
         let table = as_table(title, &rows, &metrics, &values);
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
@@ -97,7 +102,10 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     if options.json {
         say::print_json(&data::document("cost", json!({ "results": all })))?;
     }
-    Ok(Exit::AsPredicted)
+    Ok(match is_whole {
+        true => Exit::AsPredicted,
+        false => Exit::Interrupted,
+    })
 }
 
 /// A row with a setting: label, scenario, overrides, lease.
@@ -113,13 +121,15 @@ fn place(row: &Row, metric: &Metric) -> Place {
     )
 }
 
-/// The samples of every row in every setting, one per run; metrics of the same setting share
-/// its runs.
+/// The samples of every row in every setting, one per run, and whether these are all; metrics of the
+/// same setting share its runs. Finished settings are kept: after Ctrl-C the same command does the
+/// rest.
 fn measure(
     options: &Options,
     rows: &[Row],
     metrics: &[Metric],
-) -> anyhow::Result<BTreeMap<Place, Vec<Sample>>> {
+    store: &Store,
+) -> anyhow::Result<(BTreeMap<Place, Vec<Sample>>, bool)> {
     let mut scenarios: BTreeMap<Place, Scenario> = BTreeMap::new();
     for row in rows {
         for metric in metrics {
@@ -131,31 +141,58 @@ fn measure(
         }
     }
     let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
-    let samples: Vec<Mutex<BTreeMap<u64, Sample>>> =
-        places.iter().map(|_| Mutex::default()).collect();
-    let progress = Progress::new("measuring", places.len() as u64 * options.seeds);
+    let path = store.path("cost.jsonl");
+    let header = resumable::header(&(&scenarios, options.seeds))?;
+    let reason = || format!("cannot keep results in {}", path.display());
+    let (ledger, mut kept) = Ledger::open(&path, &header, false).with_context(reason)?;
+    let ledger = Mutex::new(ledger);
+    let ranges: Vec<Range<u64>> = (0..places.len())
+        .map(|place| match kept.contains_key(&place) {
+            true => 0..0,
+            false => 0..options.seeds,
+        })
+        .collect();
+    let samples: Vec<Mutex<BTreeMap<u64, Sample>>> = (0..places.len())
+        .map(|place| Mutex::new(kept.remove(&place).unwrap_or_default()))
+        .collect();
+    let progress = Progress::new("measuring", cells::runs(&ranges));
     let run = |place: usize, seed, part: &mut BTreeMap<u64, Sample>| {
         let Drawn { scenario, schedule } = scenarios[place].drawn(seed);
         let run = simulate(&scenario, seed, &schedule, Keep::MESSAGES)?;
         part.insert(seed, Sample::of(&run.history));
         Ok(())
     };
-    let done = |place: usize, seeds: std::ops::Range<u64>, part| {
-        lock(&samples[place]).extend(part);
+    let failed = Mutex::new(None);
+    let done = |place: usize, seeds: Range<u64>, part| {
+        let mut samples = lock(&samples[place]);
+        samples.extend(part);
+        if samples.len() as u64 == options.seeds
+            && let Err(error) = lock(&ledger).add(place, &*samples)
+        {
+            lock(&failed).get_or_insert(error);
+        }
         progress.add(seeds.end - seeds.start);
     };
-    let ranges = vec![0..options.seeds; places.len()];
-    let stop = AtomicBool::new(false);
-    let ran = pool::run_chunks(&ranges, options.jobs.threads(), &stop, run, done);
+    let stop = interrupt::flag()?;
+    let ran = pool::run_chunks(&ranges, options.jobs.threads(), stop, run, done);
     progress.clear();
     ran.map_err(|broken| bug(broken, &places))?;
+    if let Some(error) = lock(&failed).take() {
+        return Err(error).with_context(reason);
+    }
+    let all = places.len() as u64 * options.seeds;
+    let made = { samples.iter() }
+        .map(|samples| lock(samples).len() as u64)
+        .sum();
+    match made == all {
+        true => resumable::remove(&path)?,
+        false => resumable::tell_stopped(made, all),
+    }
     let by_seed = |samples: Mutex<BTreeMap<u64, Sample>>| {
         mem::take(&mut *lock(&samples)).into_values().collect()
     };
-    Ok(places
-        .into_iter()
-        .zip(samples.into_iter().map(by_seed))
-        .collect())
+    let samples = samples.into_iter().map(by_seed);
+    Ok((places.into_iter().zip(samples).collect(), made == all))
 }
 
 /// The error for a run of these places without a result.

@@ -91,9 +91,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     problems.retain(|p| options.problems.is_empty() || options.problems.contains(&p.name));
     let store = Store::open(&options.out)?.below("matrix")?;
     let places = places(&rows, &problems)?;
-    let Some(cells) = run(options, &places, &store)? else {
-        return Ok(Exit::Interrupted);
-    };
+    let cells = run(options, &places, &store)?;
     let results: Vec<CellResult> = places
         .iter()
         .zip(&cells)
@@ -108,7 +106,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
             result.judgement(),
             Some(Judgement::Differs | Judgement::Inconclusive)
         );
-        if asked_for_some || is_news {
+        if result.is_run() && (asked_for_some || is_news) {
             explain(place, result, &store)?;
         }
     }
@@ -125,7 +123,10 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     if options.json {
         say::print_json(&document)?;
     }
-    Ok(exit(&results))
+    Ok(match results.iter().all(CellResult::is_run) {
+        true => exit(&results),
+        false => Exit::Interrupted,
+    })
 }
 
 /// A row and a problem.
@@ -157,12 +158,13 @@ fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Pl
         .collect()
 }
 
-/// The results of the places that are run, by place; `None` if it was interrupted.
+/// The results of the places that are run, by place; `None` also for those before which it was
+/// interrupted.
 fn run(
     options: &Options,
     places: &[Place<'_>],
     store: &Store,
-) -> anyhow::Result<Option<Vec<Option<Cell>>>> {
+) -> anyhow::Result<Vec<Option<Cell>>> {
     let job = |scenario: &Scenario| Job {
         scenario: scenario.clone(),
         parameters: vec![],
@@ -178,12 +180,9 @@ fn run(
         stop: interrupt::flag()?,
         bug: &|broken| bug(playing[broken.job], broken),
     };
-    let cells = work.finish(&store.path("matrix.jsonl"))?;
-    Ok(cells.map(|cells| {
-        let mut cells = cells.into_iter();
-        let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
-        places.iter().map(cell).collect()
-    }))
+    let mut cells = work.resume(&store.path("matrix.jsonl"))?.into_iter();
+    let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next()).flatten();
+    Ok(places.iter().map(cell).collect())
 }
 
 /// The error for a run of this place without a result.
@@ -248,6 +247,14 @@ impl CellResult {
         }
     }
 
+    /// Whether it was run, or need not be.
+    fn is_run(&self) -> bool {
+        match &self.outcome {
+            Outcome::Cannot(_) => true,
+            Outcome::Ran { comparison, .. } => comparison.tally.runs() > 0,
+        }
+    }
+
     fn judgement(&self) -> Option<Judgement> {
         match &self.outcome {
             Outcome::Cannot(_) => None,
@@ -266,6 +273,9 @@ impl CellResult {
                 };
             }
         };
+        if comparison.tally.runs() == 0 {
+            return Field::plain("not run", Look::Inconclusive);
+        }
         let share = comparison.tally.rate().share().unwrap_or_default();
         let text = match comparison.observed {
             Finding::Holds => "holds".into(),

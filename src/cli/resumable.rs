@@ -8,11 +8,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use serde::Serialize;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::progress::Progress;
 use super::say::tell;
+use crate::evidence::thousands;
 use crate::recording::VERSION;
 use crate::results::{Cell, Detail, FORMAT};
 use crate::runner::batch::{self, BatchOptions, Job};
@@ -42,11 +44,12 @@ impl Work<'_> {
     /// The same, with the cells that were finished if it was interrupted.
     pub(super) fn resume(&self, path: &Path) -> anyhow::Result<Vec<Option<Cell>>> {
         let cells = self.run(path, &self.header()?, false)?;
-        let (done, all) = (cells.iter().flatten().count(), self.jobs.len());
-        if done < all {
-            tell!("stopped after {done} of {all} cells; the same command does the rest");
-        } else {
-            remove(path)?;
+        let runs = |job: &Job| job.seeds.end - job.seeds.start;
+        let finished = self.jobs.iter().zip(&cells);
+        let finished = finished.filter_map(|(job, cell)| cell.as_ref().map(|_| runs(job)));
+        match cells.iter().all(Option::is_some) {
+            true => remove(path)?,
+            false => tell_stopped(finished.sum(), self.jobs.iter().map(runs).sum()),
         }
         Ok(cells)
     }
@@ -70,8 +73,11 @@ impl Work<'_> {
         let (ledger, mut done) = Ledger::open(path, header, fresh)
             .with_context(|| format!("cannot keep results in {}", path.display()))?;
         if !done.is_empty() {
-            let all = self.jobs.len();
-            tell!("  {} of {all} cells were already done", done.len());
+            let runs = |job: &Job| job.seeds.end - job.seeds.start;
+            let made: u64 = done.keys().map(|place| runs(&self.jobs[*place])).sum();
+            let all: u64 = self.jobs.iter().map(runs).sum();
+            let (made, all) = (thousands(made), thousands(all));
+            tell!("  {made} of {all} runs were already made");
         }
         done.extend(self.rest(&done, ledger)?);
         Ok((0..self.jobs.len())
@@ -133,19 +139,33 @@ impl Work<'_> {
             ])
         };
         let jobs: Vec<_> = self.jobs.iter().map(job).collect();
-        let build = ledger::this_build().context("cannot read this program's own file")?;
-        let header = json!({
-            "locklab": VERSION,
-            "format": FORMAT,
-            "build": format!("{build:016x}"),
-            "detail": self.detail,
-            "jobs": format!("{:016x}", xxh3_64(json!(jobs).to_string().as_bytes())),
-        });
-        Ok(header.to_string())
+        header(&(self.detail, jobs))
     }
 }
 
-fn remove(path: &Path) -> anyhow::Result<()> {
+/// Says that there is more to do.
+pub(super) fn tell_stopped(done: u64, all: u64) {
+    tell!(
+        "stopped after {} of {} runs; the same command does the rest",
+        thousands(done),
+        thousands(all)
+    );
+}
+
+/// The first line of a file of finished parts: what makes them, and of what.
+pub(super) fn header(work: &impl Serialize) -> anyhow::Result<String> {
+    let build = ledger::this_build().context("cannot read this program's own file")?;
+    let header = json!({
+        "locklab": VERSION,
+        "format": FORMAT,
+        "build": format!("{build:016x}"),
+        "work": format!("{:016x}", xxh3_64(json!(work).to_string().as_bytes())),
+    });
+    Ok(header.to_string())
+}
+
+/// Removes a file of finished parts, when all are.
+pub(super) fn remove(path: &Path) -> anyhow::Result<()> {
     match fs::remove_file(path) {
         // Another command that did the same in this folder was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

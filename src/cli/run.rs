@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -14,7 +15,7 @@ use super::bug::Bug;
 use super::pictures::{self, Evidence};
 use super::say::{self, tell};
 use super::store::{self, Store};
-use super::{Exit, Jobs, Out, PerRun, cells, data, report, scenario_completer, twice};
+use super::{Exit, Jobs, Out, PerRun, cells, data, interrupt, report, scenario_completer, twice};
 use crate::check::Property;
 use crate::confirm::series::{LONGEST_STALL_NS, attempt};
 use crate::confirm::{self, Programs, RealRedis};
@@ -144,15 +145,22 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let mut exit = Exit::AsPredicted;
     let mut results = Vec::new();
     let detail = options.per_run.detail();
+    let stop = interrupt::flag()?;
+    let threads = options.jobs.threads();
+    let path = store.path("run.jsonl");
     let cells = match options.on {
-        On::World => cells::run(&scenarios, &seeds, options.jobs.threads(), detail).map_err(bug)?,
+        On::World => cells::kept(&scenarios, &seeds, threads, detail, &path, &bug)?,
         On::Redis => vec![],
     };
     for (place, (scenario, seeds)) in scenarios.iter().zip(&seeds).enumerate() {
-        let (cell, mut recordings) = match cells.get(place) {
-            Some(cell) => (cell.clone(), BTreeMap::new()),
-            None => one_by_one(backend, scenario, seeds, detail)?,
+        let (cell, runs, mut recordings) = match cells.get(place) {
+            Some((cell, runs)) => (cell.clone(), *runs, BTreeMap::new()),
+            None => one_by_one(backend, scenario, seeds, detail, stop)?,
         };
+        if runs == 0 {
+            tell!("{}: not run", scenario.name);
+            continue;
+        }
         let comparisons = compare(scenario, &cell);
         tell!("{}", report::heading(scenario));
         tell!("{}", report::table(&comparisons));
@@ -175,7 +183,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
         results.push(result(
             backend.environment(),
             scenario,
-            seeds,
+            runs,
             &cell,
             &comparisons,
             &evidence,
@@ -184,7 +192,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     if options.json {
         say::print_json(&data::document("run", json!({ "results": results })))?;
     }
-    Ok(exit)
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Exit::Interrupted,
+        false => exit,
+    })
 }
 
 /// Writes a table of the results, and if wanted one of the runs.
@@ -249,17 +260,27 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// Runs a scenario with one seed after the other and returns the recordings by seed, for a
-/// backend whose runs cannot be repeated, so that they cannot be recorded later.
+/// Runs a scenario with one seed after the other, until `stop` is set, and returns the number of
+/// runs and the recordings by seed, for a backend whose runs cannot be repeated, so that they cannot
+/// be recorded later.
 fn one_by_one(
     backend: &dyn Backend,
     scenario: &Scenario,
     seeds: &Range<u64>,
     detail: Detail,
-) -> anyhow::Result<(Cell, BTreeMap<u64, Recording>)> {
+    stop: &AtomicBool,
+) -> anyhow::Result<(Cell, u64, BTreeMap<u64, Recording>)> {
     let mut cell = Cell::default();
     let mut recordings = BTreeMap::new();
     for seed in seeds.clone() {
+        if stop.load(Ordering::Relaxed) {
+            tell!(
+                "stopped; --seeds {seed}..{} of {} does the rest",
+                seeds.end,
+                scenario.name
+            );
+            return Ok((cell, seed - seeds.start, recordings));
+        }
         let Drawn { scenario, schedule } = scenario.drawn(seed);
         let doing = format!("{} on real Redis, seed {seed}", scenario.name);
         tell!("{doing} …");
@@ -287,7 +308,7 @@ fn one_by_one(
         let recording = judged::recording(&scenario, seed, run, backend.environment());
         recordings.insert(seed, recording);
     }
-    Ok((cell, recordings))
+    Ok((cell, seeds.end - seeds.start, recordings))
 }
 
 /// Writes the run with the earliest violation of each violated property, and the first run if
@@ -353,7 +374,7 @@ fn show(evidence: &Evidence) {
 fn result(
     environment: Environment,
     scenario: &Scenario,
-    seeds: &Range<u64>,
+    runs: u64,
     cell: &Cell,
     comparisons: &[Comparison],
     evidence: &[Evidence],
@@ -362,13 +383,7 @@ fn result(
         Environment::World => "world",
         Environment::Redis => "redis",
     };
-    let mut value = report::json(
-        scenario,
-        environment,
-        seeds.end - seeds.start,
-        cell,
-        comparisons,
-    );
+    let mut value = report::json(scenario, environment, runs, cell, comparisons);
     let recordings = evidence.iter().flat_map(|evidence| {
         let path = evidence.recording.display().to_string();
         let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));

@@ -1,7 +1,7 @@
 //! Measurements of a run, taken from its history alone.
 
 use locklab_units::fractional_ms_from_ns;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::history::timeline::Timeline;
 use crate::history::{Event, Failpoint, History, Message, Op, RESOURCE};
@@ -47,7 +47,7 @@ impl Measure {
 }
 
 /// The counts and samples of one run, or of several.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     grants: u64,
     /// Grants while another client believed.

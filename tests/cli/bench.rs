@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use locklab_testing::until;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// An empty folder, removed at the end of a test that went well.
@@ -50,6 +53,26 @@ impl Bench {
     pub fn write<'n>(&self, name: &'n str, contents: &str) -> &'n str {
         fs::write(self.folder.join(name), contents).expect("the folder can be written");
         name
+    }
+
+    /// Runs the program, and sends it a signal when it has kept a finished part.
+    pub fn interrupt(&self, arguments: &[&str], signal: Signal) -> Done {
+        let mut command = self.command(arguments);
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let child = child.expect("the program starts");
+        let has_a_part = || {
+            let files = self.files();
+            let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
+            let lines = ledger.map_or(0, |name| self.read(name).lines().count());
+            (lines >= 2).then_some(()).ok_or("no part is finished")
+        };
+        until(has_a_part);
+        let pid = i32::try_from(child.id()).expect("a process id");
+        kill(Pid::from_raw(pid), signal).expect("it is still there");
+        Done::from(child.wait_with_output().expect("it ends"))
     }
 
     pub fn read(&self, name: &str) -> String {

@@ -1,6 +1,7 @@
 //! `locklab run`: verdicts, evidence, exit codes.
 
 use insta::assert_snapshot;
+use nix::sys::signal::Signal;
 
 use crate::bench::Bench;
 
@@ -161,4 +162,28 @@ fn twice_compares_every_event() {
     assert_eq!(done.json()["differences"], serde_json::json!([]));
     // The command compares and writes no file.
     assert_eq!(bench.files(), [""; 0]);
+}
+
+#[test]
+fn what_ctrl_c_leaves_of_a_run_is_told_and_need_not_be_run_again() {
+    let seeds = ["run", "kleppmann/k1", "--seeds", "0..9000"];
+    let bench = Bench::new("run-interrupted");
+    let interrupted = bench.interrupt(&seeds, Signal::SIGINT);
+    assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
+    let told = &interrupted.err;
+    assert!(
+        told.contains(" of 9,000 runs; the same command does the rest"),
+        "{told}"
+    );
+    assert!(told.contains("resource"), "{told}");
+    let resumed = bench.locklab(&[&seeds[..], &["--json"]].concat());
+    assert_eq!(resumed.code, Some(0), "{}", resumed.told());
+    assert!(
+        resumed.err.contains("runs were already made"),
+        "{}",
+        resumed.err
+    );
+    let whole = Bench::new("run-uninterrupted");
+    let whole = whole.locklab(&[&seeds[..], &["--json"]].concat());
+    assert_eq!(resumed.out, whole.out);
 }

@@ -1,13 +1,9 @@
 //! `locklab sweep`: grids, intermediate results, Ctrl-C, and resuming.
 
-use std::process::Stdio;
-
 use insta::assert_snapshot;
-use locklab_testing::until;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
-use crate::bench::{Bench, Done};
+use crate::bench::Bench;
 
 const SMALL: [&str; 8] = [
     "sweep",
@@ -65,14 +61,14 @@ fn every_run_has_its_row() {
     }
     let again = bench.locklab(&arguments);
     assert!(
-        again.err.contains("4 of 4 cells were already done"),
+        again.err.contains("20 of 20 runs were already made"),
         "{}",
         again.err
     );
     assert_eq!(bench.read(&only(&bench, ".runs.csv")), runs);
     // Without the rows there is nothing to continue from, and the other way round.
     let without = bench.locklab(&arguments[..8]);
-    assert!(!without.err.contains("already done"), "{}", without.err);
+    assert!(!without.err.contains("already made"), "{}", without.err);
 }
 
 #[test]
@@ -136,7 +132,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     let results = bench.read(&only(&bench, ".json"));
     let again = bench.locklab(&SMALL);
     assert!(
-        again.err.contains("4 of 4 cells were already done"),
+        again.err.contains("20 of 20 runs were already made"),
         "{}",
         again.err
     );
@@ -145,7 +141,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     assert_eq!(fresh.err, first.err);
     // A sweep with other seeds is a different sweep.
     let other = bench.locklab(&[&SMALL[..7], &["6"]].concat());
-    assert!(!other.err.contains("from before"), "{}", other.err);
+    assert!(!other.err.contains("already made"), "{}", other.err);
 }
 
 /// Some seconds of work, so that there is time to interrupt it.
@@ -166,7 +162,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
     for jobs in ["1", "2"] {
         let bench = Bench::new(&format!("interrupted-{jobs}"));
         let arguments = [&LONG[..], &["--jobs", jobs]].concat();
-        let interrupted = interrupt(&bench, &arguments, Signal::SIGINT);
+        let interrupted = bench.interrupt(&arguments, Signal::SIGINT);
         assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
         let last = interrupted.err.lines().last().expect("a line");
         assert!(last.ends_with("; the same command does the rest"), "{last}");
@@ -185,7 +181,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
         let resumed = bench.locklab(&arguments);
         assert_eq!(resumed.code, Some(0), "{}", resumed.told());
         assert!(
-            resumed.err.contains(" of 21 cells were already done"),
+            resumed.err.contains(" runs were already made"),
             "{}",
             resumed.err
         );
@@ -199,35 +195,15 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
 #[test]
 fn a_killed_sweep_goes_on_too() {
     let bench = Bench::new("killed");
-    let killed = interrupt(&bench, &LONG, Signal::SIGKILL);
+    let killed = bench.interrupt(&LONG, Signal::SIGKILL);
     assert_eq!(killed.code, None);
     let resumed = bench.locklab(&LONG);
     assert!(
-        resumed.err.contains(" of 21 cells were already done"),
+        resumed.err.contains(" runs were already made"),
         "{}",
         resumed.err
     );
     assert_eq!(resumed.code, Some(0));
-}
-
-/// Sends a signal to the program after it has finished a cell.
-fn interrupt(bench: &Bench, arguments: &[&str], signal: Signal) -> Done {
-    let mut command = bench.command(arguments);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let child = child.expect("the program starts");
-    let has_a_cell = || {
-        let files = bench.files();
-        let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
-        let cells = ledger.map_or(0, |name| bench.read(name).lines().count());
-        (cells >= 2).then_some(()).ok_or("no cell is finished")
-    };
-    until(has_a_cell);
-    let pid = i32::try_from(child.id()).expect("a process id");
-    kill(Pid::from_raw(pid), signal).expect("it is still there");
-    Done::from(child.wait_with_output().expect("it ends"))
 }
 
 /// The only file with this ending.

@@ -24,7 +24,11 @@ const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "our repository",
     parameters: &[
         ("ttl_ms", "", "the lease, in milliseconds"),
-        ("release", "compare", "compare | del: whether the release looks at the value"),
+        (
+            "release",
+            "compare",
+            "compare | del: whether the release looks at the value",
+        ),
     ],
     // The rows of `locklab matrix`; LEASE is the lease that a problem asks for.
     forms: &[
@@ -86,9 +90,9 @@ struct TeamLock<E: Env> {
     params: Params,
 }
 
-static COMPARE_AND_DELETE: Script = Script::new(|| {
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
-});
+static COMPARE_AND_DELETE: Script = Script::new(
+    || "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
+);
 
 impl<E: Env> Lock for TeamLock<E> {
     async fn connect(&self) {
@@ -124,7 +128,9 @@ impl<E: Env> Lock for TeamLock<E> {
     }
 
     async fn wait(&self, request: Request, _: &LockError) {
-        request.pass(&self.env, Duration::from_millis(RETRY_MS)).await;
+        request
+            .pass(&self.env, Duration::from_millis(RETRY_MS))
+            .await;
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {

@@ -26,11 +26,19 @@ fn a_plain_del_is_caught() {
     let [case] = &results.cases[..] else {
         panic!("one scenario: {results:?}");
     };
-    let of = |property| case.properties.iter().find(move |found| found.property == property);
+    let of = |property| {
+        case.properties
+            .iter()
+            .find(move |found| found.property == property)
+    };
     let found = of(Property::ForeignRelease).expect("it was predicted");
     assert_eq!(found.judgement, Judgement::Differs);
     let evidence = found.evidence.as_ref().expect("a run that shows it");
-    assert!(evidence.what.contains("deleted a lock that was not its own"));
+    assert!(
+        evidence
+            .what
+            .contains("deleted a lock that was not its own")
+    );
 
     let check = out.join("check");
     let junit = std::fs::read_to_string(check.join("junit.xml")).expect("a report");
