@@ -28,6 +28,7 @@ mod data;
 mod demo;
 mod interrupt;
 mod list;
+mod man;
 mod matrix;
 mod merge;
 mod pictures;
@@ -135,6 +136,8 @@ enum Command {
     List(list::Options),
     /// Print the completion script of a shell: source <(locklab completions bash)
     Completions(completions::Options),
+    /// Print the manual, or write all its pages: locklab man | man -l -
+    Man(man::Options),
     /// A process of a run on real Redis; started by Locklab itself
     #[command(hide = true)]
     Process,
@@ -278,6 +281,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,
         Some(Command::Completions(options)) => completions::print(&options)?,
+        Some(Command::Man(options)) => man::man(&options)?,
         Some(Command::Process) => return Ok(crate::confirm::process::main()),
     };
     Ok(code(exit))

@@ -32,6 +32,7 @@ fn help_of_every_command() {
         "list",
         "demo",
         "completions",
+        "man",
     ] {
         assert_snapshot!(format!("help_{command}"), printed(&[command, "--help"]));
     }
@@ -70,7 +71,8 @@ fn every_command_with_help_is_in_the_list_of_commands() {
             "view",
             "serve",
             "list",
-            "completions"
+            "completions",
+            "man",
         ]
     );
 }
@@ -139,4 +141,19 @@ fn every_shell_has_a_script() {
         let script = printed(&["completions", shell]);
         assert!(script.contains("COMPLETE"), "{shell}: {script}");
     }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let page = printed(&["man", "check"]);
+    assert!(page.contains(".TH locklab-check 1"), "{page}");
+    assert!(printed(&["man"]).contains(".TH locklab 1"));
+    let bench = Bench::new("manual");
+    assert_eq!(bench.locklab(&["man", "--into", "man1"]).code, Some(0));
+    let pages = bench.files();
+    for name in ["locklab", "locklab-check", "locklab-run"] {
+        assert!(pages.contains(&format!("man1/{name}.1")), "{pages:?}");
+    }
+    let none = bench.locklab(&["man", "nothing"]);
+    assert_snapshot!("man_of_nothing", none.told());
 }

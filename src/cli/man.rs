@@ -1,0 +1,50 @@
+//! `locklab man`: the manual, as man reads it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, CommandFactory};
+
+use super::say::{self, tell};
+use super::{Cli, Exit};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab man | man -l -                   the page of the program
+  locklab man check | man -l -             that of a command
+  locklab man --into ~/.local/share/man/man1   every page, for `man locklab-check`";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// The command; by default the program
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+    /// Write every page into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    into: Option<PathBuf>,
+}
+
+pub(super) fn man(options: &Options) -> anyhow::Result<Exit> {
+    let mut program = Cli::command();
+    program.build();
+    if let Some(folder) = &options.into {
+        let reason = || format!("cannot write to the folder {}", folder.display());
+        std::fs::create_dir_all(folder).with_context(reason)?;
+        clap_mangen::generate_to(program, folder).with_context(reason)?;
+        tell!("  man  {}", folder.display());
+        return Ok(Exit::AsPredicted);
+    }
+    let page = match &options.command {
+        None => program,
+        Some(name) => {
+            let command = program.find_subcommand(name).cloned();
+            let command = command.ok_or_else(|| anyhow!("there is no command `{name}`"))?;
+            command
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text)?;
+    say::print(&String::from_utf8(text)?)?;
+    Ok(Exit::AsPredicted)
+}
