@@ -5,33 +5,29 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
-use console::style;
-use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
+mod outcome;
+
+use self::outcome::{explain, github};
+pub(super) use self::outcome::{present, write};
 use super::bug::Bug;
 use super::pictures::Format;
 use super::resumable::Work;
 use super::say::{self, tell};
 use super::store::Store;
-use super::{
-    Exit, Jobs, Out, compare, data, interrupt, pictures, report, scenario_completer, twice,
-};
-use crate::check::Property;
-use crate::evidence::{Judgement, thousands};
-use crate::results::csv::{self, Csv};
+use super::{Exit, Jobs, Out, compare, interrupt, report, scenario_completer, twice};
 use crate::results::{Cell, Detail};
 use crate::runner::batch::Job;
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::simulate::Keep;
-use crate::scenario;
-use crate::suite::results::Evidence;
 use crate::suite::{self, Case, CaseResult, Filter, Results, Shard};
 
 const EXAMPLES: &str = "\
@@ -117,6 +113,9 @@ impl Options {
     }
 }
 
+/// The longest budget, in seconds: far beyond what anybody means.
+const A_YEAR_S: u64 = 365 * 86_400;
+
 /// `90s`, `5m` or `1h`.
 fn duration(text: &str) -> Result<Duration, String> {
     let usage = || format!("`{text}` is no time; write 90s, 5m or 1h");
@@ -128,7 +127,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(usage()),
     };
     let count: u64 = text[..unit.0].parse().map_err(|_| usage())?;
-    let seconds = count.checked_mul(seconds).filter(|seconds| *seconds > 0);
+    let seconds = count.checked_mul(seconds);
+    let seconds = seconds.filter(|seconds| (1..=A_YEAR_S).contains(seconds));
     Ok(Duration::from_secs(seconds.ok_or_else(usage)?))
 }
 
@@ -275,16 +275,45 @@ fn run(
     results: &mut Results,
 ) -> anyhow::Result<Stopped> {
     let by_user = interrupt::flag()?;
-    let stop = &*Box::leak(Box::new(AtomicBool::new(false)));
-    let deadline = options.budget.map(|budget| Instant::now() + budget);
-    // A flag of its own, since the time may be over as well.
-    thread::spawn(move || {
-        let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while !by_user.load(Ordering::Relaxed) && !is_over() {
-            thread::sleep(Duration::from_millis(20));
+    match options.budget {
+        None => run_until(by_user, options, store, cases, results)?,
+        Some(budget) => {
+            let deadline = Instant::now() + budget;
+            let is_over = || by_user.load(Ordering::Relaxed) || Instant::now() >= deadline;
+            let stop = &AtomicBool::new(false);
+            thread::scope(|scope| {
+                let (working, watched) = mpsc::channel::<()>();
+                // It ends with the work, which drops the other end.
+                scope.spawn(move || {
+                    while watched.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                        if is_over() {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                    }
+                });
+                let _working = working;
+                run_until(stop, options, store, cases, results)
+            })?;
         }
-        stop.store(true, Ordering::Relaxed);
-    });
+    }
+    Ok(match by_user.load(Ordering::Relaxed) {
+        true => Stopped::ByUser,
+        false => Stopped::AtTheEnd,
+    })
+}
+
+/// How often it is looked whether the time is over.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Runs the cases until `stop` is set: each scenario with as many seeds as its predictions need, and,
+/// if there is a budget of time, again and again with further ones.
+fn run_until(
+    stop: &AtomicBool,
+    options: &Options,
+    store: &Store,
+    cases: &[(usize, Case)],
+    results: &mut Results,
+) -> anyhow::Result<()> {
     let (mut places, mut jobs) = (Vec::new(), Vec::new());
     for (place, (_, case)) in cases.iter().enumerate() {
         match &case.recording {
@@ -345,7 +374,7 @@ fn run(
             }
         }
         rounds += 1;
-        if deadline.is_none() || stop.load(Ordering::Relaxed) {
+        if options.budget.is_none() || stop.load(Ordering::Relaxed) {
             break;
         }
         for job in &mut jobs {
@@ -357,205 +386,13 @@ fn run(
         let (cell, runs) = sum.unwrap_or_default();
         results.cases[*place].judge(&cases[*place].1, &cell, runs);
     }
-    Ok(match by_user.load(Ordering::Relaxed) {
-        true => Stopped::ByUser,
-        false => Stopped::AtTheEnd,
-    })
+    Ok(())
 }
 
 /// `count` seeds from the `start`-th after `first` on.
 fn at(first: u64, start: u64, count: u64) -> Range<u64> {
     let start = first.saturating_add(start);
     start..start.saturating_add(count)
-}
-
-/// Adds to what differs where its prediction stands, and a run that shows it.
-fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> anyhow::Result<()> {
-    let text = match case.recording {
-        None => fs::read_to_string(&case.id).ok(),
-        Some(_) => None,
-    };
-    for found in &mut result.properties {
-        let path = ["expect".to_owned(), found.property.name().to_owned()];
-        found.line = text
-            .as_deref()
-            .and_then(|text| scenario::line_of(text, &path));
-        let Some(seed) = found
-            .shortest
-            .filter(|_| found.judgement == Judgement::Differs)
-        else {
-            continue;
-        };
-        found.evidence = Some(evidence(case, found.property, seed, store)?);
-    }
-    Ok(())
-}
-
-/// Writes the run with this seed, and draws it.
-fn evidence(case: &Case, property: Property, seed: u64, store: &Store) -> anyhow::Result<Evidence> {
-    let scenario = &case.scenario;
-    let (recording, replay) = match &case.recording {
-        None => (
-            judged::record(scenario, seed)?,
-            words(&["run", &case.id, "--seed", &seed.to_string()]),
-        ),
-        Some(recorded) => {
-            let schedule = recorded.header.schedule.clone();
-            let run = judged::run_schedule(scenario, seed, schedule, Keep::MESSAGES)?;
-            let environment = recorded.header.environment;
-            (
-                judged::recording(scenario, seed, run, environment),
-                words(&["replay", &case.id]),
-            )
-        }
-    };
-    let what = match pictures::violation_of(&recording, property) {
-        Some(violation) => violation.what.clone(),
-        None => format!("{property} is not violated"),
-    };
-    let folder = store.of_scenario(&case.id, &[])?;
-    let kept = pictures::keep(
-        &folder,
-        &format!("seed-{seed}"),
-        scenario,
-        &recording,
-        property,
-    )?;
-    let below = |path: &PathBuf| {
-        let below = path.strip_prefix(store.path("")).unwrap_or(path);
-        below.to_string_lossy().into_owned()
-    };
-    Ok(Evidence {
-        seed,
-        what,
-        replay,
-        recording: below(&kept.recording),
-        picture: below(&kept.picture),
-    })
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(ToString::to_string).collect()
-}
-
-/// A line for each case, what differs or is inconclusive, and a summary.
-pub(super) fn present(results: &Results, store: &Store) {
-    for case in &results.cases {
-        let mark = match case.judgement() {
-            Judgement::AsPredicted | Judgement::Unpredicted => style("✓").green(),
-            Judgement::Inconclusive => style("?").yellow(),
-            Judgement::Differs => style("✗").red(),
-        };
-        let id = style(&case.id).for_stderr().bold();
-        let runs = match case.runs {
-            0 => "not run".into(),
-            1 => "1 run".into(),
-            runs => format!("{} runs", thousands(runs)),
-        };
-        tell!("{} {id}  {} ({runs})", mark.for_stderr(), case.title);
-        if let Some(difference) = &case.unlike {
-            tell!("    not deterministic: {difference}");
-        }
-        for found in &case.properties {
-            if matches!(found.judgement, Judgement::Differs) || found.more_runs.is_some() {
-                tell!("    {}: {}", found.property, found.sentence());
-            }
-            if let Some(evidence) = &found.evidence {
-                tell!("      {}", evidence.what);
-                let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
-                tell!("      replay     {}", say::line(&replay));
-                tell!(
-                    "      recording  {}",
-                    store.path(&evidence.recording).display()
-                );
-                tell!(
-                    "      picture    {}",
-                    store.path(&evidence.picture).display()
-                );
-            }
-        }
-    }
-    tell!("\n{}", suite::summary(results));
-}
-
-/// Writes the results in all formats, and returns them as a document.
-pub(super) fn write(results: &Results, store: &Store) -> anyhow::Result<serde_json::Value> {
-    let document = data::document("check", serde_json::to_value(results)?);
-    let files = [
-        (
-            "check.json",
-            serde_json::to_string_pretty(&document)? + "\n",
-        ),
-        ("junit.xml", suite::junit(results)?),
-        ("check.md", suite::markdown(results)),
-        ("check.csv", table(results).text()),
-    ];
-    for (name, text) in files {
-        let path = store.write(name, text.as_bytes())?;
-        tell!(
-            "  {:<6}{}",
-            name.rsplit('.').next().unwrap_or(name),
-            path.display()
-        );
-    }
-    Ok(document)
-}
-
-/// A row for each property.
-fn table(results: &Results) -> Csv {
-    let before = [
-        "case",
-        "kind",
-        "claim",
-        "property",
-        "predicted",
-        "observed",
-        "judgement",
-    ];
-    let mut csv = Csv::new(
-        before
-            .into_iter()
-            .chain(csv::COUNTS)
-            .chain(["shortest_seed"]),
-    );
-    for case in &results.cases {
-        for found in &case.properties {
-            let mut row = vec![
-                case.id.clone(),
-                json!(case.kind).as_str().unwrap_or_default().to_owned(),
-                case.claim.clone().unwrap_or_default(),
-                found.property.to_string(),
-                found.predicted.map_or(String::new(), |p| p.to_string()),
-                found.observed.name().to_owned(),
-                found.judgement.name().to_owned(),
-            ];
-            row.extend(csv::counts(&found.tally));
-            row.push(
-                found
-                    .shortest
-                    .map_or(String::new(), |seed| seed.to_string()),
-            );
-            csv.push(row);
-        }
-    }
-    csv
-}
-
-/// Annotations and the job's summary, where GitHub Actions runs this.
-fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
-    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
-        for line in suite::annotations(results) {
-            say::print(&line)?;
-        }
-    }
-    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-        let append = fs::OpenOptions::new().append(true).create(true).open(&path);
-        let written = append.and_then(|mut file| {
-            std::io::Write::write_all(&mut file, suite::markdown(results).as_bytes())
-        });
-        written.with_context(|| format!("cannot write {}", path.to_string_lossy()))?;
-    }
-    Ok(())
 }
 
 /// A baseline, with its name.
