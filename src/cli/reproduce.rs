@@ -30,7 +30,7 @@ use crate::results::{Cell, Detail, Sweep};
 use crate::runner::batch::Job;
 use crate::runner::pool::lock;
 use crate::runner::prediction::{Comparison, compare, worst};
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -238,13 +238,14 @@ fn observe(
 fn sweeps(claims: &[&Claim], jobs: &mut Vec<Job>) -> anyhow::Result<Vec<(Scenario, Range<usize>)>> {
     let mut swept: Vec<(Scenario, Range<usize>)> = Vec::new();
     for name in claims.iter().filter_map(|claim| claim.sweep.as_ref()) {
-        let base = scenario::load(name, &[])?;
+        let source = Source::find(name)?;
+        let base = source.scenario(&[])?;
         let Some(spec) = &base.sweep else { continue };
         if swept.iter().any(|(other, _)| other.name == *name) {
             continue;
         }
         let first = jobs.len();
-        jobs.extend(sweep::jobs(name, &[], &spec.vary, |_| 0..spec.seeds)?);
+        jobs.extend(sweep::jobs(&source, &[], &spec.vary, |_| 0..spec.seeds)?);
         swept.push((base, first..jobs.len()));
     }
     Ok(swept)

@@ -27,7 +27,7 @@ use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::simulate::Keep;
-use crate::scenario::{self, Drawn, SHIPPED, Scenario};
+use crate::scenario::{Drawn, SHIPPED, Scenario, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -249,11 +249,23 @@ fn names(options: &Options) -> Vec<String> {
 fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
     let mut folders = BTreeMap::new();
     let mut scenarios = Vec::new();
-    for name in names {
-        let scenario = scenario::load(name, sets)?;
+    for (place, name) in names.iter().enumerate() {
+        // Before it is read: standard input has its text only once.
+        ensure!(!names[..place].contains(name), "{name} is given twice");
+        let source = Source::find(name)?;
+        let scenario = source.scenario(sets)?;
         let folder = store::folder_of(&scenario.name, sets);
-        if let Some(other) = folders.insert(folder.clone(), name) {
-            bail!("{other} and {name} would both write to the folder {folder}; run one at a time");
+        let file = source.file().to_owned();
+        match folders.insert(folder.clone(), (name, file.clone())) {
+            None => scenarios.push(scenario),
+            Some((other, same)) if same == file => {
+                bail!("{other} and {name} are the same scenario; name it once");
+            }
+            Some((other, _)) => {
+                bail!(
+                    "{other} and {name} would both write to the folder {folder}; run one at a time"
+                );
+            }
         }
         scenarios.push(scenario);
     }

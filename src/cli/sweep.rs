@@ -20,7 +20,7 @@ use crate::results::{Cell, Seeding, Sweep, run_row};
 use crate::runner::batch::Job;
 use crate::runner::ledger::{self, Plan};
 use crate::scenario::grid::{Grid, overrides};
-use crate::scenario::{self, Scenario, ScenarioError};
+use crate::scenario::{self, Scenario, ScenarioError, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,13 +83,14 @@ fn property_parser() -> impl TypedValueParser<Value = Property> {
 }
 
 pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
-    let base = scenario::load(&options.scenario, &options.sets)?;
+    let source = Source::find(&options.scenario)?;
+    let base = source.scenario(&options.sets)?;
     let (axes, seeds) = plan(options, &base)?;
     let seeding = match options.independent_seeds {
         true => Seeding::Independent,
         false => Seeding::Common,
     };
-    let jobs = jobs(&options.scenario, &options.sets, &axes, |place| {
+    let jobs = jobs(&source, &options.sets, &axes, |place| {
         seeding.seeds(place, seeds)
     })?;
     let store = Store::open(&options.out)?.of_scenario(&base.name, &[])?;
@@ -152,7 +153,7 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
 /// One job per cell, with the seeds of its place. An invalid scenario in any cell is an error before
 /// anything runs.
 pub(super) fn jobs(
-    name: &str,
+    source: &Source,
     sets: &[String],
     axes: &[String],
     seeds: impl Fn(usize) -> Range<u64>,
@@ -160,8 +161,8 @@ pub(super) fn jobs(
     let grid = Grid::parse(axes)?;
     let job = |(place, parameters): (usize, Vec<(String, String)>)| {
         let sets = [sets, &overrides(&parameters)].concat();
-        let loaded = scenario::load(name, &sets);
-        let scenario = loaded.map_err(|error| blame_axis(&error, &parameters))?;
+        let scenario = source.scenario(&sets);
+        let scenario = scenario.map_err(|error| blame_axis(&error, &parameters))?;
         Ok(Job {
             scenario,
             parameters,

@@ -24,6 +24,20 @@ pub enum ScenarioError {
         /// The names of all shipped scenarios.
         shipped: Vec<String>,
     },
+    /// Several shipped scenarios could be meant.
+    #[error("\"{name}\" could be {}; write one of them", listed(.names))]
+    Several {
+        /// What was asked for.
+        name: String,
+        /// The names of those that are called so.
+        names: Vec<String>,
+    },
+    /// A folder is no scenario.
+    #[error("{} is a folder; name its files, as in {0}/*.toml, or look through all of them with `locklab check {0}`", without_slash(.path))]
+    Folder {
+        /// The folder, as requested.
+        path: String,
+    },
     /// The file exists but cannot be read.
     #[error("cannot read the scenario {}: {source}", path.display())]
     Unreadable {
@@ -71,10 +85,23 @@ pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
         [] => String::new(),
         many if many.len() > MOST_LISTED => String::new(),
         [only] => format!("; it can only be \"{only}\""),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(|name| format!("\"{name}\"")).collect();
-            format!("; it can be {} or \"{last}\"", first.join(", "))
-        }
+        several => format!("; it can be {}", listed(several)),
+    }
+}
+
+/// `"a", "b" or "c"`.
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    match &quoted[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        few => few.concat(),
+    }
+}
+
+fn without_slash(path: &str) -> &str {
+    match path.trim_end_matches('/') {
+        "" => path,
+        path => path,
     }
 }
 

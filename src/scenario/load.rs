@@ -1,14 +1,11 @@
-//! Reading a scenario: from a file or a shipped one, with overrides.
-
-use std::fs;
-use std::path::Path;
+//! Reading a scenario from its text, with overrides.
 
 use serde::Deserialize;
 
 use super::document::Document;
 use super::error::ScenarioError;
 use super::explain::explain;
-use super::shipped::SHIPPED;
+use super::source::Source;
 use super::{Scenario, validate};
 
 /// Reads a scenario from a file, or the shipped one of this name, and applies overrides in
@@ -19,20 +16,17 @@ use super::{Scenario, validate};
 /// When there is no such scenario, when it cannot be parsed, or when it contains an invalid
 /// value; the first error found is reported.
 pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
-    let path = Path::new(path_or_name);
-    if path.is_file() {
-        let text = fs::read_to_string(path).map_err(|source| ScenarioError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        return parse(path_or_name, &text, sets);
-    }
-    match SHIPPED.iter().find(|(name, _)| *name == path_or_name) {
-        Some((name, text)) => parse(&format!("scenarios/{name}.toml"), text, sets),
-        None => Err(ScenarioError::NotFound {
-            name: path_or_name.into(),
-            shipped: SHIPPED.iter().map(|(name, _)| (*name).into()).collect(),
-        }),
+    Source::find(path_or_name)?.scenario(sets)
+}
+
+impl Source {
+    /// The scenario, with overrides.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`].
+    pub fn scenario(&self, sets: &[String]) -> Result<Scenario, ScenarioError> {
+        parse(&self.file, &self.text, sets)
     }
 }
 
@@ -40,7 +34,8 @@ pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioErr
 ///
 /// # Errors
 ///
-/// As [`load()`].
+/// When it cannot be parsed, or when it contains an invalid value; the first error found is
+/// reported.
 pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(file, text, sets)?;
     let mut scenario = Scenario::deserialize(toml::Deserializer::from(document.root.clone()))

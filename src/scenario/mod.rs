@@ -24,10 +24,12 @@ mod error;
 mod explain;
 pub mod grid;
 mod load;
+mod names;
 mod overrides;
 mod scale;
 mod sentinel;
 mod shipped;
+mod source;
 mod validate;
 
 pub use axis::{AxisSpec, axis};
@@ -38,6 +40,7 @@ pub use load::{check, line_of, load, parse};
 pub use scale::Scale;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
+pub use source::Source;
 
 /// One scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
