@@ -45,12 +45,14 @@ mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod throughput;
+mod took;
 mod twice;
 mod view;
 
 use self::bug::Bug;
 use self::pictures::Format;
 use self::say::tell;
+use self::took::Took;
 use crate::results::Detail;
 use crate::scenario::SHIPPED;
 use crate::suite::Results;
@@ -227,8 +229,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
             });
         }
     };
+    let took = Took::start(cli.command.as_ref());
     let result = std::panic::catch_unwind(|| dispatch(cli));
-    match result {
+    let exit = match result {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
             let label = console::style("error:").for_stderr().red().bold();
@@ -244,7 +247,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
             tell!("{REPORT_IT}");
             code(Exit::Bug)
         }
-    }
+    };
+    took.tell();
+    exit
 }
 
 /// Runs a suite for a test; see [`crate::Lab`].

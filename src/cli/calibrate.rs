@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::data::document;
+use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, interrupt, table};
@@ -57,7 +58,10 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
         at_once: usize::from(options.at_once),
     };
     tell!("measuring, for about two minutes …");
-    let constants = measure(&RealRedis { programs, stop }, effort, stop);
+    let progress = Progress::new("measuring", effort.all_real_runs());
+    let real = RealRedis { programs, stop };
+    let constants = measure(&real, effort, stop, &|| progress.add(1));
+    progress.clear();
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }

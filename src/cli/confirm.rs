@@ -13,6 +13,7 @@ use serde_json::json;
 mod outcome;
 
 use self::outcome::{How, Line, Report};
+use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Bug, Exit, Jobs, Out, cells, interrupt, scenario_completer, table};
@@ -284,6 +285,7 @@ fn run(
         .filter(|place| !done.contains_key(place))
         .collect();
     let stop = interrupt::flag()?;
+    let progress = Progress::of("on real Redis", "scenarios", open.len() as u64);
     let state = Mutex::new((done, ledger, None));
     let finished = |place: usize, confirmed: &Confirmed| {
         let (done, ledger, failed) = &mut *lock(&state);
@@ -293,13 +295,10 @@ fn run(
         }
         done.insert(place, confirmed.clone());
         let (scenario, world) = &scenarios[place];
-        let line = Line::of(scenario, world, confirmed);
-        tell!(
-            "[{} of {}] {}",
-            done.len(),
-            scenarios.len(),
-            line.sentence()
-        );
+        let line = Line::of(scenario, world, confirmed).sentence();
+        let (done, all) = (done.len(), scenarios.len());
+        progress.aside(|| tell!("[{done} of {all}] {line}"));
+        progress.add(1);
     };
     let series = Series {
         backend: &RealRedis { programs, stop },
@@ -310,6 +309,7 @@ fn run(
         finished: &finished,
     };
     series.run(open.into_iter(), at_once(options));
+    progress.clear();
     let (done, _, failed) = state
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::bug::Bug;
 use super::data::document;
+use super::progress::Progress;
 use super::resumable::Work;
 use super::run::On;
 use super::say::{self, tell};
@@ -260,6 +261,7 @@ fn on_redis(
 ) -> BTreeMap<usize, Confirmed> {
     let can_run = |place: &usize| confirm::why_not(&scenarios[*place].0).is_none();
     let places: Vec<usize> = (0..scenarios.len()).filter(can_run).collect();
+    let progress = Progress::of("on real Redis", "scenarios", places.len() as u64);
     let results = Mutex::new(BTreeMap::new());
     let series = Series {
         backend: &RealRedis { programs, stop },
@@ -271,14 +273,13 @@ fn on_redis(
             let mut results = lock(&results);
             results.insert(place, confirmed.clone());
             let name = &scenarios[place].0.name;
-            tell!(
-                "[{} of {}] {name} on real Redis",
-                results.len(),
-                places.len()
-            );
+            let (done, all) = (results.len(), places.len());
+            progress.aside(|| tell!("[{done} of {all}] {name} on real Redis"));
+            progress.add(1);
         },
     };
     series.run(places.iter().copied(), 12 * options.jobs.threads());
+    progress.clear();
     results
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::bug::Bug;
 use super::pictures::{self, Evidence};
+use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, PerRun, cells, data, interrupt, report, scenario_completer, twice};
@@ -267,7 +268,6 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
                 );
             }
         }
-        scenarios.push(scenario);
     }
     Ok(scenarios)
 }
@@ -284,8 +284,11 @@ fn one_by_one(
 ) -> anyhow::Result<(Cell, u64, BTreeMap<u64, Recording>)> {
     let mut cell = Cell::default();
     let mut recordings = BTreeMap::new();
+    let on_redis = format!("{} on real Redis", scenario.name);
+    let progress = Progress::new(&on_redis, seeds.end - seeds.start);
     for seed in seeds.clone() {
         if stop.load(Ordering::Relaxed) {
+            progress.clear();
             tell!(
                 "stopped; --seeds {seed}..{} of {} does the rest",
                 seeds.end,
@@ -294,23 +297,26 @@ fn one_by_one(
             return Ok((cell, seed - seeds.start, recordings));
         }
         let Drawn { scenario, schedule } = scenario.drawn(seed);
-        let doing = format!("{} on real Redis, seed {seed}", scenario.name);
-        tell!("{doing} …");
+        let doing = format!("{on_redis}, seed {seed}");
+        progress.aside(|| tell!("{doing} …"));
         let keep = Keep::MESSAGES;
         let attempt = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
         let attempt = attempt.map_err(anyhow::Error::from_boxed).context(doing)?;
+        progress.add(1);
         if attempt.discarded > 0 {
-            let limit_ms = LONGEST_STALL_NS / NS_PER_MS;
-            tell!(
-                "discarded {} of these runs: the machine stood still for more than {limit_ms} ms",
-                attempt.discarded
-            );
+            let (discarded, limit_ms) = (attempt.discarded, LONGEST_STALL_NS / NS_PER_MS);
+            progress.aside(|| {
+                tell!(
+                    "discarded {discarded} of these runs: the machine stood still for more than \
+                     {limit_ms} ms"
+                );
+            });
         }
         let Some(run) = attempt.run else {
             continue;
         };
         if let Some(version) = run.server_version.as_ref().filter(|_| seed == seeds.start) {
-            tell!("redis-server {version}");
+            progress.aside(|| tell!("redis-server {version}"));
         }
         let run = JudgedRun::of(run, schedule, &scenario);
         cell.add(seed, &run);
@@ -320,6 +326,7 @@ fn one_by_one(
         let recording = judged::recording(&scenario, seed, run, backend.environment());
         recordings.insert(seed, recording);
     }
+    progress.clear();
     Ok((cell, seeds.end - seeds.start, recordings))
 }
 

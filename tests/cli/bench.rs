@@ -116,9 +116,20 @@ impl From<Output> for Done {
         Done {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).expect("UTF-8"),
-            err: String::from_utf8(output.stderr).expect("UTF-8"),
+            err: without_times(&String::from_utf8(output.stderr).expect("UTF-8")),
         }
     }
+}
+
+/// The text without what a slow machine adds to it: how far the work is, and how long it took.
+fn without_times(text: &str) -> String {
+    let tells_time = |line: &str| {
+        let line = line.trim_end();
+        let is_progress = line.contains(" %, ") && line.contains(" to go");
+        is_progress || line.starts_with("took ")
+    };
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !tells_time(line)).collect()
 }
 
 fn named(text: &str) -> String {

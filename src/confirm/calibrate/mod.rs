@@ -27,8 +27,19 @@ use crate::scenario::{Drawn, Scenario, parse};
 
 pub use times::Times;
 
-const SENTINELS: &str = include_str!("sentinels.toml");
-const DISK: &str = include_str!("disk.toml");
+/// The scenarios that are run, each with what is observed of it.
+const SCENARIOS: [(&str, &str, &[observe::Observed]); 2] = [
+    (
+        "calibrate/sentinels",
+        include_str!("sentinels.toml"),
+        observe::OF_SENTINELS,
+    ),
+    (
+        "calibrate/disk",
+        include_str!("disk.toml"),
+        observe::OF_A_DISK,
+    ),
+];
 
 /// A duration, in the model and for real.
 #[derive(Debug, Clone)]
@@ -54,10 +65,18 @@ pub struct Effort {
     pub at_once: usize,
 }
 
+impl Effort {
+    /// All runs on real Redis.
+    pub fn all_real_runs(&self) -> u64 {
+        SCENARIOS.len() as u64 * self.real_runs
+    }
+}
+
 /// What can go wrong.
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Measures all constants.
+/// Measures all constants; calls `ran` after each run on real Redis, of which there are
+/// [`Effort::all_real_runs`].
 ///
 /// # Errors
 ///
@@ -66,24 +85,17 @@ pub fn measure(
     real: &(dyn Backend + Sync),
     effort: Effort,
     stop: &AtomicBool,
+    ran: &(dyn Fn() + Sync),
 ) -> Result<Vec<Constant>, Failure> {
     let tcp = thread::spawn(move || tcp(effort.real_runs));
     let mut constants = Vec::new();
-    for (name, text, observed) in [
-        ("calibrate/sentinels", SENTINELS, observe::OF_SENTINELS),
-        ("calibrate/disk", DISK, observe::OF_A_DISK),
-    ] {
+    for (name, text, observed) in SCENARIOS {
         let scenario = parse(&format!("scenarios/{name}.toml"), text, &[])?;
-        let keep = Keep::MESSAGES;
-        let in_world = runs(&World, &scenario, keep, effort.world_runs, 1, stop)?;
-        let for_real = runs(
-            real,
-            &scenario,
-            keep,
-            effort.real_runs,
-            effort.at_once,
-            stop,
-        )?;
+        let in_world = runs(&World, &scenario, effort.world_runs, 1, stop, &|| ())?;
+        let Effort {
+            real_runs, at_once, ..
+        } = effort;
+        let for_real = runs(real, &scenario, real_runs, at_once, stop, ran)?;
         for (name, meaning, observe) in observed {
             let times =
                 |histories: &[History]| Times::of(histories.iter().flat_map(observe).collect());
@@ -106,10 +118,10 @@ pub fn measure(
 fn runs(
     backend: &(dyn Backend + Sync),
     scenario: &Scenario,
-    keep: Keep,
     number: u64,
     at_once: usize,
     stop: &AtomicBool,
+    ran: &(dyn Fn() + Sync),
 ) -> Result<Vec<History>, Failure> {
     let next = AtomicU64::new(0);
     let outcome = Mutex::new(Ok(Vec::new()));
@@ -122,7 +134,9 @@ fn runs(
                         return;
                     }
                     let Drawn { scenario, schedule } = scenario.drawn(seed);
+                    let keep = Keep::MESSAGES;
                     let run = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+                    ran();
                     let histories = &mut *lock(&outcome);
                     match (run, histories.as_mut()) {
                         (Err(error), _) => *histories = Err(error),
@@ -188,7 +202,8 @@ mod tests {
             real_runs: 6,
             at_once: 2,
         };
-        let constants = measure(&World, effort, &AtomicBool::new(false)).expect("nothing fails");
+        let constants =
+            measure(&World, effort, &AtomicBool::new(false), &|| ()).expect("nothing fails");
         for constant in &constants {
             assert_eq!(
                 constant.model.agree_with(&constant.real),

@@ -9,8 +9,11 @@ use crate::history::{Event, History, Op, Outcome, Point, Record};
 /// Durations of one kind, in milliseconds, found in one history.
 pub type Observe = fn(&History) -> Vec<f64>;
 
+/// What is observed: its name, from when to when, and how.
+pub type Observed = (&'static str, &'static str, Observe);
+
 /// A duration of the scenario `sentinels.toml`.
-pub const OF_SENTINELS: &[(&str, &str, Observe)] = &[
+pub const OF_SENTINELS: &[Observed] = &[
     (
         "Sentinel: PING to a master",
         "between one and the next",
@@ -61,7 +64,7 @@ pub const OF_SENTINELS: &[(&str, &str, Observe)] = &[
 ];
 
 /// A duration of the scenario `disk.toml`.
-pub const OF_A_DISK: &[(&str, &str, Observe)] = &[(
+pub const OF_A_DISK: &[Observed] = &[(
     "node: appendfsync everysec",
     "from the first acknowledged write that is lost to the loss of power",
     lost_for,
