@@ -29,10 +29,13 @@ use crate::runner::pool::lock;
 use crate::runner::simulate::Keep;
 use crate::scenario::Scenario;
 
-/// The time limit for processes to become ready, in seconds. A process needs milliseconds, and
-/// sentinels need some seconds to learn of each other; the limit allows for a machine under heavy
-/// load.
-const READY_S: u64 = 30;
+/// The time limit for processes to become ready, in seconds. A process needs milliseconds; the
+/// limit allows for a machine under heavy load.
+const READY_S: u64 = 10;
+
+/// The time limit for replicas to have their master's data, and for sentinels to know each other,
+/// which takes some seconds.
+const ACQUAINTED_S: u64 = 30;
 
 /// How often a Sentinel asks a master whether it is there, in nanoseconds (`SENTINEL_PING_PERIOD`).
 const SENTINEL_PERIOD_NS: u64 = NS_PER_S;
@@ -125,9 +128,11 @@ impl<'a> Bench<'a> {
         let ready = |event: &ChildEvent| *event == ChildEvent::Ready;
         {
             let _turn = lock(&STARTING);
-            self.start_group(&masters, 1, ready)?;
+            self.start_group(&masters, 1, READY_S, ready)?;
         }
-        self.start_group(&replicas, 1, |event| *event == ChildEvent::Synchronised)?;
+        self.start_group(&replicas, 1, ACQUAINTED_S, |event| {
+            *event == ChildEvent::Synchronised
+        })?;
         // Sentinels that have long been running are out of step: each asks its master once a second,
         // beginning with its start.
         let mut apart = Stream::new(self.plan.seed, "sentinels/apart");
@@ -137,44 +142,47 @@ impl<'a> Bench<'a> {
             self.start_process(sentinel)?;
         }
         // A sentinel is ready when it knows all replicas and all other sentinels.
-        self.await_group(&sentinels, copies + others, |event| {
+        self.await_group(&sentinels, copies + others, ACQUAINTED_S, |event| {
             matches!(event, ChildEvent::Notice(notice) if notice == "+slave" || notice == "+sentinel")
         })?;
         let clients = self.plan.clients.clone();
         let _turn = lock(&STARTING);
-        self.start_group(&clients, 1, ready)
+        self.start_group(&clients, 1, READY_S, ready)
     }
 
-    /// Starts the processes of a group, and waits until each has reported this many of these
-    /// events.
+    /// Starts the processes of a group, and waits for as many seconds at most until each has reported
+    /// this many of these events.
     fn start_group(
         &mut self,
         group: &[Name],
         events: usize,
+        seconds: u64,
         counts: impl Fn(&ChildEvent) -> bool,
     ) -> Result<(), ConfirmError> {
         for host in group {
             self.start_process(host)?;
         }
-        self.await_group(group, events, counts)
+        self.await_group(group, events, seconds, counts)
     }
 
-    /// Waits until each process of a group has reported this many of these events.
+    /// Waits for as many seconds at most until each process of a group has reported this many of
+    /// these events.
     fn await_group(
         &mut self,
         group: &[Name],
         events: usize,
+        seconds: u64,
         counts: impl Fn(&ChildEvent) -> bool,
     ) -> Result<(), ConfirmError> {
         let missing = group.iter().filter(|_| events > 0);
         let mut missing: BTreeMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
-        let deadline = Instant::now() + Duration::from_secs(READY_S);
+        let deadline = Instant::now() + Duration::from_secs(seconds);
         while let Some(host) = missing.keys().next() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ConfirmError::NotReady {
                     host: host.clone(),
-                    seconds: READY_S,
+                    seconds,
                 });
             }
             let Some((who, event)) = self.receive(left)? else {

@@ -43,8 +43,16 @@ pub enum ConfirmError {
         /// The cause.
         source: io::Error,
     },
+    /// The Redis server does not even print its version.
+    #[error("`{} --version` did not answer within {seconds} s; name a Redis server in LOCKLAB_REDIS_SERVER", program.display())]
+    Silent {
+        /// The program that was tried.
+        program: PathBuf,
+        /// The time limit, in seconds.
+        seconds: u64,
+    },
     /// The Redis server can be executed, but does not print its version.
-    #[error("`{} --version` does not look like a Redis server: it answered {answer:?}", program.display())]
+    #[error("`{} --version` does not look like a Redis server: it answered {answer:?}; name one in LOCKLAB_REDIS_SERVER", program.display())]
     NotRedis {
         /// The program that was tried.
         program: PathBuf,
@@ -86,7 +94,10 @@ pub enum ConfirmError {
     #[error("the servers of a measurement did not answer")]
     Load(#[source] io::Error),
     /// A process did not become ready.
-    #[error("the process of `{host}` was not ready within {seconds} s")]
+    #[error(
+        "the process of `{host}` was not ready within {seconds} s; is the machine very busy, or is \
+         its program no Redis server? LOCKLAB_REDIS_SERVER names another"
+    )]
     NotReady {
         /// The host of the process.
         host: Name,

@@ -1,10 +1,17 @@
 //! Real Redis servers and Sentinels: their version, their configuration, and what their log says.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::ConfirmError;
 use super::addresses::Addresses;
@@ -13,14 +20,46 @@ use crate::plant;
 use crate::redis::MASTER;
 use crate::scenario::{NodeSpec, Persistence, Scenario};
 
+/// The time limit for a program to say its version, in seconds. It needs milliseconds.
+const VERSION_S: u64 = 10;
+
+/// No answer with a version is longer than this, in bytes.
+const LONGEST_ANSWER: u64 = 4096;
+
 /// The version that a Redis server reports: `7.0.15`.
 pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
-    let output = Command::new(program).arg("--version").output();
-    let output = output.map_err(|source| ConfirmError::NoRedis {
+    let mut process = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // A process group of its own, so that what it starts can be ended with it.
+        .process_group(0)
+        .spawn()
+        .map_err(|source| ConfirmError::NoRedis {
+            program: program.into(),
+            source,
+        })?;
+    let (answered, answer) = mpsc::channel();
+    let mut out = process.stdout.take().map(|out| out.take(LONGEST_ANSWER));
+    thread::spawn(move || {
+        let mut answer = Vec::new();
+        if let Some(out) = &mut out {
+            // What could be read is the answer.
+            let _ = out.read_to_end(&mut answer);
+        }
+        // If it comes too late, nobody waits for it.
+        let _ = answered.send(answer);
+    });
+    let answer = answer.recv_timeout(Duration::from_secs(VERSION_S));
+    // An error means that all of them have ended.
+    let _ = killpg(Pid::from_raw(process.id().cast_signed()), Signal::SIGKILL);
+    let _ = process.wait();
+    let answer = answer.map_err(|_| ConfirmError::Silent {
         program: program.into(),
-        source,
+        seconds: VERSION_S,
     })?;
-    let answer = String::from_utf8_lossy(&output.stdout);
+    let answer = String::from_utf8_lossy(&answer);
     find_version(&answer).ok_or_else(|| ConfirmError::NotRedis {
         program: program.into(),
         answer: answer.lines().next().unwrap_or_default().into(),

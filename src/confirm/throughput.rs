@@ -243,9 +243,10 @@ async fn take_and_release(nodes: &[Client<Machine>], key: &str) -> io::Result<bo
 /// Waits until this many servers accept connections.
 fn await_ready(events: &Receiver<(Who, ChildEvent)>, nodes: u32) -> Result<(), ConfirmError> {
     const PATIENCE: Duration = Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     let mut ready = 0;
     while ready < nodes {
-        match events.recv_timeout(PATIENCE) {
+        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok((_, ChildEvent::Ready)) => ready += 1,
             Ok((who, ChildEvent::Ended(said))) => {
                 return Err(ConfirmError::Died {

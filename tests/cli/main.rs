@@ -12,6 +12,7 @@ mod matrix;
 mod replay;
 mod reproduce;
 mod run;
+mod silent_redis;
 mod streams;
 mod sweep;
 mod view;
