@@ -85,8 +85,14 @@ pub struct Footer {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It does not start like a recording.
-    #[error("{}:1: this is not a recording of a run; one begins with {{\"locklab\":\"{VERSION}\",…", path.display())]
+    #[error("{}:1: this is not a recording of a run, a .jsonl file that `locklab run` wrote; one begins with {{\"locklab\":\"{VERSION}\",…", path.display())]
     NotARecording {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its lines end as on Windows.
+    #[error("{}:1: the lines end as those of Windows do (CRLF), which no recording's do; convert the file with `dos2unix`, or copy it again as a binary file", path.display())]
+    WindowsLines {
         /// The file.
         path: PathBuf,
     },
@@ -279,6 +285,11 @@ impl<'f> Reader<'f> {
         let line = self.next().unwrap_or_default();
         if first_key(line) != Some(b"locklab") {
             return Err(FileError::NotARecording {
+                path: self.path.into(),
+            });
+        }
+        if line.ends_with(b"\r") {
+            return Err(FileError::WindowsLines {
                 path: self.path.into(),
             });
         }

@@ -39,7 +39,7 @@ pub(super) struct Options {
 
 pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
-    let bytes = read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = read(path)?;
     let recorded = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
@@ -82,17 +82,19 @@ const LARGEST: u64 = 1 << 30;
 
 /// The bytes of a recording.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let found = fs::metadata(path)?;
+    let name = path.display();
+    let cannot = || format!("cannot read {name}; give a .jsonl file that `locklab run` wrote");
+    let found = fs::metadata(path).with_context(cannot)?;
     ensure!(
         found.is_file(),
-        "this is no regular file; give a .jsonl file that `locklab run` wrote"
+        "{name} is no regular file; give a .jsonl file that `locklab run` wrote"
     );
     ensure!(
         found.len() <= LARGEST,
-        "it has {} bytes, and no recording has more than {LARGEST}",
+        "{name} has {} bytes, and no recording has more than {LARGEST}",
         found.len()
     );
-    Ok(fs::read(path)?)
+    fs::read(path).with_context(cannot)
 }
 
 /// Repeats the run; for a run on real Redis, repeats only its judgement.

@@ -131,7 +131,7 @@ fn simulated(scenario: &Scenario, seed: Option<u64>) -> anyhow::Result<Known> {
 
 /// A recorded run; of the world, repeated.
 fn recorded(path: &Path) -> anyhow::Result<Known> {
-    let bytes = replay::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = replay::read(path)?;
     let recording = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;
@@ -165,8 +165,12 @@ fn recorded(path: &Path) -> anyhow::Result<Known> {
 
 fn write(options: &Options, known: &Known, contents: &[u8]) -> anyhow::Result<PathBuf> {
     if let Some(file) = &options.out {
-        std::fs::write(file, contents)
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        std::fs::write(file, contents).with_context(|| {
+            format!(
+                "cannot write {}; choose another file with --out",
+                file.display()
+            )
+        })?;
         return Ok(file.clone());
     }
     let header = &known.recording.header;

@@ -116,7 +116,7 @@ fn what_is_no_recording_is_said_to_be_none() {
     for file in ["", "\n", "title = \"K1\"", "{\"seed\":7}\n", "\u{0}\u{1}"] {
         check_error(
             file,
-            "1: this is not a recording of a run; one begins with {\"locklab\":\"0.1.0\",…",
+            "1: this is not a recording of a run, a .jsonl file that `locklab run` wrote; one begins with {\"locklab\":\"0.1.0\",…",
         );
     }
 }

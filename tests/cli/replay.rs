@@ -173,7 +173,8 @@ fn a_cut_anywhere_is_an_error() {
 fn a_recording_that_is_not_there() {
     let bench = Bench::new("replay-unreadable");
     let done = bench.locklab(&["replay", "nowhere.jsonl"]);
-    let expected = "error: cannot read nowhere.jsonl: No such file or directory (os error 2)\n";
+    let expected = "error: cannot read nowhere.jsonl; give a .jsonl file that `locklab run` wrote: \
+                    No such file or directory (os error 2)\n";
     assert_eq!((done.code, done.err.as_str()), (Some(1), expected));
     assert_eq!(bench.files(), [""; 0]);
 }
