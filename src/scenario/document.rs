@@ -39,7 +39,7 @@ impl<'a> Document<'a> {
         for (i, set) in sets.iter().enumerate() {
             let start = text.len() + 1 + i;
             let span = start..start + 1;
-            overrides::apply(document.root.get_mut(), set, &span)
+            overrides::apply(document.root.get_mut(), set, &sets[..i], &span)
                 .map_err(|what| document.error(span, what))?;
         }
         Ok(document)

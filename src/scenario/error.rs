@@ -77,7 +77,7 @@ impl fmt::Display for Place {
 const MOST_LISTED: usize = 16;
 
 /// `; did you mean "quorum"?`, or else the alternatives.
-pub(super) fn did_you_mean(word: &str, candidates: &[String]) -> String {
+pub fn did_you_mean(word: &str, candidates: &[String]) -> String {
     if let Some(nearest) = nearest(word, candidates) {
         return format!("; did you mean \"{nearest}\"?");
     }

@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{Document, Node};
 use super::error::{ScenarioError, did_you_mean};
+use super::misfit::plainly;
 
 /// Explains why the document is not a valid scenario.
 pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> ScenarioError {
@@ -36,11 +37,11 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
         let faults = document.keys_from_file(&["fault".into()]);
         format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
     } else if is_missing {
-        format!("{} lacks \"{word}\"", culprit.itself())
+        format!("{} lacks \"{word}\"", culprit.itself(document))
     } else if complaint.starts_with("invalid ") {
-        format!("{}: {}", culprit.itself(), plainly(message))
+        format!("{}: {}", culprit.itself(document), plainly(message))
     } else {
-        message.replace('`', "\"")
+        plainly(message)
     };
     document.error(culprit.span, what)
 }
@@ -61,6 +62,14 @@ impl Culprit {
         let table = match document.get(&path).map(Spanned::get_ref) {
             Some(DeValue::Table(table)) => table,
             None => document.root.get_ref(),
+            // In an override a key and its value have the same span.
+            Some(value)
+                if document.is_override(&span)
+                    && words.first().map(String::as_str) == text_of(value) =>
+            {
+                let node = Node::Value;
+                return Culprit { span, path, node };
+            }
             Some(_) => return Culprit { span, path, node },
         };
         let exact = node == Node::Key && !document.is_override(&span);
@@ -96,10 +105,11 @@ impl Culprit {
     }
 
     /// The culprit's own path.
-    fn itself(&self) -> String {
-        match self.path.len() {
-            0 | 1 => name_of_table(&self.path),
-            _ => self.path.join("."),
+    fn itself(&self, document: &Document<'_>) -> String {
+        let value = document.get(&self.path).map(Spanned::get_ref);
+        match value {
+            None | Some(DeValue::Table(_)) => name_of_table(&self.path),
+            Some(_) => self.path.join("."),
         }
     }
 }
@@ -154,21 +164,6 @@ fn unknown<'a>(complaint: &'a str, culprit: &Culprit) -> Option<&'a str> {
         ([.., parent, _], Node::Key) if parent.ends_with("_ms") => "distribution",
         _ => "value",
     })
-}
-
-/// The message without the names of Rust types.
-fn plainly(message: &str) -> String {
-    let message = match message.rsplit_once(", expected ") {
-        Some((complaint, "u64" | "u32")) => {
-            format!("{complaint}, expected a whole number, 0 or more")
-        }
-        Some((complaint, "i64")) => format!("{complaint}, expected a whole number"),
-        Some((complaint, "f64")) => format!("{complaint}, expected a number"),
-        Some((complaint, "a boolean")) => format!("{complaint}, expected true or false"),
-        _ => message.into(),
-    };
-    // Strings are in double quotes already, numbers in backticks.
-    message.replace('`', "")
 }
 
 /// The parts of a message in backticks or double quotes.

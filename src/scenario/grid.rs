@@ -113,9 +113,24 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
         number.ok_or_else(|| format!("\"{}\" is not a number", text.trim()))
     };
     let (from, to) = (number(from)?, number(to)?);
-    let steps: u32 = steps.trim().parse().unwrap_or(0);
-    if steps == 0 || steps as usize >= MOST_CELLS {
-        return Err(format!("a range has 1 to {} steps", MOST_CELLS - 1));
+    let steps = steps.trim();
+    let steps: u32 = match steps.parse() {
+        Ok(steps) if steps > 0 && (steps as usize) < MOST_CELLS => steps,
+        _ => {
+            let most = MOST_CELLS - 1;
+            return Err(format!(
+                "\"{steps}\" is no number of steps; after the / comes a whole number from 1 to {most}"
+            ));
+        }
+    };
+    if from >= to {
+        let remedy = match from == to {
+            true => format!("write {from} alone"),
+            false => format!("write {to}..{from}/{steps}"),
+        };
+        return Err(format!(
+            "a range goes up, and this one from {from} to {to}; {remedy}"
+        ));
     }
     let point = |i| (from * f64::from(steps - i) + to * f64::from(i)) / f64::from(steps);
     let points: Vec<f64> = (0..=steps).map(|i| twelve_digits(point(i))).collect();
@@ -157,9 +172,13 @@ fn list(text: &str) -> Result<Vec<String>, String> {
         return Err("a bracket or a quote is not closed".into());
     }
     let values: Vec<String> = values.iter().map(|value| value.trim().into()).collect();
-    match values.iter().any(String::is_empty) {
-        true => Err("a value is missing".into()),
-        false => Ok(values),
+    if values.iter().any(String::is_empty) {
+        return Err("a value is missing".into());
+    }
+    let mut places = values.iter().enumerate();
+    match places.find(|(place, value)| values[..*place].contains(value)) {
+        Some((_, twice)) => Err(format!("the value {twice} is listed twice")),
+        None => Ok(values),
     }
 }
 
@@ -200,6 +219,7 @@ mod tests {
         );
         check("about=\"a, b..c\",d", Ok(&["\"a, b..c\"", "d"]));
         check("a=1,,2", Err("a value is missing"));
+        check("a=1,2,1", Err("the value 1 is listed twice"));
         check("a=", Err("a value is missing"));
         check("a=[1,2", Err("a bracket or a quote is not closed"));
         check(
@@ -213,10 +233,17 @@ mod tests {
         check("a=0..2000/4", Ok(&["0", "500", "1000", "1500", "2000"]));
         check("a=0..1/4", Ok(&["0.0", "0.25", "0.5", "0.75", "1.0"]));
         check("a=-5..5/2", Ok(&["-5", "0", "5"]));
-        check("a=1..0.5/1", Ok(&["1.0", "0.5"]));
         check("a=0..0.3/3", Ok(&["0.0", "0.1", "0.2", "0.3"]));
-        check("a=0..10/0", Err("a range has 1 to 999999 steps"));
-        check("a=0..10/2.5", Err("a range has 1 to 999999 steps"));
+        for steps in ["0", "2.5", "-1", "", "many", "1000000"] {
+            let told = format!(
+                "\"{steps}\" is no number of steps; after the / comes a whole number from 1 to 999999"
+            );
+            check(&format!("a=0..10/{steps}"), Err(&told));
+        }
+        let backwards = "a range goes up, and this one from 1 to 0.5; write 0.5..1/4";
+        check("a=1..0.5/4", Err(backwards));
+        let still = "a range goes up, and this one from 5 to 5; write 5 alone";
+        check("a=5..5/4", Err(still));
         check("a=0..ten/2", Err("\"ten\" is not a number"));
         check("a=0..inf/2", Err("\"inf\" is not a number"));
         check(

@@ -6,19 +6,27 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Applies one override. All its values get the span, by which an error about them is traced to
-/// the override.
+/// Applies one override, after these others. All its values get the span, by which an error about
+/// them is traced to the override.
 pub(super) fn apply<'a>(
     root: &mut DeTable<'a>,
     set: &'a str,
+    before: &[String],
     span: &Range<usize>,
 ) -> Result<(), String> {
     let (path, value) = set
         .split_once('=')
         .ok_or("an override is written path=value, such as lock.ttl_ms=500")?;
-    let path: Vec<&str> = path.split('.').map(str::trim).collect();
+    let path = keys(path);
     if path.iter().any(|key| key.is_empty()) {
         return Err("the path of an override has an empty part".into());
+    }
+    before.iter().try_for_each(|other| keep(other, &path))?;
+    if value.trim().is_empty() {
+        let path = path.join(".");
+        return Err(format!(
+            "there is no value; write it after the \"=\" of {path}="
+        ));
     }
     // A value that is not TOML is treated as a string, so that words need no quotes.
     let value = match DeValue::parse(value.trim()) {
@@ -27,6 +35,27 @@ pub(super) fn apply<'a>(
         Err(error) => return Err(format!("the value is not TOML: {}", error.message())),
     };
     put(root, &path, stamp(value, span), span)
+}
+
+/// The keys of a path.
+fn keys(path: &str) -> Vec<&str> {
+    path.split('.').map(str::trim).collect()
+}
+
+/// Refuses a path at which nothing of another override would remain.
+fn keep(other: &str, path: &[&str]) -> Result<(), String> {
+    let replaced = other.split_once('=').map(|(replaced, _)| keys(replaced));
+    match replaced {
+        Some(replaced) if replaced == path => Err(format!(
+            "\"{}\" is set twice; write it once",
+            path.join(".")
+        )),
+        Some(replaced) if replaced.starts_with(path) => Err(format!(
+            "this replaces all of \"{}\", and so what {other} has set; write this one first",
+            path.join("."),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Puts a value at a path, and creates missing tables.

@@ -5,11 +5,10 @@ use locklab_redis::EvictionPolicy;
 use locklab_world::dist::Dist;
 
 use super::{NodeSpec, Scenario, axis};
-use crate::check::Property;
-use crate::evidence::Expected;
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
 mod campaign;
+mod expect;
 mod faults;
 mod limits;
 mod lock;
@@ -47,7 +46,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     surroundings(scenario)?;
     faults::validate(scenario)?;
     campaign::validate(scenario)?;
-    expectations(scenario)?;
+    expect::validate(scenario)?;
     on_redis(scenario)?;
     sweep(scenario)
 }
@@ -222,27 +221,6 @@ fn on_redis(scenario: &Scenario) -> Result<(), Problem> {
             format!("\"{property}\" has no prediction in [expect], so it is not compared"),
         )
     })
-}
-
-/// Checks each prediction individually; and since `resource` combines three properties, that
-/// its prediction agrees with theirs.
-fn expectations(scenario: &Scenario) -> Result<(), Problem> {
-    for (property, prediction) in &scenario.expect {
-        if let Some(what) = prediction.problem() {
-            return Err(Problem::at(&["expect", property.name()], what));
-        }
-    }
-    let expected = |property| Some(scenario.expect.get(&property)?.expected());
-    let violated = Property::PARTS_OF_RESOURCE
-        .into_iter()
-        .find(|part| expected(*part) == Some(Expected::Violated));
-    match (expected(Property::Resource), violated) {
-        (Some(Expected::Holds), Some(part)) => Err(Problem::at(
-            &["expect", "resource"],
-            format!("\"resource\" cannot hold when \"{part}\" is violated, which is part of it"),
-        )),
-        _ => Ok(()),
-    }
 }
 
 fn sweep(scenario: &Scenario) -> Result<(), Problem> {
