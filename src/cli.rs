@@ -39,6 +39,7 @@ mod reproduce;
 mod resumable;
 mod run;
 mod say;
+mod seeds;
 mod serve;
 mod store;
 mod sweep;

@@ -11,6 +11,7 @@ use super::bug::Bug;
 use super::matrix::{chosen_rows, lock_parser};
 use super::resumable::Work;
 use super::say::{self, tell};
+use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, pictures, table};
 use crate::check::Property;
@@ -53,10 +54,14 @@ pub(super) struct Options {
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,
           value_parser = fault_parser())]
     faults: Vec<String>,
-    /// Runs of each lock
-    #[arg(long, value_name = "N", default_value_t = 100,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
+    /// Seeds of each lock: 0..N, or A..B, the end excluded
+    #[arg(
+        long,
+        value_name = "N|A..B",
+        default_value = "100",
+        allow_hyphen_values = true
+    )]
+    seeds: Seeds,
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
@@ -100,7 +105,7 @@ pub(super) fn campaign(options: &Options) -> anyhow::Result<Exit> {
     let job = |scenario: &Scenario| Job {
         scenario: scenario.clone(),
         parameters: vec![],
-        seeds: 0..options.seeds,
+        seeds: options.seeds.range(),
     };
     let work = Work {
         jobs: &scenarios.iter().map(job).collect::<Vec<_>>(),
@@ -116,14 +121,14 @@ pub(super) fn campaign(options: &Options) -> anyhow::Result<Exit> {
     let mut all = Vec::new();
     for part in [&SAFETY, &LIVENESS] {
         let numbers = part.numbers(&rows, &cells);
-        let table = part.table(options.seeds, &rows, &cells);
+        let table = part.table(options.seeds.count(), &rows, &cells);
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
         let document = data::document("campaign", json!({ "results": numbers }));
         let provenance = Provenance {
             subject: format!("{} of locks in {SCENARIO}", part.stem),
             overrides: overrides.clone(),
-            seeds: format!("seeds 0..{} of each lock", options.seeds),
+            seeds: format!("seeds {} of each lock", options.seeds),
             environment: "simulated world".into(),
         };
         table::write(
@@ -410,7 +415,7 @@ fn show(row: &Row, scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::R
 /// The error for a run without a result.
 fn bug(broken: Broken, rows: &[Row]) -> anyhow::Error {
     let row = &rows[broken.job].label;
-    let seeds = (broken.seed + 1).to_string();
+    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
     let reproduce = say::line(&["campaign", "--lock", row, "--seeds", &seeds]);
     Bug::or_usage(broken, &format!("{row} in a campaign"), reproduce)
 }

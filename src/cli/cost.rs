@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use console::style;
 use locklab_world::random::Stream;
@@ -16,6 +16,7 @@ use super::bug::Bug;
 use super::matrix::{chosen_rows, lock_parser};
 use super::progress::Progress;
 use super::say::{self, tell};
+use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, data, interrupt, resumable, table};
 use crate::evidence::{Interval, bootstrap, thousands};
@@ -47,10 +48,14 @@ pub(super) struct Options {
     #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
           value_parser = lock_parser())]
     locks: Vec<String>,
-    /// Runs for each number
-    #[arg(long, value_name = "N", default_value_t = 50,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
+    /// Seeds for each number: 0..N, or A..B, the end excluded
+    #[arg(
+        long,
+        value_name = "N|A..B",
+        default_value = "50",
+        allow_hyphen_values = true
+    )]
+    seeds: Seeds,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -63,6 +68,11 @@ pub(super) struct Options {
 pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     let rows = chosen_rows(&options.locks);
     let metrics = Plan::shipped().metrics;
+    ensure!(
+        options.seeds.count() <= MOST_SEEDS,
+        "what every run costs is kept to the end, so there can be at most {} of each kind",
+        thousands(MOST_SEEDS)
+    );
     let store = Store::open(&options.out)?.below("cost")?;
     let (samples, is_whole) = measure(options, &rows, &metrics, &store)?;
     let mut all = Vec::new();
@@ -72,7 +82,7 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
     ] {
         let metrics: Vec<&Metric> = metrics.iter().filter(|g| g.about == about).collect();
         let values = values(&rows, &metrics, &samples);
-        let runs = thousands(options.seeds);
+        let runs = thousands(options.seeds.count());
         let title = match is_whole {
             true => format!("{title} ({runs} runs each)"),
             false => format!("{title} (at most {runs} runs each; interrupted)"),
@@ -80,11 +90,11 @@ pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
         let table = as_table(title, &rows, &metrics, &values);
         tell!("{}\n", style(&table.title).for_stderr().bold());
         tell!("{}", table.plain());
-        let part = numbers(options.seeds, &rows, &metrics, &values);
+        let part = numbers(options.seeds.count(), &rows, &metrics, &values);
         let provenance = Provenance {
             subject: format!("{stem} of locks"),
             overrides: vec![],
-            seeds: format!("seeds 0..{} in each cell", options.seeds),
+            seeds: format!("seeds {} in each cell", options.seeds),
             environment: "simulated world".into(),
         };
         let document = data::document("cost", json!({ "results": part }));
@@ -142,14 +152,14 @@ fn measure(
     }
     let (places, scenarios): (Vec<Place>, Vec<Scenario>) = scenarios.into_iter().unzip();
     let path = store.path("cost.jsonl");
-    let header = resumable::header(&(&scenarios, options.seeds))?;
+    let header = resumable::header(&(&scenarios, options.seeds.range()))?;
     let reason = || format!("cannot keep results in {}", path.display());
     let (ledger, mut kept) = Ledger::open(&path, &header, false).with_context(reason)?;
     let ledger = Mutex::new(ledger);
     let ranges: Vec<Range<u64>> = (0..places.len())
         .map(|place| match kept.contains_key(&place) {
             true => 0..0,
-            false => 0..options.seeds,
+            false => options.seeds.range(),
         })
         .collect();
     let samples: Vec<Mutex<BTreeMap<u64, Sample>>> = (0..places.len())
@@ -166,7 +176,7 @@ fn measure(
     let done = |place: usize, seeds: Range<u64>, part| {
         let mut samples = lock(&samples[place]);
         samples.extend(part);
-        if samples.len() as u64 == options.seeds
+        if samples.len() as u64 == options.seeds.count()
             && let Err(error) = lock(&ledger).add(place, &*samples)
         {
             lock(&failed).get_or_insert(error);
@@ -180,7 +190,7 @@ fn measure(
     if let Some(error) = lock(&failed).take() {
         return Err(error).with_context(reason);
     }
-    let all = places.len() as u64 * options.seeds;
+    let all = places.len() as u64 * options.seeds.count();
     let made = { samples.iter() }
         .map(|samples| lock(samples).len() as u64)
         .sum();
@@ -198,7 +208,7 @@ fn measure(
 /// The error for a run of these places without a result.
 fn bug(broken: Broken, places: &[Place]) -> anyhow::Error {
     let (row, scenario, ..) = &places[broken.job];
-    let seeds = (broken.seed + 1).to_string();
+    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
     let reproduce = say::line(&["cost", "--lock", row, "--seeds", &seeds]);
     Bug::or_usage(broken, &format!("{row} in {scenario}"), reproduce)
 }

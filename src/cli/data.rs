@@ -17,19 +17,12 @@ pub(super) fn document(command: &str, contents: Value) -> Value {
     document
 }
 
-/// Overrides as parameters with names; of several for one path the last counts, and one that is
-/// varied in the cells too does not count.
-pub(super) fn parameters(overrides: &[String], cells: &[Cell]) -> Vec<(String, String)> {
-    let varied = cells.first().map_or(&[][..], |cell| &cell.parameters);
-    let mut named: Vec<(String, String)> = Vec::new();
-    for (path, value) in overrides.iter().filter_map(|set| set.split_once('=')) {
-        let (path, value) = (path.trim().to_owned(), value.trim().to_owned());
-        named.retain(|(other, _)| *other != path);
-        if !varied.iter().any(|(other, _)| *other == path) {
-            named.push((path, value));
-        }
-    }
+/// Overrides as parameters with names. No path is set twice, nor varied as well.
+pub(super) fn parameters(overrides: &[String]) -> Vec<(String, String)> {
+    let named = overrides.iter().filter_map(|set| set.split_once('='));
     named
+        .map(|(path, value)| (path.trim().into(), value.trim().into()))
+        .collect()
 }
 
 /// The results of some cells of a scenario. `comparisons` has those of each cell that was
@@ -127,8 +120,7 @@ mod tests {
             ..Cell::default()
         };
         let cells = [cell];
-        let sets = ["a=1", "lock.ttl_ms=9", "a = 2"].map(String::from);
-        let overrides = parameters(&sets, &cells);
+        let overrides = parameters(&["a = 2".into()]);
         assert_eq!(overrides, [("a".to_owned(), "2".to_owned())]);
         let text = table("k1", "world", &overrides, &cells, &[]).text();
         let begins: Vec<&str> = text

@@ -10,6 +10,7 @@ use super::bug::Bug;
 use super::pictures;
 use super::resumable::Work;
 use super::say::{self, tell};
+use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, report, table};
 use crate::check::Property;
@@ -49,10 +50,14 @@ pub(super) struct Options {
     #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
           value_parser = problem_parser())]
     problems: Vec<String>,
-    /// Runs in each cell
-    #[arg(long, value_name = "N", default_value_t = 200,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
+    /// Seeds of each cell: 0..N, or A..B, the end excluded
+    #[arg(
+        long,
+        value_name = "N|A..B",
+        default_value = "200",
+        allow_hyphen_values = true
+    )]
+    seeds: Seeds,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -97,7 +102,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
         .zip(&cells)
         .map(|(place, cell)| CellResult::of(place, cell.as_ref()))
         .collect();
-    let table = as_table(options.seeds, &problems, &rows, &results);
+    let table = as_table(&options.seeds, &problems, &rows, &results);
     tell!("{}\n", style(&table.title).for_stderr().bold());
     tell!("{}", table.plain());
     let asked_for_some = !options.locks.is_empty() && !options.problems.is_empty();
@@ -107,7 +112,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
             Some(Judgement::Differs | Judgement::Inconclusive)
         );
         if result.is_run() && (asked_for_some || is_news) {
-            explain(place, result, &store)?;
+            explain(place, result, options.seeds.first(), &store)?;
         }
     }
     let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
@@ -115,7 +120,7 @@ pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
     let provenance = Provenance {
         subject: "matrix of locks and problems".into(),
         overrides: vec![],
-        seeds: format!("seeds 0..{} in each cell", options.seeds),
+        seeds: format!("seeds {} in each cell", options.seeds),
         environment: "simulated world".into(),
     };
     let list = as_list(&results);
@@ -168,7 +173,7 @@ fn run(
     let job = |scenario: &Scenario| Job {
         scenario: scenario.clone(),
         parameters: vec![],
-        seeds: 0..options.seeds,
+        seeds: options.seeds.range(),
     };
     let played = |place| Some((place, job(Place::scenario(place)?)));
     let (playing, jobs): (Vec<&Place<'_>>, Vec<Job>) = places.iter().filter_map(played).unzip();
@@ -188,7 +193,7 @@ fn run(
 /// The error for a run of this place without a result.
 fn bug(place: &Place<'_>, broken: Broken) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
-    let seeds = (broken.seed + 1).to_string();
+    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
     let reproduce = say::line(&[
         "matrix",
         "--lock",
@@ -340,16 +345,16 @@ fn verdict(comparison: &Comparison) -> String {
     }
 }
 
-fn as_table(seeds: u64, problems: &[Problem], rows: &[Row], results: &[CellResult]) -> Table {
+fn as_table(seeds: &Seeds, problems: &[Problem], rows: &[Row], results: &[CellResult]) -> Table {
     let ran = results.iter().filter(|result| result.judgement().is_some());
-    let runs = thousands(seeds);
+    let runs = thousands(seeds.count());
     let notes = vec![
         format!(
             "A rate is the share of all {runs} runs of its cell that violate the property; a run \
              that could not have shown a violation counts as one without."
         ),
         format!(
-            "Every cell uses the seeds 0..{seeds} (common random numbers): locks compare well, \
+            "Every cell uses the seeds {seeds} (common random numbers): locks compare well, \
              but errors are correlated. Of {} 95 % intervals about one in twenty misses.",
             ran.count()
         ),
@@ -411,8 +416,14 @@ fn as_list(results: &[CellResult]) -> Csv {
     list
 }
 
-/// Shows a cell in full, with a recorded run.
-fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Result<()> {
+/// Shows a cell in full, with a recorded run: the one with the earliest violation, or that of the
+/// `first` seed.
+fn explain(
+    place: &Place<'_>,
+    result: &CellResult,
+    first: u64,
+    store: &Store,
+) -> anyhow::Result<()> {
     let (row, problem) = (&result.row, &result.problem);
     let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {
         (
@@ -433,7 +444,7 @@ fn explain(place: &Place<'_>, result: &CellResult, store: &Store) -> anyhow::Res
     if let Some(rate) = comparison.tally.describe_struck() {
         tell!("    {rate}");
     }
-    let seed = shortest.map_or(0, |shortest| shortest.seed);
+    let seed = shortest.map_or(first, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
     let store = store.of_scenario(&format!("{row} {problem}"), &[])?;
     let stem = format!("seed-{seed}");
@@ -473,7 +484,7 @@ mod tests {
         let told = bug(&places[0], panicked).to_string();
         let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
         assert!(told.starts_with(begins), "{told}");
-        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 42";
+        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";
         assert!(told.ends_with(line), "{told}");
     }
 }

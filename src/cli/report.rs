@@ -236,14 +236,18 @@ pub(super) fn sweep_json(sweep: &Sweep) -> Value {
         }
         value
     };
-    json!({
+    let mut value = json!({
         "scenario": sweep.scenario,
         "title": sweep.title,
         "axes": sweep.axes,
         "runs_in_each_cell": sweep.seeds,
         "common_random_numbers": sweep.seeding == Seeding::Common,
         "cells": sweep.cells.iter().map(cell).collect::<Vec<_>>(),
-    })
+    });
+    if sweep.first_seed > 0 {
+        value["first_seed"] = sweep.first_seed.into();
+    }
+    value
 }
 
 fn loss_json(loss: &LossRate) -> Value {

@@ -21,6 +21,7 @@ use super::progress::Progress;
 use super::resumable::Work;
 use super::run::On;
 use super::say::{self, tell};
+use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, interrupt, report, sweep};
 use crate::confirm::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
@@ -196,9 +197,9 @@ fn observe(
     let mut sweeps = BTreeMap::new();
     for (base, place) in swept.into_iter().rev() {
         let axes = base.sweep.as_ref().map(|sweep| sweep.vary.clone());
-        let seeds = jobs[place.start].seeds.end;
+        let seeds = Seeds::from_zero(jobs[place.start].seeds.end);
         let of_sweep = cells.split_off(place.start);
-        let sweep = sweep::of_cells(&base, &axes.unwrap_or_default(), seeds, of_sweep)?;
+        let sweep = sweep::of_cells(&base, &axes.unwrap_or_default(), &seeds, of_sweep)?;
         sweeps.insert(base.name.clone(), sweep);
     }
     let worlds: Vec<(Scenario, Cell)> = scenarios.into_iter().zip(cells).collect();

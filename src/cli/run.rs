@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
@@ -15,6 +14,7 @@ use super::bug::Bug;
 use super::pictures::{self, Evidence};
 use super::progress::Progress;
 use super::say::{self, tell};
+use super::seeds::{self, Seeds};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, PerRun, cells, data, interrupt, report, scenario_completer, twice};
 use crate::check::Property;
@@ -48,12 +48,11 @@ pub(super) struct Options {
     #[arg(long, conflicts_with = "scenarios")]
     all: bool,
     /// Run with this seed only
-    #[arg(long, value_name = "N", conflicts_with = "seeds",
-          value_parser = clap::value_parser!(u64).range(..u64::MAX))]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = seeds::one)]
     seed: Option<u64>,
-    /// Run with these seeds, the end excluded; by default as many as the scenario's
-    /// predictions need, at least 0..100, in the world, and 0..1 on real Redis
-    #[arg(long, value_name = "A..B")]
+    /// Run with the seeds 0..N, or A..B, the end excluded; by default as many as the
+    /// scenario's predictions need, at least 100, in the world, and 1 on real Redis
+    #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
     seeds: Option<Seeds>,
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -90,24 +89,6 @@ impl On {
             On::World => Box::new(World),
             On::Redis => Box::new(RealRedis::new(Programs::find()?)),
         })
-    }
-}
-
-/// A range of seeds as an option takes it: `0..100`.
-#[derive(Debug, Clone)]
-pub(super) struct Seeds(pub(super) Range<u64>);
-
-impl FromStr for Seeds {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let usage = || format!("`{text}` is not a range of seeds; write 0..100");
-        let (start, end) = text.split_once("..").ok_or_else(usage)?;
-        let range = start.parse().map_err(|_| usage())?..end.parse().map_err(|_| usage())?;
-        if range.is_empty() {
-            return Err(format!("`{text}` contains no seed: the end is excluded"));
-        }
-        Ok(Seeds(range))
     }
 }
 
@@ -213,7 +194,7 @@ fn write_tables(
         On::Redis => ("redis", "redis-"),
     };
     let cells = [cell];
-    let overrides = data::parameters(&scenario.overrides, &cells);
+    let overrides = data::parameters(&scenario.overrides);
     let table = data::table(
         &scenario.name,
         environment,
@@ -234,7 +215,7 @@ fn write_tables(
 fn seeds(options: &Options, backend: &dyn Backend, scenario: &Scenario) -> Range<u64> {
     match (options.seed, &options.seeds) {
         (Some(seed), _) => seed..seed + 1,
-        (None, Some(Seeds(seeds))) => seeds.clone(),
+        (None, Some(seeds)) => seeds.range(),
         (None, None) => 0..backend.usual_seeds(scenario),
     }
 }
@@ -408,7 +389,7 @@ fn result(
         let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
         evidence.properties.iter().map(named).collect::<Vec<_>>()
     });
-    let parameters = data::parameters(&scenario.overrides, &[]).into_iter();
+    let parameters = data::parameters(&scenario.overrides).into_iter();
     let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
     value["parameters"] = Value::Object(parameters.collect());
     value["recordings"] = Value::Object(recordings.collect());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::bug::Bug;
 use super::resumable::Work;
 use super::say::{self, tell};
+use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, PerRun, data, interrupt, pictures, report, scenario_completer};
 use crate::check::Property;
@@ -45,9 +46,9 @@ pub(super) struct Options {
     /// Vary a value: path=v1,v2,… or path=from..to/steps; several form a grid
     #[arg(long, value_name = "PATH=VALUES")]
     vary: Vec<String>,
-    /// Runs in each cell; by default what the scenario says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    seeds: Option<u64>,
+    /// Seeds of each cell: 0..N, or A..B, the end excluded; by default what the scenario says
+    #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
+    seeds: Option<Seeds>,
     /// Give every cell its own seeds, so that errors are independent; by default all use the
     /// same seeds (common random numbers), which is best for comparing them
     #[arg(long)]
@@ -91,14 +92,23 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
         false => Seeding::Common,
     };
     let jobs = jobs(&source, &options.sets, &axes, |place| {
-        seeding.seeds(place, seeds)
+        seeding.seeds(place, seeds.range())
     })?;
+    for property in &options.property {
+        let why = jobs
+            .iter()
+            .find_map(|job| job.scenario.why_not_judged(*property));
+        if let Some(why) = why {
+            bail!("--property {property}: {why}");
+        }
+    }
     let store = Store::open(&options.out)?.of_scenario(&base.name, &[])?;
     let plan = Plan {
         sweep: &base,
         sets: &options.sets,
         axes: &axes,
-        seeds,
+        first_seed: seeds.first(),
+        seeds: seeds.count(),
         seeding,
         detail: options.per_run.detail(),
         build: ledger::this_build().context("cannot read this program's own file")?,
@@ -122,7 +132,7 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     let complete = finished.len() == jobs.len();
     let sweep = Sweep {
         seeding,
-        ..of_cells(&base, &axes, seeds, finished)?
+        ..of_cells(&base, &axes, &seeds, finished)?
     };
     show(options, &sweep, &base);
     conclude(options, &store, &plan.id(), &sweep, &base)?;
@@ -134,8 +144,8 @@ pub(super) fn sweep(options: &Options) -> anyhow::Result<Exit> {
     Ok(Exit::AsPredicted)
 }
 
-/// The axes and the number of seeds, from the options or else from the scenario.
-fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)> {
+/// The axes and the seeds, from the options or else from the scenario.
+fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, Seeds)> {
     let own = base.sweep.as_ref();
     let axes = match own {
         Some(own) if options.vary.is_empty() => own.vary.clone(),
@@ -146,8 +156,24 @@ fn plan(options: &Options, base: &Scenario) -> anyhow::Result<(Vec<String>, u64)
         "{} has no [sweep]; say what to vary, such as --vary lock.ttl_ms=500,1000,2000",
         base.name
     );
-    let seeds = options.seeds.or(own.map(|own| own.seeds)).unwrap_or(1000);
+    let grid = Grid::parse(&axes)?;
+    let mut varied = grid.paths();
+    if let Some(path) = varied.find(|path| base.overrides.iter().any(|set| sets_path(set, path))) {
+        let who = match options.vary.is_empty() {
+            true => "the scenario's own sweep",
+            false => "--vary",
+        };
+        bail!("--set changes \"{path}\", and {who} varies it; leave it out of one of them");
+    }
+    let by_default = || Seeds::from_zero(own.map_or(1000, |own| own.seeds));
+    let seeds = options.seeds.clone().unwrap_or_else(by_default);
     Ok((axes, seeds))
+}
+
+/// Whether an override is of this path.
+fn sets_path(set: &str, path: &str) -> bool {
+    set.split_once('=')
+        .is_some_and(|(own, _)| own.trim() == path)
 }
 
 /// One job per cell, with the seeds of its place. An invalid scenario in any cell is an error before
@@ -176,7 +202,7 @@ pub(super) fn jobs(
 pub(super) fn of_cells(
     base: &Scenario,
     axes: &[String],
-    seeds: u64,
+    seeds: &Seeds,
     cells: Vec<Cell>,
 ) -> anyhow::Result<Sweep> {
     Ok(Sweep {
@@ -187,7 +213,8 @@ pub(super) fn of_cells(
             .paths()
             .map(|path| scenario::axis(base, path)))
         .collect(),
-        seeds,
+        first_seed: seeds.first(),
+        seeds: seeds.count(),
         seeding: Seeding::Common,
         cells,
     })
@@ -268,7 +295,7 @@ fn conclude(
     sweep: &Sweep,
     base: &Scenario,
 ) -> anyhow::Result<()> {
-    let overrides = data::parameters(&sweep.overrides, &sweep.cells);
+    let overrides = data::parameters(&sweep.overrides);
     let mut document = report::sweep_json(sweep);
     let named = overrides.iter();
     let named = named.map(|(path, value)| (path.clone(), Value::from(value.as_str())));
@@ -317,8 +344,17 @@ pub(super) fn provenance(sweep: &Sweep) -> Provenance {
         subject: sweep.scenario.clone(),
         overrides: sweep.overrides.clone(),
         seeds: match sweep.seeding {
-            Seeding::Common => format!("seeds 0..{} in each cell", sweep.seeds),
-            Seeding::Independent => format!("{} seeds of its own in each cell", sweep.seeds),
+            Seeding::Common => {
+                let end = sweep.first_seed + sweep.seeds;
+                format!("seeds {}..{end} in each cell", sweep.first_seed)
+            }
+            Seeding::Independent => match sweep.first_seed {
+                0 => format!("{} seeds of its own in each cell", sweep.seeds),
+                first => format!(
+                    "{} seeds of its own from {first} on in each cell",
+                    sweep.seeds
+                ),
+            },
         },
         environment: "simulated world".into(),
     }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::say::tell;
 use super::store::Store;
-use super::{Exit, replay, scenario_completer};
+use super::{Exit, replay, scenario_completer, seeds};
 use crate::history::Contents;
 use crate::recording::{self, Environment, Recording};
 use crate::runner::judged;
@@ -37,7 +37,7 @@ pub(super) struct Options {
     #[arg(value_name = "RECORDING", add = scenario_completer())]
     run: String,
     /// The seed of the run, for a scenario
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seeds::one)]
     seed: Option<u64>,
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]

@@ -74,6 +74,8 @@ pub struct Sweep {
     pub overrides: Vec<String>,
     /// The varied parameters, in the order of [`Cell::parameters`].
     pub axes: Vec<Axis>,
+    /// The first seed of the first cell.
+    pub first_seed: u64,
     /// The number of runs of each cell.
     pub seeds: u64,
     /// How the seeds of the cells are chosen.
@@ -86,7 +88,7 @@ pub struct Sweep {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seeding {
-    /// The same in every cell, from 0 on (common random numbers): good for comparing cells,
+    /// The same in every cell (common random numbers): good for comparing cells,
     /// because the errors of their rates are correlated.
     #[default]
     Common,
@@ -95,13 +97,16 @@ pub enum Seeding {
 }
 
 impl Seeding {
-    /// The seeds of the cell at this index, with `each` seeds per cell.
-    pub fn seeds(self, place: usize, each: u64) -> Range<u64> {
-        let first = match self {
-            Seeding::Common => 0,
-            Seeding::Independent => (place as u64).saturating_mul(each),
+    /// The seeds of the cell at this index, if the cell at index 0 has those of `first`.
+    pub fn seeds(self, place: usize, first: Range<u64>) -> Range<u64> {
+        let each = first.end - first.start;
+        let begin = match self {
+            Seeding::Common => first.start,
+            Seeding::Independent => first
+                .start
+                .saturating_add((place as u64).saturating_mul(each)),
         };
-        first..first.saturating_add(each)
+        begin..begin.saturating_add(each)
     }
 }
 
@@ -111,8 +116,8 @@ mod tests {
 
     #[test]
     fn independent_cells_share_no_seed() {
-        assert_eq!(Seeding::Common.seeds(3, 10), 0..10);
-        assert_eq!(Seeding::Independent.seeds(0, 10), 0..10);
-        assert_eq!(Seeding::Independent.seeds(3, 10), 30..40);
+        assert_eq!(Seeding::Common.seeds(3, 0..10), 0..10);
+        assert_eq!(Seeding::Independent.seeds(0, 5..15), 5..15);
+        assert_eq!(Seeding::Independent.seeds(3, 5..15), 35..45);
     }
 }

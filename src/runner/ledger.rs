@@ -24,6 +24,9 @@ pub struct Plan<'a> {
     pub sets: &'a [String],
     /// The axes of the grid, as given.
     pub axes: &'a [String],
+    /// The first seed of the first cell.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub first_seed: u64,
     /// The number of runs of each cell.
     pub seeds: u64,
     /// How the seeds of the cells are chosen.
@@ -35,6 +38,12 @@ pub struct Plan<'a> {
     /// verdicts may differ.
     #[serde(skip)]
     pub build: u64,
+}
+
+/// Most sweeps begin with seed 0. They keep the identity that they had before others did not.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(seed: &u64) -> bool {
+    *seed == 0
 }
 
 impl Plan<'_> {
@@ -174,6 +183,7 @@ mod tests {
             sweep: &scenario,
             sets: &[],
             axes: &axes,
+            first_seed: 0,
             seeds,
             seeding: Seeding::Common,
             detail: Detail::Counts,
