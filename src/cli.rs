@@ -14,6 +14,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::CompleteEnv;
 
+mod arguments;
 mod bug;
 #[cfg(target_os = "linux")]
 mod calibrate;
@@ -31,6 +32,7 @@ mod list;
 mod man;
 mod matrix;
 mod merge;
+mod number;
 mod pictures;
 mod progress;
 mod replay;
@@ -51,6 +53,7 @@ mod twice;
 mod view;
 
 use self::bug::Bug;
+use self::number::whole;
 use self::pictures::Format;
 use self::say::tell;
 use self::took::Took;
@@ -67,7 +70,6 @@ use crate::suite::Results;
     name = "locklab",
     version,
     after_help = EXAMPLES,
-    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true
 )]
 struct Cli {
@@ -179,7 +181,7 @@ impl PerRun {
 #[derive(Args, Clone)]
 struct Jobs {
     /// Threads to run on; by default one for each core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1024))]
     jobs: Option<u16>,
 }
 
@@ -217,7 +219,7 @@ pub(crate) fn main() -> ExitCode {
 
 /// Does what a command line says, whose first word is the program.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match arguments::read(words) {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;

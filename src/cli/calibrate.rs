@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::data::document;
+use super::number::whole;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
@@ -35,10 +36,10 @@ const WORLD_RUNS: u64 = 200;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// How often everything is measured
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole::<u64>(1..=1000))]
     runs: u64,
     /// Runs on real Redis at the same time
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = whole::<u16>(1..=64))]
     at_once: u16,
     /// Print the results as JSON on standard output
     #[arg(long)]

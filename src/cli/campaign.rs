@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::bug::Bug;
-use super::matrix::{chosen_rows, lock_parser};
+use super::matrix::{self, chosen_rows};
 use super::resumable::Work;
 use super::say::{self, tell};
 use super::seeds::Seeds;
@@ -47,8 +47,7 @@ const SCENARIO: &str = "problems/campaign";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Locks, or single forms of one; by default all
-    #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
-          value_parser = lock_parser())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = matrix::lock_completer())]
     locks: Vec<String>,
     /// The kinds of fault to draw; by default all but an operator's failover
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,

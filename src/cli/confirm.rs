@@ -13,6 +13,7 @@ use serde_json::json;
 mod outcome;
 
 use self::outcome::{How, Line, Report};
+use super::number::whole;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
@@ -25,7 +26,7 @@ use crate::report::Provenance;
 use crate::results::{Cell, Detail};
 use crate::runner::ledger::{self, Ledger};
 use crate::runner::pool::lock;
-use crate::scenario::{self, SHIPPED, Scale, Scenario};
+use crate::scenario::{SHIPPED, Scale, Scenario, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,10 +56,10 @@ pub(super) struct Options {
     #[arg(value_name = "SCENARIO", add = scenario_completer())]
     scenarios: Vec<String>,
     /// Runs of each scenario on real Redis
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u64>(1..=10_000))]
     runs: u64,
     /// Runs of a scenario for which world and real Redis may differ
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u64>(1..=10_000))]
     most: u64,
     /// Override a value of every scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -68,7 +69,7 @@ pub(super) struct Options {
     scale: Scale,
     /// Runs on real Redis at the same time; by default twelve for each core, since most of a
     /// run is waiting
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=64))]
     at_once: Option<u16>,
     /// Discard the results of an earlier, interrupted command
     #[arg(long)]
@@ -158,8 +159,15 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
         false => &options.scenarios,
     };
     let (mut scenarios, mut refused) = (Vec::new(), Vec::new());
+    let mut seen: Vec<String> = Vec::new();
     for name in names {
-        let scenario = scenario::load(name, &options.sets)?;
+        let source = Source::find(name)?;
+        ensure!(
+            !seen.iter().any(|other| other == source.file()),
+            "{name} is a scenario that is named before; name it once"
+        );
+        seen.push(source.file().into());
+        let scenario = source.scenario(&options.sets)?;
         match confirm::why_not(&scenario) {
             None if scenario.expect.is_empty() => {
                 refused.push((

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::bug::Bug;
-use super::matrix::{chosen_rows, lock_parser};
+use super::matrix::{self, chosen_rows};
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::seeds::Seeds;
@@ -41,12 +41,14 @@ liveness (time to the next grant after a crash, overtaking, messages caused by a
 The network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way. There
 are 95 % intervals, from the bootstrap over runs; the longest wait has none.";
 
+/// More samples would exhaust the memory.
+const MOST_SEEDS: u64 = 1_000_000;
+
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Locks, or single forms of one; by default all
-    #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
-          value_parser = lock_parser())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = matrix::lock_completer())]
     locks: Vec<String>,
     /// Seeds for each number: 0..N, or A..B, the end excluded
     #[arg(
@@ -66,13 +68,13 @@ pub(super) struct Options {
 }
 
 pub(super) fn cost(options: &Options) -> anyhow::Result<Exit> {
-    let rows = chosen_rows(&options.locks);
-    let metrics = Plan::shipped().metrics;
     ensure!(
         options.seeds.count() <= MOST_SEEDS,
         "what every run costs is kept to the end, so there can be at most {} of each kind",
         thousands(MOST_SEEDS)
     );
+    let rows = chosen_rows(&options.locks);
+    let metrics = Plan::shipped().metrics;
     let store = Store::open(&options.out)?.below("cost")?;
     let (samples, is_whole) = measure(options, &rows, &metrics, &store)?;
     let mut all = Vec::new();

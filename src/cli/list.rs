@@ -1,6 +1,6 @@
 //! `locklab list`: the available locks, faults, properties and scenarios.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -40,6 +40,10 @@ enum What {
 }
 
 pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
+    ensure!(
+        options.on.is_none() || matches!(options.what, What::Scenarios),
+        "--on is for scenarios: locklab list scenarios --on redis"
+    );
     let (text, data) = match options.what {
         What::Locks => locks(),
         What::Faults => faults(),

@@ -1,8 +1,11 @@
 //! `locklab matrix`: every lock against every problem.
 
+use std::ffi::OsStr;
+
 use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use console::style;
 use serde_json::{Value, json};
 
@@ -25,7 +28,7 @@ use crate::runner::batch::Job;
 use crate::runner::judged;
 use crate::runner::pool::Broken;
 use crate::runner::prediction::Comparison;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, did_you_mean};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,8 +46,7 @@ Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is inconclusiv
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Locks, or single forms of one; by default all
-    #[arg(long = "lock", value_name = "LOCK", hide_possible_values = true,
-          value_parser = lock_parser())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = lock, add = lock_completer())]
     locks: Vec<String>,
     /// Problems; by default all
     #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
@@ -68,14 +70,35 @@ pub(super) struct Options {
 }
 
 /// The names of the locks and of their forms.
-pub(super) fn lock_parser() -> PossibleValuesParser {
+fn lock_names() -> Vec<String> {
     let names = locks::catalogue()
         .into_iter()
         .map(|entry| entry.name.to_owned());
     let forms = rows().into_iter().map(|row| row.label);
-    let mut all: Vec<String> = names.chain(forms).collect();
-    all.dedup();
-    PossibleValuesParser::new(all)
+    names.chain(forms).collect()
+}
+
+/// Reads the name of a lock or of a form, in capital or small letters.
+pub(super) fn lock(text: &str) -> Result<String, String> {
+    let names = lock_names();
+    let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
+    names.iter().find(is_called).cloned().ok_or_else(|| {
+        let hint = match did_you_mean(text, &names) {
+            none if none.is_empty() => "; `locklab list locks` has their names".into(),
+            hint => hint,
+        };
+        format!("no lock is called so{hint}")
+    })
+}
+
+/// The names of the locks and of their forms, for a shell to complete.
+pub(super) fn lock_completer() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let begun = current.to_string_lossy().into_owned();
+        let names = lock_names().into_iter();
+        let names = names.filter(|name| name.starts_with(&begun));
+        names.map(CompletionCandidate::new).collect::<Vec<_>>()
+    })
 }
 
 fn problem_parser() -> PossibleValuesParser {

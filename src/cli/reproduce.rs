@@ -138,7 +138,7 @@ fn choose<'a>(critique: &'a Critique, only: &[String]) -> anyhow::Result<Vec<&'a
         if !critique.claims.iter().any(|claim| is(claim, wanted)) {
             let ids: Vec<&str> = critique.claims.iter().map(|claim| &*claim.id).collect();
             bail!(
-                "there is no claim {wanted}; the claims are {}",
+                "there is no claim \"{wanted}\"; the claims are {}",
                 ids.join(", ")
             );
         }
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(chosen(&["K"]), Ok(of_k));
         let error = chosen(&["K10", "X"]).expect_err("nobody claims X");
         assert!(
-            error.starts_with("there is no claim X; the claims are K1, "),
+            error.starts_with("there is no claim \"X\"; the claims are K1, "),
             "{error}"
         );
     }

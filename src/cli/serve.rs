@@ -5,10 +5,11 @@ use std::num::NonZeroU32;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 
 use super::Exit;
+use super::number::whole;
 use super::say::{self, tell};
 use crate::serve::{self, Event, Place, Topology};
 
@@ -37,30 +38,30 @@ set of more than 256 MB does not reach a replica.";
 pub(super) struct Options {
     /// How many nodes, each on its own port and with its own data
     #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u16).range(1..=256))]
+          value_parser = whole::<u16>(1..=256))]
     nodes: u16,
     /// How many replicas each node has
     #[arg(long, value_name = "N", default_value_t = 0,
-          value_parser = clap::value_parser!(u16).range(0..=16))]
+          value_parser = whole::<u16>(0..=16))]
     replicas: u16,
     /// How many sentinels monitor the nodes
     #[arg(long, value_name = "N", default_value_t = 0,
-          value_parser = clap::value_parser!(u16).range(0..=16))]
+          value_parser = whole::<u16>(0..=16))]
     sentinels: u16,
     /// How long a node must be silent before a sentinel considers it down
     #[arg(long, value_name = "MS", default_value_t = 5_000,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = whole::<u32>(1..=u32::MAX.into()))]
     down_after_ms: u32,
     /// Port of the first node; the other nodes, replicas and sentinels use the ports after
     /// it. 0: any free ports
-    #[arg(long, value_name = "P", default_value_t = 6379)]
+    #[arg(long, value_name = "P", default_value_t = 6379, value_parser = whole::<u16>(0..=65535))]
     port: u16,
     /// Loopback address to listen on
     #[arg(long, value_name = "IP", default_value = "127.0.0.1", value_parser = loopback)]
     bind: IpAddr,
     /// Most connections that a node accepts at a time
     #[arg(long, value_name = "N", default_value_t = 10_000,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = whole::<u32>(1..=u32::MAX.into()))]
     maxclients: u32,
 }
 
@@ -80,6 +81,11 @@ fn loopback(text: &str) -> Result<IpAddr, String> {
 }
 
 pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
+    ensure!(
+        options.sentinels == 0 || options.replicas > 0,
+        "--sentinels {} would have nobody to fail over to: give each node a replica with --replicas 1",
+        options.sentinels
+    );
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     ctrlc::set_handler(move || {

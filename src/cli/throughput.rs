@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::data::document;
+use super::number::whole;
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
@@ -36,10 +37,10 @@ Exit codes: 0 measured; 1 usage; 130 interrupted.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Clients at the same time
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=200))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = whole::<u32>(1..=200))]
     clients: u32,
     /// Measurements of each setting, of half a second
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=1000))]
     times: u32,
     /// Print the results as JSON on standard output
     #[arg(long)]

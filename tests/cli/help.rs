@@ -73,8 +73,15 @@ fn every_command_with_help_is_in_the_list_of_commands() {
             "list",
             "completions",
             "man",
+            "help"
         ]
     );
+}
+
+#[test]
+fn help_is_a_command_too() {
+    assert_eq!(printed(&["help"]), printed(&["--help"]));
+    assert_eq!(printed(&["help", "run"]), printed(&["run", "--help"]));
 }
 
 #[test]

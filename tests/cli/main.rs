@@ -3,6 +3,7 @@
 //! Every run here is a separate process, so that exit codes, the two output streams, signals
 //! and files are the real ones. No test needs a redis-server.
 
+mod bad_input;
 mod bench;
 mod campaign;
 mod check;

@@ -105,11 +105,17 @@ fn a_failover_may_be_asked_for() {
 #[test]
 fn each_node_has_a_name_for_sentinels() {
     let served = Served::with_roles(
-        &["--nodes", "2", "--sentinels", "1"],
-        &["master mymaster", "master mymaster2", "sentinel"],
+        &["--nodes", "2", "--replicas", "1", "--sentinels", "1"],
+        &[
+            "master mymaster",
+            "master mymaster2",
+            "replica of 0",
+            "replica of 1",
+            "sentinel",
+        ],
     );
     for (name, node) in [("mymaster", 0), ("mymaster2", 1)] {
-        let said = served.redis_cli(2, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
+        let said = served.redis_cli(4, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
         assert_eq!(said, format!("127.0.0.1\n{}\n", served.port(node)));
     }
 }
@@ -117,16 +123,16 @@ fn each_node_has_a_name_for_sentinels() {
 /// Requests that never end, and invalid ones.
 #[test]
 fn hostile_clients_do_not_take_a_sentinel_down() {
-    let roles = ["master mymaster", "sentinel"];
-    let served = Served::with_roles(&["--sentinels", "1"], &roles);
+    let roles = ["master mymaster", "replica of 0", "sentinel"];
+    let served = Served::with_roles(&["--replicas", "1", "--sentinels", "1"], &roles);
     for request in ["*1\r\n", "$1\r\nx\r\n", "x"] {
-        let mut client = served.connect(1);
+        let mut client = served.connect(2);
         client.send(b"*1000000\r\n$100000000\r\n");
         let piece = request.repeat(10_000);
         let taken = (0..2000).take_while(|_| client.0.write_all(piece.as_bytes()).is_ok());
         assert!(taken.count() < 2000, "{request:?}: it takes all");
         served
-            .connect(1)
+            .connect(2)
             .check("*1\r\n$4\r\nPING\r\nPING\r\n", "+PONG\r\n+PONG\r\n");
     }
     let mut client = served.connect(1);
