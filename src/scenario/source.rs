@@ -26,7 +26,7 @@ pub struct Source {
 
 impl Source {
     /// The scenario in a file, on standard input (`-`), or the shipped one of this name; see
-    /// [`names::find`] for how little of it has to be written.
+    /// `names.rs` for how little of it has to be written.
     ///
     /// # Errors
     ///
