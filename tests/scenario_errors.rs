@@ -86,7 +86,7 @@ fn wrong_types_and_missing_keys() {
     assert_snapshot!(told("ttl_ms = 1000", "ttl_ms = -5"), @"scenarios/x.toml:9:10: lock.ttl_ms: -5 is negative; write a whole number, 0 or more");
     assert_snapshot!(told("ttl_ms = 1000", ""), @r#"scenarios/x.toml:7:1: [lock] lacks "ttl_ms""#);
     assert_snapshot!(told("name = \"redlock\"", ""), @r#"scenarios/x.toml:7:1: [lock] lacks "name""#);
-    assert_snapshot!(told("title = \"Good\"", ""), @r#"scenarios/x.toml:1:1: the scenario lacks "title""#);
+    assert_snapshot!(told("title = \"Good\"", ""), @r#"scenarios/x.toml:1:1: the scenario lacks "title"; write what it shows, in a few words"#);
     assert_snapshot!(told("nodes = 5", "nodes = 5.5"), @"scenarios/x.toml:4:9: topology.nodes: write a whole number, 0 or more, not 5.5");
     assert_snapshot!(told("hold_ms = 20", "hold_ms = \"20\""), @r#"scenarios/x.toml:13:11: workload.hold_ms: write milliseconds as a number, or one of { uniform = [low, high] }, { exponential = mean }, { log_normal = { median = …, sigma = … } }, not "20""#);
     assert_snapshot!(told("on = \"c1\"", ""), @r#"scenarios/x.toml:19:8: a fault of kind "pause" needs "on""#);

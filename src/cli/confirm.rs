@@ -15,6 +15,7 @@ mod outcome;
 use self::outcome::{How, Line, Report};
 use super::number::whole;
 use super::progress::Progress;
+use super::run::blame;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Bug, Exit, Jobs, Out, cells, interrupt, scenario_completer, table};
@@ -167,7 +168,8 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
             "{name} is a scenario that is named before; name it once"
         );
         seen.push(source.file().into());
-        let scenario = source.scenario(&options.sets)?;
+        let scenario = source.scenario(&options.sets);
+        let scenario = scenario.map_err(|error| blame(error, name, names))?;
         match confirm::why_not(&scenario) {
             None if scenario.expect.is_empty() => {
                 refused.push((

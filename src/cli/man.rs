@@ -39,8 +39,7 @@ pub(super) fn man(options: &Options) -> anyhow::Result<Exit> {
         None => program,
         Some(name) => {
             let command = program.find_subcommand(name).cloned();
-            let command = command.ok_or_else(|| anyhow!("there is no command `{name}`"))?;
-            command
+            command.ok_or_else(|| anyhow!("there is no command `{name}`"))?
         }
     };
     let mut text = Vec::new();

@@ -30,6 +30,9 @@ pub(super) fn heading(scenario: &Scenario) -> String {
 pub(super) fn table(comparisons: &[Comparison]) -> String {
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
     let told: Vec<&Comparison> = comparisons.iter().filter(told).collect();
+    if told.is_empty() {
+        return "  nothing is predicted, in a table [expect], and no property was violated".into();
+    }
     let predicted = |c: &Comparison| c.predicted.map_or("–".to_owned(), |p| p.to_string());
     let width = told.iter().map(|c| predicted(c).chars().count()).max();
     let width = width.unwrap_or_default().max("predicted".len()) + 2;

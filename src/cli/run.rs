@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use locklab_units::NS_PER_MS;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ use crate::runner::judged::{self, JudgedRun};
 use crate::runner::pool::Broken;
 use crate::runner::prediction::{Comparison, compare};
 use crate::runner::simulate::Keep;
-use crate::scenario::{Drawn, SHIPPED, Scenario, Source};
+use crate::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -235,7 +235,8 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
         // Before it is read: standard input has its text only once.
         ensure!(!names[..place].contains(name), "{name} is given twice");
         let source = Source::find(name)?;
-        let scenario = source.scenario(sets)?;
+        let scenario = source.scenario(sets);
+        let scenario = scenario.map_err(|error| blame(error, name, names))?;
         let folder = store::folder_of(&scenario.name, sets);
         let file = source.file().to_owned();
         match folders.insert(folder.clone(), (name, file.clone())) {
@@ -251,6 +252,18 @@ fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
         }
     }
     Ok(scenarios)
+}
+
+/// An error with the name of the scenario where only an override is blamed, and there are several
+/// scenarios.
+pub(super) fn blame(error: ScenarioError, name: &str, names: &[String]) -> anyhow::Error {
+    match error {
+        ScenarioError::Invalid {
+            place: Place::Option(_),
+            ..
+        } if names.len() > 1 => anyhow!("{name}: {error}"),
+        error => error.into(),
+    }
 }
 
 /// Runs a scenario with one seed after the other, until `stop` is set, and returns the number of

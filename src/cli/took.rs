@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::HumanDuration;
-
 use super::Command;
 use super::say::tell;
 
@@ -30,7 +28,37 @@ impl Took {
     pub(super) fn tell(self) {
         let took = self.begun.map(|begun| begun.elapsed());
         if let Some(took) = took.filter(|took| *took >= LONG) {
-            tell!("took {}", HumanDuration(took));
+            tell!("took {}", words(took));
+        }
+    }
+}
+
+/// In the two largest units that it has.
+fn words(took: Duration) -> String {
+    let seconds = took.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_largest_units() {
+        for (seconds, expected) in [
+            (2, "2 s"),
+            (59, "59 s"),
+            (60, "1 min 0 s"),
+            (3599, "59 min 59 s"),
+            (3600, "1 h 0 min"),
+            (90_061, "25 h 1 min"),
+        ] {
+            assert_eq!(words(Duration::from_secs(seconds)), expected);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::names;
 
 /// An invalid scenario, reported in the format of compilers:
 /// `scenarios/x.toml:12:3: unknown key "qorum" in [lock]; did you mean "quorum"?`
@@ -105,9 +107,18 @@ fn without_slash(path: &str) -> &str {
     }
 }
 
-/// `; did you mean "kleppmann/k1"?`, or else how to list them all.
+/// `; did you mean "kleppmann/k1"?`, or else how to list them all. A shipped scenario has no ending,
+/// and a file has one.
 fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
-    match nearest(name, shipped) {
+    let with_ending = format!("{name}.toml");
+    let bare = name.strip_suffix(".toml").unwrap_or(name);
+    let bare = bare.strip_prefix("scenarios/").unwrap_or(bare);
+    let nearest = match names::find(bare) {
+        Ok((name, _)) => Some(name),
+        Err(_) if Path::new(&with_ending).is_file() => Some(&*with_ending),
+        Err(_) => nearest(bare, shipped),
+    };
+    match nearest {
         Some(nearest) => format!("; did you mean \"{nearest}\"?"),
         None => "; `locklab list scenarios` lists those that ship".into(),
     }

@@ -37,7 +37,12 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
         let faults = document.keys_from_file(&["fault".into()]);
         format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
     } else if is_missing {
-        format!("{} lacks \"{word}\"", culprit.itself(document))
+        let remedy = match (&culprit.path[..], &*word) {
+            ([], "lock") => "; `locklab list locks` has what can be in a table [lock]",
+            ([], "title") => "; write what it shows, in a few words",
+            _ => "",
+        };
+        format!("{} lacks \"{word}\"{remedy}", culprit.itself(document))
     } else if complaint.starts_with("invalid ") {
         format!("{}: {}", culprit.itself(document), plainly(message))
     } else {

@@ -7,7 +7,9 @@
 pub(super) fn plainly(message: &str) -> String {
     let Some((complaint, expected)) = message.split_once(", expected ") else {
         return match message {
-            "floating-point number overflowed" => "this number is too large".into(),
+            "floating-point number overflowed" | "JSON number out of range" => {
+                "this number is too large".into()
+            }
             "wanted string or table" => "write a word in quotes".into(),
             _ => message.replace('`', "\""),
         };

@@ -11,6 +11,9 @@ pub(super) enum Unclear {
     Several(Vec<String>),
 }
 
+/// Whether a scenario with this name and text is meant.
+type Way<'a> = &'a dyn Fn(&str, &str) -> bool;
+
 /// Name and text of the shipped scenario that is called so: by its whole name, or else by the last
 /// part of it, or else by the number of its claim, if no other is; in capital or small letters.
 pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), Unclear> {
@@ -23,7 +26,7 @@ pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), Unclear
         let claim = text.lines().find_map(|line| line.strip_prefix("claim = "));
         claim.is_some_and(|claim| claim.trim_matches('"').eq_ignore_ascii_case(wanted))
     };
-    let ways: [&dyn Fn(&str, &str) -> bool; 3] = [&by_name, &by_last_part, &by_claim];
+    let ways: [Way<'_>; 3] = [&by_name, &by_last_part, &by_claim];
     for is_called in ways {
         let found = SHIPPED.iter().filter(|(name, text)| is_called(name, text));
         match found.copied().collect::<Vec<_>>()[..] {

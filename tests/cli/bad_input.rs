@@ -43,6 +43,7 @@ fn files_that_are_no_scenarios() {
     fs::create_dir(bench.folder.join("folder")).expect("the folder can be written");
     bench.write("folder/a.toml", &k1());
     bench.write("empty.toml", "\n \n");
+    bench.write("half.toml", "title = \"Mine\"\n");
     bench.write("large.toml", &"# padding\n".repeat(110_000));
     bench.write("recording.jsonl", "{\"locklab\":\"0.1.0\",\"format\":1}\n");
     for (name, bytes) in [
@@ -61,6 +62,7 @@ fn files_that_are_no_scenarios() {
             &["sweep", "folder"],
             &["view", "folder"],
             &["run", "empty.toml"],
+            &["run", "half.toml"],
             &["run", "large.toml"],
             &["run", "binary.toml"],
             &["run", "latin-1.toml"],
@@ -88,6 +90,10 @@ fn names_that_are_unclear() {
             &["run", "K1", "kleppmann/k1"],
             &["run", "mine.toml", "./mine.toml"],
             &["confirm", "k1", "kleppmann/k1"],
+            &["run", "mine"],
+            &["run", "k1.toml"],
+            &["run", "scenarios/kleppmann/k1.toml"],
+            &["run", "k1", "r2", "--set", "resource.fencing=nowhere"],
         ],
     ));
 }
