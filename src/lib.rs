@@ -25,8 +25,8 @@
 //! | rates, intervals and predictions | [`evidence`] |
 //! | files that runs leave | [`recording`], [`results`] |
 //!
-//! What these items do is kept from one version to the next of the same minor number: the version is
-//! that of [semver](https://semver.org). Every other public item serves the program, and may change.
+//! These items follow [semver](https://semver.org). Every other public item serves the program, and
+//! may change in any version.
 //!
 //! # A lock of your own
 //!

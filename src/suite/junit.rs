@@ -68,3 +68,35 @@ fn of_property(results: &Results, found: &PropertyResult) -> TestCaseStatus {
     }
     status
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Kind;
+
+    #[test]
+    fn what_is_not_deterministic_is_an_error_whatever_it_shows() {
+        let results = Results {
+            suite: 1,
+            cases: vec![CaseResult {
+                place: 0,
+                id: "mine.toml".into(),
+                kind: Kind::Scenario,
+                title: "A lock that reads the machine's clock".into(),
+                claim: None,
+                runs: 100,
+                fingerprint: String::new(),
+                unlike: Some("seed 0, run twice: the runs diverge at event 7".into()),
+                properties: vec![],
+            }],
+            ..Results::default()
+        };
+        assert_eq!(results.judgement(), Judgement::Differs);
+        let text = junit(&results).expect("it can be written");
+        assert!(text.contains("errors=\"1\""), "{text}");
+        assert!(text.contains("type=\"not-deterministic\""), "{text}");
+        assert!(super::super::markdown(&results).contains("run twice"));
+        let annotations = super::super::annotations(&results);
+        assert!(annotations[0].starts_with("::error "), "{annotations:?}");
+    }
+}
