@@ -28,7 +28,7 @@ const RESULTS: &[&str] = &[
 ///
 /// If any two results differ, with the difference.
 pub fn run() -> Result<()> {
-    locklab("debug", &["run", "--all", "--seeds", "0..20", "--twice"])?;
+    locklab("release", &["run", "--all", "--seeds", "0..20", "--twice"])?;
     let reference = locklab("release", &[RESULTS, &["--jobs", "1"]].concat())?;
     for (profile, jobs) in [("release", "1"), ("release", "2"), ("debug", "2")] {
         let results = locklab(profile, &[RESULTS, &["--jobs", jobs]].concat())?;

@@ -95,7 +95,7 @@ impl Host {
     /// attempt is refused, where Linux connects, if the other end has accepted and closed
     /// before a paused process could look. Later operations on the stream fail as in TCP: it is
     /// reset when the other end is gone, or when data has been retransmitted without success
-    /// for 924.8 s.
+    /// for 924.6 s.
     pub async fn connect(&self, to: HostId, port: u16) -> io::Result<TcpStream> {
         TcpStream::connect(SocketAddr::new(address_of(to), port)).await
     }
