@@ -9,7 +9,7 @@ use super::notify::{deliver, deliver_before_reply};
 use super::propagate::{self, Unit};
 use super::repl::master;
 use super::script::{Access, Flags, ScriptFlag};
-use super::session::{Closing, Session};
+use super::session::Closing;
 use super::state::State;
 use super::table::{self, Call, Command, Context, Flag};
 use super::{busy, eviction, monitor, tracking};
@@ -49,7 +49,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         Ok((command, needs)) => {
             let session = state.client(client);
             if session.transaction.is_some() && !command.has(Flag::Unqueued) {
-                queue(session, args, needs);
+                queue(state, client, args, needs);
             } else {
                 session.last_command = command.name;
                 let mut call = Call {
@@ -98,8 +98,22 @@ pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
     monitor::after_reply(state);
 }
 
-fn queue(session: &mut Session, args: &[&[u8]], needs: Needs) {
-    if let Some(transaction) = &mut session.transaction {
+/// `queueMultiCommand`: a transaction that has failed already keeps no further command, and so does
+/// not need what that would.
+fn queue(state: &mut State, client: u64, args: &[&[u8]], needs: Needs) {
+    let session = state.client(client);
+    let watched = std::mem::take(&mut session.watched);
+    let is_touched = watched.iter().any(|(db, key)| {
+        state
+            .db
+            .within(*db, |db| db.touched_since_watch(key, client))
+    });
+    let session = state.client(client);
+    session.watched = watched;
+    if let Some(transaction) = &mut session.transaction
+        && !transaction.refused
+        && !is_touched
+    {
         transaction.push(args, needs);
     }
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));

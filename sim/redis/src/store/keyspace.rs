@@ -164,14 +164,21 @@ impl Keyspace {
         }
     }
 
-    /// Whether a key has changed since this client watched it.
+    /// Whether a key has changed since this client watched it: also by its expiry, which nobody may
+    /// have noticed.
     pub(crate) fn changed_since_watch(&self, key: &[u8], client: u64, now_ms: i64) -> bool {
-        self.watched
-            .get(key)
-            .into_iter()
-            .flatten()
-            .filter(|watcher| watcher.client == client)
-            .any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
+        let mut watches = self.watches(key, client);
+        watches.any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
+    }
+
+    /// Whether a command has changed a key since this client watched it.
+    pub(crate) fn touched_since_watch(&self, key: &[u8], client: u64) -> bool {
+        self.watches(key, client).any(|watcher| watcher.dirty)
+    }
+
+    fn watches(&self, key: &[u8], client: u64) -> impl Iterator<Item = &Watcher> {
+        let watchers = self.watched.get(key).into_iter().flatten();
+        watchers.filter(move |watcher| watcher.client == client)
     }
 
     pub(super) fn is_expired(&self, key: &[u8], now_ms: i64) -> bool {

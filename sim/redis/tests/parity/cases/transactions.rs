@@ -34,6 +34,25 @@ fn transactions() {
          DISCARD
          MULTI
          EXEC",
+        "MULTI
+         NOPE
+         SET a 1
+         2: CONFIG SET maxmemory 1
+         EXEC
+         2: CONFIG SET maxmemory 0",
+        "WATCH a
+         2: SET a 1
+         MULTI
+         SET a 2
+         2: CONFIG SET maxmemory 1
+         EXEC
+         2: CONFIG SET maxmemory 0",
+        "WATCH a
+         MULTI
+         SET a 2
+         2: CONFIG SET maxmemory 1
+         EXEC
+         2: CONFIG SET maxmemory 0",
         "SET a x
          MULTI
          SET b 1
