@@ -55,6 +55,7 @@ mod view;
 use self::bug::Bug;
 use self::number::whole;
 use self::pictures::Format;
+pub(crate) use self::say::set_program;
 use self::say::tell;
 use self::took::Took;
 use crate::results::Detail;
@@ -214,22 +215,21 @@ pub enum Exit {
 /// Reads the command line and does what it says.
 pub(crate) fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
-    run(std::env::args_os())
+    ExitCode::from(run(std::env::args_os()) as u8)
 }
 
 /// Does what a command line says, whose first word is the program.
-pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Exit {
     let cli = match arguments::read(words) {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
             // An error in printing cannot be reported.
             let _ = error.print();
-            return code(if wanted {
-                Exit::AsPredicted
-            } else {
-                Exit::Usage
-            });
+            return match wanted {
+                true => Exit::AsPredicted,
+                false => Exit::Usage,
+            };
         }
     };
     let took = Took::start(cli.command.as_ref());
@@ -241,14 +241,14 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
             tell!("{label} {error:#}");
             if error.is::<Bug>() {
                 tell!("{REPORT_IT}");
-                code(Exit::Bug)
+                Exit::Bug
             } else {
-                code(Exit::Usage)
+                Exit::Usage
             }
         }
         Err(_) => {
             tell!("{REPORT_IT}");
-            code(Exit::Bug)
+            Exit::Bug
         }
     };
     took.tell();
@@ -256,8 +256,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 /// Runs a suite for a test; see [`crate::Lab`].
-pub(crate) fn check(program: &str, out: &Path, paths: &[&str]) -> anyhow::Result<Results> {
-    say::set_program(program);
+pub(crate) fn check(out: &Path, paths: &[&str]) -> anyhow::Result<Results> {
     let paths = paths.iter().map(ToString::to_string);
     let options = check::Options::of(paths.collect(), out.to_owned());
     Ok(check::suite(&options)?.results)
@@ -266,8 +265,8 @@ pub(crate) fn check(program: &str, out: &Path, paths: &[&str]) -> anyhow::Result
 /// What follows any panic.
 const REPORT_IT: &str = "This is a bug in Locklab. Please report it with the messages above.";
 
-fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
-    let exit = match cli.command {
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    Ok(match cli.command {
         None => demo::demo(&cli.demo)?,
         Some(Command::Demo(options)) => demo::demo(&options)?,
         Some(Command::Run(options)) => run::run(&options)?,
@@ -290,13 +289,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::List(options)) => list::list(&options)?,
         Some(Command::Completions(options)) => completions::print(&options)?,
         Some(Command::Man(options)) => man::man(&options)?,
-        Some(Command::Process) => return Ok(crate::confirm::process::main()),
-    };
-    Ok(code(exit))
-}
-
-fn code(exit: Exit) -> ExitCode {
-    ExitCode::from(exit as u8)
+        Some(Command::Process) => match crate::confirm::process::main() {
+            true => Exit::AsPredicted,
+            false => Exit::Usage,
+        },
+    })
 }
 
 /// The names of the shipped scenarios, and files, for a shell to complete.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli;
+use crate::cli::{self, Exit};
 use crate::locks::{self, Registration};
 use crate::suite::Results;
 
@@ -81,7 +81,8 @@ impl Lab {
     ///
     /// If one of them cannot be read or run, with the place and the reason.
     pub fn check(&self, paths: &[&str]) -> anyhow::Result<Results> {
-        cli::check(&self.program, &self.out, paths)
+        cli::set_program(&self.program);
+        cli::check(&self.out, paths)
     }
 
     /// The same for a test: succeeds if all is as predicted.
@@ -97,8 +98,10 @@ impl Lab {
         }
     }
 
-    /// Does what a command line says: `["matrix", "--lock", "my-lock"]`.
-    pub fn run(&self, arguments: &[&str]) -> ExitCode {
+    /// Does what any command line of Locklab says, without the program:
+    /// `["matrix", "--lock", "my-lock"]`. It prints what the command prints.
+    pub fn run(&self, arguments: &[&str]) -> Exit {
+        cli::set_program(&self.program);
         let words = ["locklab"].iter().chain(arguments);
         cli::run(words.map(OsString::from))
     }

@@ -14,8 +14,10 @@
 //! killed process, has no footer, and is rejected instead of read as a shorter run.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -158,6 +160,30 @@ pub fn write(recording: &Recording) -> Vec<u8> {
     };
     write_line(&mut file, &LastLine { end });
     file
+}
+
+/// The maximum size of a recording, in bytes. Runs end before theirs get as large.
+const LARGEST: u64 = 1 << 30;
+
+/// The bytes of the recording at `path`.
+///
+/// # Errors
+///
+/// If it is no regular file, larger than any recording, or cannot be read.
+pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let name = path.display();
+    let cannot = || format!("cannot read {name}; give a .jsonl file that `locklab run` wrote");
+    let found = fs::metadata(path).with_context(cannot)?;
+    ensure!(
+        found.is_file(),
+        "{name} is no regular file; give a .jsonl file that `locklab run` wrote"
+    );
+    ensure!(
+        found.len() <= LARGEST,
+        "{name} has {} bytes, and no recording has more than {LARGEST}",
+        found.len()
+    );
+    fs::read(path).with_context(cannot)
 }
 
 /// Reads a recording from the bytes of the file at `path`, which is named in errors

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::interrupt;
 use super::progress::Progress;
 use super::resumable::Work;
 use crate::results::{Cell, Detail};
@@ -19,6 +18,19 @@ pub(super) fn run(
     threads: usize,
     detail: Detail,
 ) -> Result<Vec<Cell>, Broken> {
+    let never = AtomicBool::new(false);
+    let cells = until(scenarios, seeds, threads, detail, &never)?;
+    Ok(cells.into_iter().flatten().collect())
+}
+
+/// The same until `stop` is set; a cell that was not finished is `None`.
+pub(super) fn until(
+    scenarios: &[Scenario],
+    seeds: &[Range<u64>],
+    threads: usize,
+    detail: Detail,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<Cell>>, Broken> {
     let job = |(scenario, seeds): (&Scenario, &Range<u64>)| Job {
         scenario: scenario.clone(),
         parameters: vec![],
@@ -26,35 +38,33 @@ pub(super) fn run(
     };
     let jobs: Vec<Job> = scenarios.iter().zip(seeds).map(job).collect();
     let progress = Progress::new("running", runs(seeds));
-    let stop = AtomicBool::new(false);
     let batch_options = BatchOptions {
         detail,
         progress: &|runs| progress.add(runs),
-        ..BatchOptions::quiet(threads, &stop)
+        ..BatchOptions::quiet(threads, stop)
     };
     let cells = batch::run(&jobs, &batch_options);
     progress.clear();
-    Ok(cells?.into_iter().flatten().collect())
+    cells
 }
 
-/// The seeds of one part of a scenario's runs: what Ctrl-C loses at most.
+/// The seeds of one part of a scenario's runs, which is what Ctrl-C loses at most; of many runs
+/// there are no more parts than [`MOST_PARTS`].
 const PART: u64 = 2_000;
+const MOST_PARTS: u64 = 500;
 
-/// The same, where finished parts are kept in the file at `path`: after Ctrl-C the same command does
-/// the rest. Returns the runs that were made of each scenario, and their number.
+/// The same, where finished parts are kept in a file: after Ctrl-C the same command does the rest. Returns the runs that were made of each scenario, and their number.
 pub(super) fn kept(
     scenarios: &[Scenario],
     seeds: &[Range<u64>],
-    threads: usize,
-    detail: Detail,
-    path: &Path,
-    bug: &dyn Fn(Broken) -> anyhow::Error,
+    how: &Kept<'_>,
 ) -> anyhow::Result<Vec<(Cell, u64)>> {
     let (mut places, mut jobs) = (Vec::new(), Vec::new());
     for (place, (scenario, seeds)) in scenarios.iter().zip(seeds).enumerate() {
+        let part = PART.max((seeds.end - seeds.start).div_ceil(MOST_PARTS));
         let mut first = seeds.start;
         while first < seeds.end {
-            let end = first.saturating_add(PART).min(seeds.end);
+            let end = first.saturating_add(part).min(seeds.end);
             places.push(place);
             jobs.push(Job {
                 scenario: scenario.clone(),
@@ -66,19 +76,19 @@ pub(super) fn kept(
     }
     let work = Work {
         jobs: &jobs,
-        doing: "running",
-        threads,
-        detail,
-        stop: interrupt::flag()?,
+        doing: how.doing,
+        threads: how.threads,
+        detail: how.detail,
+        stop: how.stop,
         bug: &|broken| {
-            bug(Broken {
+            (how.bug)(Broken {
                 job: places[broken.job],
                 ..broken
             })
         },
     };
     let mut cells = vec![(Cell::default(), 0); scenarios.len()];
-    for ((part, place), job) in work.resume(path)?.into_iter().zip(&places).zip(&jobs) {
+    for ((part, place), job) in work.resume(how.path)?.into_iter().zip(&places).zip(&jobs) {
         if let Some(part) = part {
             let (cell, runs) = &mut cells[*place];
             cell.merge(part);
@@ -86,6 +96,18 @@ pub(super) fn kept(
         }
     }
     Ok(cells)
+}
+
+/// How runs are made that are kept.
+pub(super) struct Kept<'a> {
+    /// What is being done: `running`.
+    pub doing: &'static str,
+    pub threads: usize,
+    pub detail: Detail,
+    pub stop: &'a AtomicBool,
+    pub path: &'a Path,
+    /// The error for a run without a result; its `job` is the place of the scenario.
+    pub bug: &'a dyn Fn(Broken) -> anyhow::Error,
 }
 
 /// The total number of runs.

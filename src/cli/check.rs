@@ -15,17 +15,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 mod outcome;
 
-use self::outcome::{explain, github};
+use self::outcome::{again, explain, github};
 pub(super) use self::outcome::{present, write};
 use super::bug::Bug;
+use super::cells::{self, Kept};
 use super::pictures::Format;
-use super::resumable::Work;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, compare, interrupt, report, scenario_completer, twice};
-use crate::results::{Cell, Detail};
-use crate::runner::batch::Job;
-use crate::runner::judged;
+use crate::results::Detail;
 use crate::runner::pool::Broken;
 use crate::runner::simulate::Keep;
 use crate::suite::{self, Case, CaseResult, Filter, Results, Shard};
@@ -180,11 +178,10 @@ pub(crate) fn suite(options: &Options) -> anyhow::Result<Checked> {
             .collect(),
     };
     let stopped = run(options, &store, &cases, &mut results)?;
-    let cases = cases.iter().map(|(_, case)| case);
-    for (case, result) in cases.zip(&mut results.cases) {
+    for ((_, case), result) in cases.iter().zip(&mut results.cases) {
         explain(case, result, &store)?;
     }
-    present(&results, &store);
+    present(&results, Some(&store));
     let document = write(&results, &store)?;
     github(&results, options.json)?;
     if options.json {
@@ -314,23 +311,16 @@ fn run_until(
     cases: &[(usize, Case)],
     results: &mut Results,
 ) -> anyhow::Result<()> {
-    let (mut places, mut jobs) = (Vec::new(), Vec::new());
+    let (mut places, mut scenarios) = (Vec::new(), Vec::new());
     for (place, (_, case)) in cases.iter().enumerate() {
         match &case.recording {
-            Some(recording) => {
-                let schedule = recording.header.schedule.clone();
-                let seed = recording.header.seed;
-                let run = judged::run_schedule(&case.scenario, seed, schedule, Keep::default());
-                let run = run.with_context(|| case.id.clone())?;
-                results.cases[place].judge_again(case, &run);
+            Some(recorded) => {
+                let run = again(case, recorded, Keep::default())?;
+                results.cases[place].judge_again(case, recorded, &run);
             }
             None => {
                 places.push(place);
-                jobs.push(Job {
-                    scenario: case.scenario.clone(),
-                    parameters: vec![],
-                    seeds: at(results.first_seed, 0, case.scenario.usual_seeds()),
-                });
+                scenarios.push(case.scenario.clone());
             }
         }
     }
@@ -339,60 +329,54 @@ fn run_until(
         let reproduce = say::run_line(id, &[], broken.seed);
         Bug::or_usage(broken, id, reproduce)
     };
-    let scenarios: Vec<_> = jobs.iter().map(|job| job.scenario.clone()).collect();
-    let few = vec![at(results.first_seed, 0, TWICE); jobs.len()];
-    let unlike = twice::differences(&scenarios, &few, options.jobs.threads(), stop);
-    for (job, seed, difference) in unlike.map_err(bug)? {
-        let unlike = &mut results.cases[places[job]].unlike;
-        unlike.get_or_insert(format!("seed {seed}, run twice: {difference}"));
+    let threads = options.jobs.threads();
+    let few = results.first_seed..results.first_seed + TWICE;
+    let few = vec![few; scenarios.len()];
+    let unlike = twice::differences(&scenarios, &few, threads, stop).map_err(bug)?;
+    if !stop.load(Ordering::Relaxed) {
+        places
+            .iter()
+            .for_each(|place| results.cases[*place].repeated = TWICE);
     }
-    let mut sums: Vec<Option<(Cell, u64)>> = vec![None; jobs.len()];
-    let mut rounds = 0;
-    while !jobs.is_empty() {
-        let work = Work {
-            jobs: &jobs,
+    for (job, seed, difference) in unlike {
+        let case = &mut results.cases[places[job]];
+        case.repeated = TWICE;
+        case.unlike
+            .get_or_insert(format!("seed {seed}, run twice: {difference}"));
+    }
+    let first = results.first_seed;
+    let mut seeds: Vec<Range<u64>> = { scenarios.iter() }
+        .map(|scenario| first..first + scenario.usual_seeds())
+        .collect();
+    let mut sums = cells::kept(
+        &scenarios,
+        &seeds,
+        &Kept {
             doing: "checking",
-            threads: options.jobs.threads(),
+            threads,
             detail: Detail::Counts,
             stop,
+            path: &store.path("check.jsonl"),
             bug: &bug,
-        };
-        // What the budget adds is not kept, since another run has another time for it.
-        let done = match rounds {
-            0 => work.resume(&store.path("check.jsonl"))?,
-            _ => work.discard(&store.path("check-more.jsonl"))?,
-        };
-        for ((sum, cell), job) in sums.iter_mut().zip(done).zip(&jobs) {
-            let runs = job.seeds.end - job.seeds.start;
-            match (sum, cell) {
-                (_, None) => {}
-                (Some((sum, all)), Some(cell)) => {
-                    sum.merge(cell);
-                    *all += runs;
-                }
-                (sum, Some(cell)) => *sum = Some((cell, runs)),
+        },
+    )?;
+    // What the budget adds is not kept, since another run has another time for it.
+    while options.budget.is_some() && !scenarios.is_empty() && !stop.load(Ordering::Relaxed) {
+        for seeds in &mut seeds {
+            *seeds = seeds.end..seeds.end + (seeds.end - seeds.start);
+        }
+        let more = cells::until(&scenarios, &seeds, threads, Detail::Counts, stop);
+        for (((sum, runs), seeds), cell) in sums.iter_mut().zip(&seeds).zip(more.map_err(bug)?) {
+            if let Some(cell) = cell {
+                sum.merge(cell);
+                *runs += seeds.end - seeds.start;
             }
         }
-        rounds += 1;
-        if options.budget.is_none() || stop.load(Ordering::Relaxed) {
-            break;
-        }
-        for job in &mut jobs {
-            let runs = job.seeds.end - job.seeds.start;
-            job.seeds = at(job.seeds.end, 0, runs);
-        }
     }
-    for (place, sum) in places.iter().zip(sums) {
-        let (cell, runs) = sum.unwrap_or_default();
-        results.cases[*place].judge(&cases[*place].1, &cell, runs);
+    for (place, (cell, runs)) in places.iter().zip(sums) {
+        results.cases[*place].judge(&cases[*place].1, cell, runs);
     }
     Ok(())
-}
-
-/// `count` seeds from the `start`-th after `first` on.
-fn at(first: u64, start: u64, count: u64) -> Range<u64> {
-    let start = first.saturating_add(start);
-    start..start.saturating_add(count)
 }
 
 /// A baseline, with its name.

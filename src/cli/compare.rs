@@ -71,7 +71,11 @@ pub(super) fn present(before: &str, after: &str, comparison: &Comparison) {
             change.p,
         );
     }
-    for (ids, what) in [(&comparison.gone, "is gone"), (&comparison.new, "is new")] {
+    for (ids, what) in [
+        (&comparison.unlike, "is not deterministic any more"),
+        (&comparison.gone, "is gone"),
+        (&comparison.new, "is new"),
+    ] {
         for id in ids {
             tell!("  {id} {what}");
         }

@@ -37,7 +37,7 @@ pub(super) fn merge(options: &Options) -> anyhow::Result<Exit> {
     let parts: anyhow::Result<Vec<Results>> = options.parts.iter().map(read).collect();
     let results = Results::merge(parts?)?;
     let store = Store::open(&options.out)?.below("check")?;
-    check::present(&results, &store);
+    check::present(&results, None);
     let document = check::write(&results, &store)?;
     if options.json {
         say::print_json(&document)?;

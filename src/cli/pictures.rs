@@ -137,6 +137,15 @@ pub(super) fn write(
     store.formats.iter().map(write).collect()
 }
 
+/// The one of these properties, of which there is at least one, that a picture is to show.
+pub(super) fn drawn(properties: &[Property], scenario: &Scenario) -> Property {
+    let headline = scenario.headline();
+    match properties.contains(&headline) {
+        true => headline,
+        false => properties[0],
+    }
+}
+
 /// The violation of `property` by the run, if there is one.
 pub(super) fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {

@@ -1,9 +1,8 @@
 //! `locklab replay`: repeats a recorded run and compares the results byte by byte.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
@@ -39,7 +38,7 @@ pub(super) struct Options {
 
 pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let path = &options.recording;
-    let bytes = read(path)?;
+    let bytes = recording::bytes(path)?;
     let recorded = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
@@ -75,26 +74,6 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     } else {
         Exit::Differs
     })
-}
-
-/// The maximum size of a recording, in bytes. Runs end before theirs get as large.
-const LARGEST: u64 = 1 << 30;
-
-/// The bytes of a recording.
-pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let name = path.display();
-    let cannot = || format!("cannot read {name}; give a .jsonl file that `locklab run` wrote");
-    let found = fs::metadata(path).with_context(cannot)?;
-    ensure!(
-        found.is_file(),
-        "{name} is no regular file; give a .jsonl file that `locklab run` wrote"
-    );
-    ensure!(
-        found.len() <= LARGEST,
-        "{name} has {} bytes, and no recording has more than {LARGEST}",
-        found.len()
-    );
-    fs::read(path).with_context(cannot)
 }
 
 /// Repeats the run; for a run on real Redis, repeats only its judgement.

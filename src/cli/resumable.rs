@@ -54,13 +54,6 @@ impl Work<'_> {
         Ok(cells)
     }
 
-    /// Does the work without keeping what is finished.
-    pub(super) fn discard(&self, path: &Path) -> anyhow::Result<Vec<Option<Cell>>> {
-        let cells = self.run(path, &self.header()?, true)?;
-        remove(path)?;
-        Ok(cells)
-    }
-
     /// Does what `path` does not have yet, and adds to it each cell that is finished. What was
     /// kept with another `header`, or in any case if `fresh`, is discarded. A cell that was not
     /// finished is `None`.

@@ -11,12 +11,13 @@ use locklab_units::NS_PER_MS;
 use serde_json::{Value, json};
 
 use super::bug::Bug;
+use super::cells::{self, Kept};
 use super::pictures::{self, Evidence};
 use super::progress::Progress;
 use super::say::{self, tell};
 use super::seeds::{self, Seeds};
 use super::store::{self, Store};
-use super::{Exit, Jobs, Out, PerRun, cells, data, interrupt, report, scenario_completer, twice};
+use super::{Exit, Jobs, Out, PerRun, data, interrupt, report, scenario_completer, twice};
 use crate::check::Property;
 use crate::confirm::series::{LONGEST_STALL_NS, attempt};
 use crate::confirm::{self, Programs, RealRedis};
@@ -131,7 +132,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let threads = options.jobs.threads();
     let path = store.path("run.jsonl");
     let cells = match options.on {
-        On::World => cells::kept(&scenarios, &seeds, threads, detail, &path, &bug)?,
+        On::World => {
+            let how = Kept {
+                doing: "running",
+                threads,
+                detail,
+                stop,
+                path: &path,
+                bug: &bug,
+            };
+            cells::kept(&scenarios, &seeds, &how)?
+        }
         On::Redis => vec![],
     };
     for (place, (scenario, seeds)) in scenarios.iter().zip(&seeds).enumerate() {
@@ -360,10 +371,7 @@ fn gather(
             // This run was discarded.
             (Entry::Vacant(_), Environment::Redis) => continue,
         };
-        let drawn = *properties
-            .iter()
-            .find(|p| **p == headline)
-            .unwrap_or(&properties[0]);
+        let drawn = pictures::drawn(&properties, scenario);
         let stem = match environment {
             Environment::World => format!("seed-{seed}"),
             Environment::Redis => format!("redis-seed-{seed}"),

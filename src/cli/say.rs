@@ -42,7 +42,7 @@ static PROGRAM: OnceLock<String> = OnceLock::new();
 
 /// Says with which words of a shell this program is started, where its own path does not: in a
 /// test.
-pub(super) fn set_program(words: &str) {
+pub(crate) fn set_program(words: &str) {
     // It is said once, at the beginning.
     let _ = PROGRAM.set(words.into());
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::say::tell;
 use super::store::Store;
-use super::{Exit, replay, scenario_completer, seeds};
+use super::{Exit, scenario_completer, seeds};
 use crate::history::Contents;
 use crate::recording::{self, Environment, Recording};
 use crate::runner::judged;
@@ -131,7 +131,7 @@ fn simulated(scenario: &Scenario, seed: Option<u64>) -> anyhow::Result<Known> {
 
 /// A recorded run; of the world, repeated.
 fn recorded(path: &Path) -> anyhow::Result<Known> {
-    let bytes = replay::read(path)?;
+    let bytes = recording::bytes(path)?;
     let recording = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;

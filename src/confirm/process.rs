@@ -9,7 +9,7 @@ use std::future::Future;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, ExitCode};
+use std::process;
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
@@ -37,16 +37,15 @@ use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::resource;
 
-/// Executes the job given on standard input.
-pub fn main() -> ExitCode {
-    match work() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // If the bench is gone, the message is not needed.
-            let _ = say(&ChildMessage::Failed(error.to_string()));
-            ExitCode::FAILURE
-        }
+/// Executes the job given on standard input. If it cannot, it tells the bench why, and returns
+/// `false`.
+pub fn main() -> bool {
+    let done = work();
+    if let Err(error) = &done {
+        // If the bench is gone, the message is not needed.
+        let _ = say(&ChildMessage::Failed(error.to_string()));
     }
+    done.is_ok()
 }
 
 fn work() -> io::Result<()> {

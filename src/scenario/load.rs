@@ -28,6 +28,13 @@ impl Source {
     pub fn scenario(&self, sets: &[String]) -> Result<Scenario, ScenarioError> {
         parse(&self.file, &self.text, sets)
     }
+
+    /// The line, from 1, at which the value at a path stands, or the nearest table around it.
+    pub fn line_of(&self, path: &[String]) -> Option<usize> {
+        let document = Document::parse(&self.file, &self.text, &[]).ok()?;
+        let before = self.text.get(..document.span_of(path).start)?;
+        Some(before.matches('\n').count() + 1)
+    }
 }
 
 /// Reads a scenario from a text; `file` is its path, used for its name and for errors.
@@ -45,13 +52,6 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     scenario.name = name_of(file);
     scenario.overrides = sets.to_vec();
     Ok(scenario)
-}
-
-/// The line, from 1, at which `text` has the value at a path, or the nearest table around it.
-pub fn line_of(text: &str, path: &[String]) -> Option<usize> {
-    let document = Document::parse("", text, &[]).ok()?;
-    let before = text.get(..document.span_of(path).start)?;
-    Some(before.matches('\n').count() + 1)
 }
 
 /// Checks a scenario that did not come from a TOML text.

@@ -37,7 +37,7 @@ pub use axis::{AxisSpec, axis};
 pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError, did_you_mean};
-pub use load::{check, line_of, load, parse};
+pub use load::{check, load, parse};
 pub use scale::Scale;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::results::{CaseResult, PropertyResult, Results};
+use super::results::{CaseResult, Results};
 use crate::check::Property;
 use crate::evidence::{Judgement, Tally, same_rate};
 
@@ -14,6 +14,8 @@ const DIFFERENT: f64 = 0.001;
 pub struct Comparison {
     /// The properties, in the order of the suite.
     pub changes: Vec<Change>,
+    /// Cases whose runs of one seed are not the same any more.
+    pub unlike: Vec<String>,
     /// Cases that only the first has.
     pub gone: Vec<String>,
     /// Cases that only the second has.
@@ -65,64 +67,55 @@ impl Change {
 impl Comparison {
     /// Whether something newly fails, or is violated more often.
     pub fn is_worse(&self) -> bool {
-        { self.changes.iter() }.any(|change| change.newly_fails() || change.is_worse())
+        let is_worse = |change: &Change| change.newly_fails() || change.is_worse();
+        !self.unlike.is_empty() || self.changes.iter().any(is_worse)
     }
 }
 
 /// What is different in `after`: judgements, and rates that Fisher's exact test finds different.
 pub fn compare(before: &Results, after: &Results) -> Comparison {
-    let mut comparison = Comparison::default();
-    let find =
-        |results: &'_ Results, id: &str| results.cases.iter().find(|case| case.id == id).cloned();
-    for case in &before.cases {
-        if find(after, &case.id).is_none() {
-            comparison.gone.push(case.id.clone());
-        }
+    let find = |results: &'_ Results, id: &str| results.cases.iter().position(|case| case.id == id);
+    let lacks = |results, case: &&CaseResult| find(results, &case.id).is_none();
+    let ids = |cases: &mut dyn Iterator<Item = &CaseResult>| cases.map(|c| c.id.clone()).collect();
+    let both =
+        { after.cases.iter() }.filter_map(|is| Some((&before.cases[find(before, &is.id)?], is)));
+    Comparison {
+        changes: { both.clone() }
+            .flat_map(|(was, is)| changes(was, is))
+            .collect(),
+        unlike: ids(&mut { both }
+            .filter(|(was, is)| was.unlike.is_none() && is.unlike.is_some())
+            .map(|(_, is)| is)),
+        gone: ids(&mut before.cases.iter().filter(|case| lacks(after, case))),
+        new: ids(&mut after.cases.iter().filter(|case| lacks(before, case))),
     }
-    for case in &after.cases {
-        match find(before, &case.id) {
-            None => comparison.new.push(case.id.clone()),
-            Some(was) => comparison.changes.extend(changes(&was, case)),
-        }
-    }
-    comparison
 }
 
 fn changes(was: &CaseResult, is: &CaseResult) -> Vec<Change> {
-    let of = |case: &CaseResult, property: Property| {
-        let found = case
-            .properties
-            .iter()
-            .find(|found| found.property == property);
-        found.cloned()
-    };
     let change = |property| {
-        let (was, is) = (of(was, property), of(is, property));
-        let tally = |found: &Option<PropertyResult>| found.as_ref().map(|found| found.tally);
-        let judgement = |found: &Option<PropertyResult>| found.as_ref().map(|f| f.judgement);
-        let (before, after) = (tally(&was), tally(&is));
-        // Where a property was not of interest, nothing is known of its rate.
-        let p = match (before, after) {
-            (Some(before), Some(after)) => same_rate(before.rate(), after.rate()),
-            _ => 1.0,
+        let of = |case: &'_ CaseResult| -> Option<(Judgement, Tally)> {
+            let mut all = case.properties.iter();
+            let found = all.find(|found| found.property == property)?;
+            Some((found.judgement, found.tally))
         };
+        let (before, after) = (of(was), of(is));
         Change {
-            id: String::new(),
+            id: is.id.clone(),
             property,
-            before: judgement(&was),
-            after: judgement(&is),
-            tally_before: before.unwrap_or_default(),
-            tally_after: after.unwrap_or_default(),
-            p,
+            before: before.map(|(judgement, _)| judgement),
+            after: after.map(|(judgement, _)| judgement),
+            tally_before: before.unzip().1.unwrap_or_default(),
+            tally_after: after.unzip().1.unwrap_or_default(),
+            // Where a property was not of interest, nothing is known of its rate.
+            p: match (before, after) {
+                (Some((_, before)), Some((_, after))) => same_rate(before.rate(), after.rate()),
+                _ => 1.0,
+            },
         }
     };
     let changes = Property::ALL.into_iter().map(change);
     changes
         .filter(|change| change.before != change.after || change.is_shown())
-        .map(|change| Change {
-            id: is.id.clone(),
-            ..change
-        })
         .collect()
 }
 
@@ -131,6 +124,7 @@ mod tests {
     use super::*;
     use crate::evidence::{Finding, Prediction};
     use crate::suite::Kind;
+    use crate::suite::results::PropertyResult;
 
     /// A suite with one case, whose lease was violated in so many of ten thousand runs.
     fn results(id: &str, violated: u64) -> Results {
@@ -160,6 +154,7 @@ mod tests {
                 claim: None,
                 runs: 10_000,
                 fingerprint: String::new(),
+                repeated: 2,
                 unlike: None,
                 properties: vec![found],
             }],
@@ -184,6 +179,15 @@ mod tests {
         assert!(worse.changes[0].newly_fails() && worse.is_worse());
         let better = compare(&results("a", 0), &results("a", 150));
         assert!(better.changes[0].newly_holds() && !better.changes[0].newly_fails());
+    }
+
+    #[test]
+    fn a_case_that_is_not_deterministic_any_more_is_worse() {
+        let mut after = results("a", 100);
+        after.cases[0].unlike = Some("seed 0".into());
+        let worse = compare(&results("a", 100), &after);
+        assert!(worse.is_worse() && worse.unlike == ["a"]);
+        assert_eq!(compare(&after, &after), Comparison::default());
     }
 
     #[test]

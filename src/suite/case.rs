@@ -1,14 +1,16 @@
 //! The cases of a suite, and where they come from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::check::Property;
 use crate::recording::{self, Environment, Recording};
 use crate::runner::recorded;
-use crate::scenario::{self, SHIPPED, Scenario};
+use crate::scenario::{SHIPPED, Scenario, Source};
 
 /// One case.
 #[derive(Debug, Clone)]
@@ -17,6 +19,9 @@ pub struct Case {
     pub id: String,
     /// The scenario; of a recording the one in it.
     pub scenario: Scenario,
+    /// If the scenario is a file: the lines, from 1, at which its predictions stand, or that of
+    /// `[expect]`.
+    pub lines: BTreeMap<Property, usize>,
     /// The recorded run to judge again, if this is one.
     pub recording: Option<Recording>,
 }
@@ -42,9 +47,20 @@ impl Case {
 
     /// A scenario: the shipped one of this name, or a file.
     fn scenario(name: &str) -> anyhow::Result<Case> {
+        let source = Source::find(name)?;
+        let scenario = source.scenario(&[])?;
+        let line = |property: &Property| {
+            let path = ["expect".to_owned(), property.name().to_owned()];
+            Some((*property, source.line_of(&path)?))
+        };
+        let lines = match Path::new(name).is_file() {
+            true => Property::ALL.iter().filter_map(line).collect(),
+            false => BTreeMap::new(),
+        };
         Ok(Case {
             id: name.into(),
-            scenario: scenario::load(name, &[])?,
+            scenario,
+            lines,
             recording: None,
         })
     }
@@ -52,8 +68,7 @@ impl Case {
     /// A recording of the simulated world.
     fn recorded(path: &Path) -> anyhow::Result<Case> {
         let id = path.to_string_lossy().into_owned();
-        let bytes = fs::read(path).with_context(|| format!("cannot read {id}"))?;
-        let recording = recording::read(&bytes, path)?;
+        let recording = recording::read(&recording::bytes(path)?, path)?;
         ensure!(
             recording.header.environment == Environment::World,
             "{id}: a run on real Redis cannot be repeated; keep a run of the simulated world"
@@ -62,6 +77,7 @@ impl Case {
         Ok(Case {
             id,
             scenario,
+            lines: BTreeMap::new(),
             recording: Some(recording),
         })
     }

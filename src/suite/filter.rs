@@ -123,14 +123,18 @@ impl Predicate {
 
     /// The names that a pattern may match; empty if there is no list of them.
     fn names(self) -> Vec<String> {
-        let names = |names: &mut dyn Iterator<Item = &str>| names.map(String::from).collect();
-        match self {
+        let names: Vec<&str> = match self {
             Predicate::Name | Predicate::Claim => vec![],
-            Predicate::Lock => names(&mut locks::catalogue().iter().map(|entry| entry.name)),
-            Predicate::Fault => names(&mut FaultKind::<Bare>::ALL.iter().map(FaultKind::name)),
-            Predicate::Property => names(&mut Property::ALL.iter().map(|p| p.name())),
-            Predicate::On => names(&mut ["world", "redis"].into_iter()),
-        }
+            Predicate::Lock => { locks::catalogue().into_iter() }
+                .map(|entry| entry.name)
+                .collect(),
+            Predicate::Fault => { FaultKind::<Bare>::ALL.iter() }
+                .map(FaultKind::name)
+                .collect(),
+            Predicate::Property => Property::ALL.iter().map(|p| p.name()).collect(),
+            Predicate::On => vec!["world", "redis"],
+        };
+        names.into_iter().map(String::from).collect()
     }
 }
 

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::results::{CaseResult, Results};
 use crate::evidence::{Judgement, thousands};
 
-/// A sentence, a table of what is not as predicted, and the whole table, folded.
+/// A sentence, a table of what differs or is inconclusive, and one of the rest, folded.
 pub fn markdown(results: &Results) -> String {
     let mut text = format!("# Locklab\n\n{}\n", summary(results));
-    let good = |case: &&CaseResult| case.judgement() == Judgement::AsPredicted;
+    let good = |case: &&CaseResult| case.judgement() <= Judgement::AsPredicted;
     let (good, rest): (Vec<_>, Vec<_>) = results.cases.iter().partition(good);
     if !rest.is_empty() {
         text += "\n| case | property | |\n|:--|:--|:--|\n";
@@ -66,8 +66,13 @@ pub fn summary(results: &Results) -> String {
     };
     let cases = results.cases.len();
     let differ = results.count(Judgement::Differs);
+    let silent = match results.count(Judgement::Unpredicted) {
+        0 => String::new(),
+        1 => ", 1 predicts nothing".into(),
+        several => format!(", {several} predict nothing"),
+    };
     format!(
-        "{cases} {}{part}, {} runs: {} as predicted, {differ} {}, {} inconclusive.",
+        "{cases} {}{part}, {} runs: {} as predicted, {differ} {}, {} inconclusive{silent}.",
         if cases == 1 { "case" } else { "cases" },
         thousands(runs),
         results.count(Judgement::AsPredicted),

@@ -1,7 +1,5 @@
 //! What came of the cases of a suite.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +7,7 @@ use serde_json::Value;
 use super::{Case, Kind, Shard};
 use crate::check::{Property, Verdict};
 use crate::evidence::{Expected, Finding, Judgement, Prediction, Tally, thousands};
+use crate::recording::Recording;
 use crate::results::Cell;
 use crate::runner::judged::JudgedRun;
 use crate::runner::prediction::{self, Comparison};
@@ -48,6 +47,9 @@ pub struct CaseResult {
     pub runs: u64,
     /// A hash over all events of all runs.
     pub fingerprint: String,
+    /// How many of its seeds were run a second time, to see whether the runs are the same.
+    #[serde(default)]
+    pub repeated: u64,
     /// Where two runs of one seed differ, if they do: a bug in Locklab, or a lock that uses
     /// something other than its `Env`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,14 +111,14 @@ impl CaseResult {
             claim: case.scenario.claim.clone(),
             runs: 0,
             fingerprint: String::new(),
+            repeated: 0,
             unlike: None,
             properties: vec![],
         }
     }
 
     /// Adds what the runs of a scenario show. Without runs every prediction is inconclusive.
-    pub fn judge(&mut self, case: &Case, cell: &Cell, runs: u64) {
-        let mut cell = cell.clone();
+    pub fn judge(&mut self, case: &Case, mut cell: Cell, runs: u64) {
         for property in case.scenario.expect.keys() {
             cell.tallies.entry(*property).or_default();
         }
@@ -127,30 +129,31 @@ impl CaseResult {
     /// Adds what a recorded run shows that was repeated as `run`. A single run cannot show that a
     /// property holds, or how often it is violated; it can show that the failure for which it is
     /// kept is back. So a property that is predicted to hold has to hold in it, and one that is
-    /// predicted to be violated, and was, has to be violated again.
-    pub fn judge_again(&mut self, case: &Case, run: &JudgedRun) {
-        let Some(recording) = &case.recording else {
-            return;
-        };
-        let was = &recording.footer.verdicts;
+    /// predicted to be violated, and was, has to be violated again. A run that can no longer show
+    /// either, since its fault misses, say, is inconclusive.
+    pub fn judge_again(&mut self, case: &Case, recorded: &Recording, run: &JudgedRun) {
+        let was = &recorded.footer.verdicts;
         let mut cell = Cell::default();
-        cell.add(recording.header.seed, run);
+        cell.add(recorded.header.seed, run);
         let mut comparisons = prediction::compare(&case.scenario, &cell);
         comparisons.retain_mut(|comparison| {
             let property = &comparison.property;
-            let is = is_violated(&run.verdicts, *property);
-            let expected = comparison.predicted.map(Prediction::expected);
-            let differs = match expected {
-                Some(Expected::Holds) => is,
-                Some(Expected::Violated) if is_violated(was, *property) => !is,
-                Some(Expected::Violated) => return false,
-                None => return comparison.judgement == Judgement::Differs,
+            let Some(predicted) = comparison.predicted else {
+                return comparison.judgement == Judgement::Differs;
             };
+            let was = was.get(property);
             comparison.more_runs = None;
-            comparison.judgement = match differs {
-                true => Judgement::Differs,
-                false => Judgement::AsPredicted,
-            };
+            comparison.judgement =
+                match (predicted.expected(), &run.verdicts[property]) {
+                    (Expected::Violated, _) if !matches!(was, Some(Verdict::Violated(_))) => {
+                        return false;
+                    }
+                    (_, Verdict::Inconclusive { .. }) => Judgement::Inconclusive,
+                    (Expected::Holds, Verdict::Holds)
+                    | (Expected::Violated, Verdict::Violated(_)) => Judgement::AsPredicted,
+                    (Expected::Holds, Verdict::Violated(_))
+                    | (Expected::Violated, Verdict::Holds) => Judgement::Differs,
+                };
             true
         });
         self.add(comparisons, &cell, 1);
@@ -169,22 +172,16 @@ impl CaseResult {
         self.properties = told.map(of).collect();
     }
 
-    /// The worst of what is known of it.
+    /// The worst of what is known of it; [`Judgement::Unpredicted`] if it was run, predicts nothing,
+    /// and violates nothing.
     pub fn judgement(&self) -> Judgement {
         let of_properties = self.properties.iter().map(|found| found.judgement);
-        let worst = of_properties.max().unwrap_or(match self.runs {
-            0 => Judgement::Inconclusive,
-            _ => Judgement::AsPredicted,
-        });
-        match self.unlike {
-            Some(_) => Judgement::Differs,
-            None => worst,
+        match (&self.unlike, self.runs) {
+            (Some(_), _) => Judgement::Differs,
+            (None, 0) => Judgement::Inconclusive,
+            (None, _) => of_properties.max().unwrap_or(Judgement::Unpredicted),
         }
     }
-}
-
-fn is_violated(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> bool {
-    matches!(verdicts.get(&property), Some(Verdict::Violated(_)))
 }
 
 impl PropertyResult {
@@ -221,10 +218,10 @@ impl PropertyResult {
 }
 
 impl Results {
-    /// The worst judgement of all cases.
+    /// The worst judgement of all cases; a part of a small suite may have none.
     pub fn judgement(&self) -> Judgement {
         let of_cases = self.cases.iter().map(CaseResult::judgement);
-        of_cases.max().unwrap_or(Judgement::Inconclusive)
+        of_cases.max().unwrap_or(Judgement::Unpredicted)
     }
 
     /// Whether every prediction came true, and was shown to.

@@ -2,12 +2,32 @@
 
 use locklab::Lab;
 use locklab::check::Property;
+use locklab::cli::Exit;
 use locklab::evidence::Judgement;
 use own_lock::LOCKS;
 
 #[test]
 fn it_keeps_its_promises() {
     Lab::new(LOCKS).assert(&["scenarios"]);
+}
+
+/// Every command knows the lock. `matrix` predicts nothing of it, and so finds nothing that differs.
+#[test]
+fn every_command_knows_it() {
+    let out = std::env::temp_dir().join(format!("own-lock-commands-{}", std::process::id()));
+    let lab = Lab::new(LOCKS);
+    for command in [
+        "run scenarios/outlived.toml",
+        "sweep scenarios/outlived.toml --vary lock.ttl_ms=200,300 --seeds 5",
+        "matrix --lock team-lock --seeds 5",
+        "cost --lock team-lock --seeds 2",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let folder = out.to_string_lossy();
+        let words = [&words[..], &["--out", &folder]].concat();
+        assert_eq!(lab.run(&words), Exit::AsPredicted, "{command}");
+    }
+    std::fs::remove_dir_all(&out).expect("it is ours");
 }
 
 /// The same lock with a release that deletes whatever it finds, to see that the test above would

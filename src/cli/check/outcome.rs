@@ -1,6 +1,7 @@
 //! What `locklab check` prints and writes.
 
-use std::fs::{self, OpenOptions};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -13,84 +14,81 @@ use crate::cli::say::{self, tell};
 use crate::cli::store::Store;
 use crate::cli::{data, pictures};
 use crate::evidence::{Judgement, thousands};
+use crate::recording::Recording;
 use crate::results::csv::{self, Csv};
-use crate::runner::judged;
+use crate::runner::judged::{self, JudgedRun};
 use crate::runner::simulate::Keep;
-use crate::scenario;
-use crate::suite::results::Evidence;
+use crate::suite::results::{Evidence, PropertyResult};
 use crate::suite::{self, Case, CaseResult, Results};
 
-/// Adds to what differs where its prediction stands, and a run that shows it.
+/// Adds to each property where its prediction stands, and to what differs a run that shows it.
+/// Properties that the same run violates share it.
 pub(super) fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> anyhow::Result<()> {
-    let text = match case.recording {
-        None => fs::read_to_string(&case.id).ok(),
-        Some(_) => None,
-    };
+    let mut shown: BTreeMap<u64, Vec<&mut PropertyResult>> = BTreeMap::new();
     for found in &mut result.properties {
-        let path = ["expect".to_owned(), found.property.name().to_owned()];
-        found.line = text
-            .as_deref()
-            .and_then(|text| scenario::line_of(text, &path));
-        let Some(seed) = found
-            .shortest
-            .filter(|_| found.judgement == Judgement::Differs)
-        else {
-            continue;
+        found.line = case.lines.get(&found.property).copied();
+        let seed = found.shortest;
+        if let Some(seed) = seed.filter(|_| found.judgement == Judgement::Differs) {
+            shown.entry(seed).or_default().push(found);
+        }
+    }
+    for (seed, properties) in shown {
+        let (run, replay) = match &case.recording {
+            None => (
+                judged::record(&case.scenario, seed)?,
+                words(&["run", &case.id, "--seed", &seed.to_string()]),
+            ),
+            Some(recorded) => {
+                let environment = recorded.header.environment;
+                let run = again(case, recorded, Keep::MESSAGES)?;
+                (
+                    judged::recording(&case.scenario, seed, run, environment),
+                    words(&["replay", &case.id]),
+                )
+            }
         };
-        found.evidence = Some(evidence(case, found.property, seed, store)?);
+        let names: Vec<Property> = properties.iter().map(|found| found.property).collect();
+        let drawn = pictures::drawn(&names, &case.scenario);
+        let folder = store.of_scenario(&case.id, &[])?;
+        let stem = format!("seed-{seed}");
+        let kept = pictures::keep(&folder, &stem, &case.scenario, &run, drawn)?;
+        let below = |path: &Path| {
+            let below = path.strip_prefix(store.path("")).unwrap_or(path);
+            below.to_string_lossy().into_owned()
+        };
+        for found in properties {
+            let violation = pictures::violation_of(&run, found.property);
+            found.evidence = Some(Evidence {
+                seed,
+                what: violation.map_or_else(String::new, |violation| violation.what.clone()),
+                replay: replay.clone(),
+                recording: below(&kept.recording),
+                picture: below(&kept.picture),
+            });
+        }
     }
     Ok(())
 }
 
-/// Writes the run with this seed, and draws it.
-fn evidence(case: &Case, property: Property, seed: u64, store: &Store) -> anyhow::Result<Evidence> {
-    let scenario = &case.scenario;
-    let (recording, replay) = match &case.recording {
-        None => (
-            judged::record(scenario, seed)?,
-            words(&["run", &case.id, "--seed", &seed.to_string()]),
-        ),
-        Some(recorded) => {
-            let schedule = recorded.header.schedule.clone();
-            let run = judged::run_schedule(scenario, seed, schedule, Keep::MESSAGES)?;
-            let environment = recorded.header.environment;
-            (
-                judged::recording(scenario, seed, run, environment),
-                words(&["replay", &case.id]),
-            )
-        }
-    };
-    let what = match pictures::violation_of(&recording, property) {
-        Some(violation) => violation.what.clone(),
-        None => format!("{property} is not violated"),
-    };
-    let folder = store.of_scenario(&case.id, &[])?;
-    let kept = pictures::keep(
-        &folder,
-        &format!("seed-{seed}"),
-        scenario,
-        &recording,
-        property,
-    )?;
-    let below = |path: &Path| {
-        let below = path.strip_prefix(store.path("")).unwrap_or(path);
-        below.to_string_lossy().into_owned()
-    };
-    Ok(Evidence {
-        seed,
-        what,
-        replay,
-        recording: below(&kept.recording),
-        picture: below(&kept.picture),
-    })
+/// The recorded run of a case, repeated with today's code.
+pub(super) fn again(case: &Case, recorded: &Recording, keep: Keep) -> anyhow::Result<JudgedRun> {
+    let header = &recorded.header;
+    let schedule = header.schedule.clone();
+    let run = judged::run_schedule(&case.scenario, header.seed, schedule, keep);
+    run.with_context(|| case.id.clone())
 }
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-/// A line for each case, what differs or is inconclusive, and a summary.
-pub(in crate::cli) fn present(results: &Results, store: &Store) {
+/// A line for each case, what differs or is inconclusive, and a summary. Without a store the files of
+/// evidence are named as the results name them.
+pub(in crate::cli) fn present(results: &Results, store: Option<&Store>) {
+    let path = |name: &String| match store {
+        Some(store) => store.path(name).display().to_string(),
+        None => name.clone(),
+    };
     for case in &results.cases {
         let mark = match case.judgement() {
             Judgement::AsPredicted | Judgement::Unpredicted => style("✓").green(),
@@ -108,21 +106,15 @@ pub(in crate::cli) fn present(results: &Results, store: &Store) {
             tell!("    not deterministic: {difference}");
         }
         for found in &case.properties {
-            if matches!(found.judgement, Judgement::Differs) || found.more_runs.is_some() {
+            if found.judgement >= Judgement::Inconclusive {
                 tell!("    {}: {}", found.property, found.sentence());
             }
             if let Some(evidence) = &found.evidence {
                 tell!("      {}", evidence.what);
                 let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
                 tell!("      replay     {}", say::line(&replay));
-                tell!(
-                    "      recording  {}",
-                    store.path(&evidence.recording).display()
-                );
-                tell!(
-                    "      picture    {}",
-                    store.path(&evidence.picture).display()
-                );
+                tell!("      recording  {}", path(&evidence.recording));
+                tell!("      picture    {}", path(&evidence.picture));
             }
         }
     }
