@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli::{self, Exit};
-use crate::locks::{self, Registration};
-use crate::suite::Results;
+use locklab_cli::Exit;
+use locklab_locks::Registration;
+use locklab_suite::Results;
 
 /// The command line, with these locks beside those of the catalogue: the whole `main` of a program
 /// that tests them.
@@ -20,10 +20,10 @@ use crate::suite::Results;
 ///
 /// # Panics
 ///
-/// See [`locks::register`].
+/// See [`locklab_locks::register`].
 pub fn main(locks: &'static [Registration]) -> ExitCode {
-    locks::register(locks);
-    cli::main()
+    locklab_locks::register(locks);
+    locklab_cli::main()
 }
 
 /// The laboratory in a test.
@@ -49,9 +49,9 @@ impl Lab {
     ///
     /// # Panics
     ///
-    /// See [`locks::register`].
+    /// See [`locklab_locks::register`].
     pub fn new(locks: &'static [Registration]) -> Lab {
-        locks::register(locks);
+        locklab_locks::register(locks);
         Lab {
             program: "cargo run --quiet --".into(),
             out: "target/locklab".into(),
@@ -81,8 +81,8 @@ impl Lab {
     ///
     /// If one of them cannot be read or run, with the place and the reason.
     pub fn check(&self, paths: &[&str]) -> anyhow::Result<Results> {
-        cli::set_program(&self.program);
-        cli::check(&self.out, paths)
+        locklab_cli::set_program(&self.program);
+        locklab_cli::check(&self.out, paths)
     }
 
     /// The same for a test: succeeds if all is as predicted.
@@ -94,15 +94,15 @@ impl Lab {
         match self.check(paths) {
             Err(error) => panic!("{error:#}"),
             Ok(results) if results.is_as_predicted() => {}
-            Ok(results) => panic!("{}", crate::suite::markdown(&results)),
+            Ok(results) => panic!("{}", locklab_suite::markdown(&results)),
         }
     }
 
     /// Does what any command line of Locklab says, without the program:
     /// `["matrix", "--lock", "my-lock"]`. It prints what the command prints.
     pub fn run(&self, arguments: &[&str]) -> Exit {
-        cli::set_program(&self.program);
+        locklab_cli::set_program(&self.program);
         let words = ["locklab"].iter().chain(arguments);
-        cli::run(words.map(OsString::from))
+        locklab_cli::run(words.map(OsString::from))
     }
 }

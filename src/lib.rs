@@ -19,13 +19,9 @@
 //! |---|---|
 //! | a lock of your own | [`locks::Lock`], [`locks::Algorithm`], [`locks::Registration`], [`env::Env`], [`redis::Client`] |
 //! | your lock as a program, and in tests | [`main`], [`Lab`] |
-//! | what came of a suite | [`suite::Results`] |
-//! | scenarios, as files and as data | [`scenario::Scenario`] |
-//! | a run, its history and its verdicts | [`runner::judged`], [`history::History`], [`mod@check`] |
-//! | rates, intervals and predictions | [`evidence`] |
-//! | files that runs leave | [`recording`], [`results`] |
+//! | what came of a suite | [`suite::Results`], [`check::Property`], [`evidence::Judgement`] |
 //!
-//! These items follow [semver](https://semver.org). Every other public item serves the program, and
+//! These items follow [semver](https://semver.org). The crates below this one serve the program, and
 //! may change in any version.
 //!
 //! # A lock of your own
@@ -38,30 +34,48 @@
 #![doc = include_str!("../docs/own-lock/src/lib.rs")]
 //! ```
 
-pub use locklab_check as check;
-pub use locklab_env as env;
-pub use locklab_env::{observe, redis};
-pub use locklab_evidence as evidence;
-pub use locklab_history as history;
-pub use locklab_locks as locks;
-
-pub mod cli;
-pub mod confirm;
-pub mod critique;
-pub mod fault;
 mod lab;
-pub mod matrix;
-pub mod platform;
-pub mod recording;
-pub mod report;
-pub mod results;
-pub mod runner;
-pub mod scenario;
-pub mod serve;
-pub mod suite;
-pub mod view;
-pub mod workload;
 
 pub use lab::{Lab, main};
+pub use locklab_cli::Exit;
 
-pub(crate) use locklab_plant::plant;
+/// A lock's only access to its environment.
+pub mod env {
+    pub use locklab_env::observe::Observer;
+    pub use locklab_env::{Duration, Elapsed, Env, Points};
+}
+
+/// The Redis client of locks, over any [`Env`](env::Env).
+pub mod redis {
+    pub use locklab_env::redis::{
+        Client, Connection, Error, Exclusive, MASTER, Reply, Script, Subscription, Target,
+    };
+}
+
+/// What a lock implements, and its entry in the catalogue.
+pub mod locks {
+    pub use locklab_locks::{
+        Algorithm, Bound, CatalogueEntry, DynLock, Grant, Guard, InvalidParams, KEY, Lock,
+        LockError, Locker, Mode, Owner, Registration, Request, Retry, Servers,
+    };
+}
+
+/// Names, clocks and places that a lock meets.
+pub mod history {
+    pub use locklab_history::{ClockKind, Deadline, Name, Role, Server, Topology};
+}
+
+/// What is judged.
+pub mod check {
+    pub use locklab_check::{Property, UnknownProperty};
+}
+
+/// How a prediction is judged.
+pub mod evidence {
+    pub use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally};
+}
+
+/// What came of a suite.
+pub mod suite {
+    pub use locklab_suite::results::{CaseResult, Evidence, PropertyResult, Results};
+}

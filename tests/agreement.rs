@@ -5,11 +5,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab::confirm::series::{Agreement, Finding, LONGEST_STALL_NS, Runs, Series};
-use locklab::confirm::{Programs, RealRedis};
-use locklab::results::Cell;
-use locklab::runner::batch::{self, BatchOptions, Job};
-use locklab::scenario::{Scenario, load};
+use locklab_model::scenario::{Scenario, load};
+use locklab_real::series::{Agreement, Finding, LONGEST_STALL_NS, Runs, Series};
+use locklab_real::{Programs, RealRedis};
+use locklab_results::Cell;
+use locklab_runner::batch::{self, BatchOptions, Job};
 
 /// A write that the proxy delays.
 #[test]

@@ -1,10 +1,10 @@
 //! Every shipped scenario gives the predicted result, and gives it twice.
 
-use locklab::evidence::Judgement;
-use locklab::runner::batch::{BatchOptions, Job, run};
-use locklab::runner::prediction::{compare, worst};
-use locklab::scenario::{SHIPPED, load};
-use locklab::workload::WorkloadKind;
+use locklab_evidence::Judgement;
+use locklab_model::scenario::{SHIPPED, load};
+use locklab_model::workload::WorkloadKind;
+use locklab_runner::batch::{BatchOptions, Job, run};
+use locklab_runner::prediction::{compare, worst};
 use std::sync::atomic::AtomicBool;
 
 /// A few runs of thousands of adds each are enough: every one of them shows the result.

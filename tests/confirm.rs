@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use locklab::confirm::{ConfirmError, Programs, RealRedis, run_with, throughput};
-use locklab::fault::expand;
-use locklab::history::{Access, Event, History, Phase, Record};
-use locklab::runner::backend::Run;
-use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::Scenario;
+use locklab_history::{Access, Event, History, Phase, Record};
+use locklab_model::fault::expand;
+use locklab_model::scenario::Scenario;
+use locklab_real::{ConfirmError, Programs, RealRedis, run_with, throughput};
+use locklab_runner::run::Run;
+use locklab_runner::simulate::{Keep, simulate};
 use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

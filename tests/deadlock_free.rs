@@ -1,13 +1,13 @@
 //! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock on
 //! one node. And R14, the limit of that property.
 
-use locklab::check::{Property, Verdict, judge};
-use locklab::evidence::{Finding, Prediction};
-use locklab::history::Event;
-use locklab::runner::batch::{BatchOptions, Job, run};
-use locklab::runner::judged;
-use locklab::runner::simulate::Keep;
-use locklab::scenario::{load, parse};
+use locklab_check::{Property, Verdict, judge};
+use locklab_evidence::{Finding, Prediction};
+use locklab_history::Event;
+use locklab_model::scenario::{load, parse};
+use locklab_runner::batch::{BatchOptions, Job, run};
+use locklab_runner::judged;
+use locklab_runner::simulate::Keep;
 use std::sync::atomic::AtomicBool;
 
 /// The steps that a client of every lock passes.

@@ -1,9 +1,9 @@
 //! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
 
-use locklab::fault::expand;
-use locklab::history::{Event, History, Op, Outcome, Phase, Point};
-use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::parse;
+use locklab_history::{Event, History, Op, Outcome, Phase, Point};
+use locklab_model::fault::expand;
+use locklab_model::scenario::parse;
+use locklab_runner::simulate::{Keep, simulate};
 
 /// The points that sentinels reach from the loss of the master until they have a new one.
 const OF_A_FAILOVER: [&str; 11] = [

@@ -2,12 +2,12 @@
 //! processes. Both record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
-use locklab::confirm::{Programs, RealRedis};
-use locklab::fault::expand;
-use locklab::history::{Event, Phase};
-use locklab::runner::backend::{Backend, World};
-use locklab::runner::simulate::Keep;
-use locklab::scenario::parse;
+use locklab_history::{Event, Phase};
+use locklab_model::fault::expand;
+use locklab_model::scenario::parse;
+use locklab_real::{Programs, RealRedis};
+use locklab_runner::backend::{Backend, World};
+use locklab_runner::simulate::Keep;
 
 use Phase::{Before, Begins, Ends, Missed};
 

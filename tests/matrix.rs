@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use locklab::evidence::Judgement;
-use locklab::matrix::{Part, Plan, rows};
-use locklab::runner::batch::{BatchOptions, Job, run};
-use locklab::runner::prediction::Comparison;
+use locklab_evidence::Judgement;
+use locklab_matrix::{Part, Plan, rows};
+use locklab_runner::batch::{BatchOptions, Job, run};
+use locklab_runner::prediction::Comparison;
 
 /// The number of seeds that `locklab matrix` runs.
 const SEEDS: u64 = 200;

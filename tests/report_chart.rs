@@ -1,15 +1,13 @@
 //! The rate chart, from hand-made sweeps.
 
-use locklab::{
-    check::Property,
-    evidence::Tally,
-    report::{
-        Error,
-        chart::{self, ChartOptions, RateAxis},
-        png,
-    },
-    results::{Axis, Cell, Sweep},
+use locklab_check::Property;
+use locklab_evidence::Tally;
+use locklab_report::{
+    Error,
+    chart::{self, ChartOptions, RateAxis},
+    png,
 };
+use locklab_results::{Axis, Cell, Sweep};
 
 fn tally(violated: u64, judged: u64, inconclusive: u64) -> Tally {
     Tally {

@@ -1,7 +1,7 @@
 //! The errors for an invalid scenario: file, line, column, what is wrong, and a suggestion.
 
 use insta::assert_snapshot;
-use locklab::scenario::{load, parse};
+use locklab_model::scenario::{load, parse};
 
 /// A valid scenario, into which each test puts one mistake.
 const GOOD: &str = r#"title = "Good"

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use locklab::scenario::grid::{Grid, overrides};
-use locklab::scenario::{SHIPPED, Scenario, load};
+use locklab_model::scenario::grid::{Grid, overrides};
+use locklab_model::scenario::{SHIPPED, Scenario, load};
 
 #[test]
 fn every_file_below_scenarios_ships_under_its_path() {
@@ -67,7 +67,7 @@ fn a_scenario_survives_being_written_and_read() {
     for scenario in all() {
         let text = toml::to_string(&scenario).expect("a scenario is TOML");
         let file = format!("scenarios/{}.toml", scenario.name);
-        match locklab::scenario::parse(&file, &text, &[]) {
+        match locklab_model::scenario::parse(&file, &text, &[]) {
             Ok(again) => assert_eq!(again, scenario),
             Err(error) => panic!("{error}\n{text}"),
         }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use locklab::fault::expand;
-use locklab::history::{Event, History, Phase};
-use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::parse;
+use locklab_history::{Event, History, Phase};
+use locklab_model::fault::expand;
+use locklab_model::scenario::parse;
+use locklab_runner::simulate::{Keep, simulate};
 
 const SEEDS: u64 = 10;
 

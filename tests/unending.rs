@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use locklab::fault::expand;
-use locklab::runner::RunError;
-use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::load;
+use locklab_model::fault::expand;
+use locklab_model::scenario::load;
+use locklab_runner::RunError;
+use locklab_runner::simulate::{Keep, simulate};
 
 /// The error of a shipped scenario with these changes.
 #[track_caller]

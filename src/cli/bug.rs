@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use crate::runner::pool::{Broken, Why};
+use locklab_runner::pool::{Broken, Why};
 
 /// A run that panicked: a bug in Locklab, with a command to reproduce it.
 #[derive(Debug, thiserror::Error)]

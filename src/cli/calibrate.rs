@@ -10,11 +10,11 @@ use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, interrupt, table};
-use crate::confirm::calibrate::{Constant, Effort, Times, measure};
-use crate::confirm::{self, Programs, RealRedis};
-use crate::report::Provenance;
-use crate::results::csv::{Csv, number};
-use crate::results::table::{Field, Look, Table, TableRow};
+use locklab_real::calibrate::{Constant, Effort, Times, measure};
+use locklab_real::{Programs, RealRedis};
+use locklab_report::Provenance;
+use locklab_results::csv::{Csv, number};
+use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +50,7 @@ pub(super) struct Options {
 
 pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
     let programs = Programs::find()?;
-    let version = confirm::version(&programs)?;
+    let version = locklab_real::version(&programs)?;
     let store = Store::open(&options.out)?;
     let stop = interrupt::flag()?;
     let effort = Effort {

@@ -14,19 +14,19 @@ use super::say::{self, tell};
 use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, pictures, table};
-use crate::check::Property;
-use crate::evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
-use crate::history::{Bare, FaultKind};
-use crate::matrix::{Row, Setting, put_in};
-use crate::report::Provenance;
-use crate::results::csv::{self, Csv};
-use crate::results::pace::{GrantRate, PaceCounts};
-use crate::results::table::{Field, Look, Table, TableRow};
-use crate::results::{Cell, Detail};
-use crate::runner::batch::Job;
-use crate::runner::judged;
-use crate::runner::pool::Broken;
-use crate::scenario::Scenario;
+use locklab_check::Property;
+use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
+use locklab_history::{Bare, FaultKind};
+use locklab_matrix::{Row, Setting, put_in};
+use locklab_model::scenario::Scenario;
+use locklab_report::Provenance;
+use locklab_results::csv::{self, Csv};
+use locklab_results::pace::{GrantRate, PaceCounts};
+use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_results::{Cell, Detail};
+use locklab_runner::batch::Job;
+use locklab_runner::judged;
+use locklab_runner::pool::Broken;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use super::progress::Progress;
 use super::resumable::Work;
-use crate::results::{Cell, Detail};
-use crate::runner::batch::{self, BatchOptions, Job};
-use crate::runner::pool::Broken;
-use crate::scenario::Scenario;
+use locklab_model::scenario::Scenario;
+use locklab_results::{Cell, Detail};
+use locklab_runner::batch::{self, BatchOptions, Job};
+use locklab_runner::pool::Broken;
 
 /// One cell per scenario; `seeds` has one range for each.
 pub(super) fn run(

@@ -19,14 +19,14 @@ use self::outcome::{again, explain, github};
 pub(super) use self::outcome::{present, write};
 use super::bug::Bug;
 use super::cells::{self, Kept};
-use super::pictures::Format;
+use super::format::Format;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, compare, interrupt, report, scenario_completer, twice};
-use crate::results::Detail;
-use crate::runner::pool::Broken;
-use crate::runner::simulate::Keep;
-use crate::suite::{self, Case, CaseResult, Filter, Results, Shard};
+use locklab_results::Detail;
+use locklab_runner::pool::Broken;
+use locklab_runner::simulate::Keep;
+use locklab_suite::{Case, CaseResult, Filter, Results, Shard};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -193,14 +193,14 @@ pub(crate) fn suite(options: &Options) -> anyhow::Result<Checked> {
         tell!("  kept as the baseline {name}: {}", path.display());
     }
     if let Some((name, before)) = baseline {
-        compare::present(&name, "this", &suite::compare(&before, &results));
+        compare::present(&name, "this", &locklab_suite::compare(&before, &results));
     }
     Ok(Checked { results, stopped })
 }
 
 /// The options, with what the profile says of those that are not given.
 fn with_profile(options: &Options) -> anyhow::Result<Options> {
-    let profile = suite::profile(options.profile.as_deref())?;
+    let profile = locklab_suite::profile(options.profile.as_deref())?;
     let mut options = options.clone();
     if options.paths.is_empty() {
         options.paths = profile.paths;
@@ -219,7 +219,7 @@ fn with_profile(options: &Options) -> anyhow::Result<Options> {
 
 /// The cases to run, each with its place in the whole suite, and the number of cases in that.
 fn choose(options: &Options) -> anyhow::Result<(Vec<(usize, Case)>, usize)> {
-    let mut cases = suite::find(&options.paths)?;
+    let mut cases = locklab_suite::find(&options.paths)?;
     if let Some(filter) = &options.filter {
         cases.retain(|case| filter.accepts(&case.scenario));
     }

@@ -7,9 +7,9 @@ use console::style;
 use serde_json::json;
 
 use super::say::{self, tell};
-use super::{Exit, data, merge};
-use crate::evidence::Judgement;
-use crate::suite::{self, Comparison};
+use super::{Exit, data, results_file};
+use locklab_evidence::Judgement;
+use locklab_suite::Comparison;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,8 +34,8 @@ pub(super) struct Options {
 }
 
 pub(super) fn compare(options: &Options) -> anyhow::Result<Exit> {
-    let [before, after] = [&options.before, &options.after].map(merge::read);
-    let comparison = suite::compare(&before?, &after?);
+    let [before, after] = [&options.before, &options.after].map(results_file::read);
+    let comparison = locklab_suite::compare(&before?, &after?);
     let name = |path: &PathBuf| path.display().to_string();
     present(&name(&options.before), &name(&options.after), &comparison);
     if options.json {

@@ -19,15 +19,15 @@ use super::run::blame;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Bug, Exit, Jobs, Out, cells, interrupt, scenario_completer, table};
-use crate::confirm::jitter::{Jitter, drowned};
-use crate::confirm::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
-use crate::confirm::{self, Programs, RealRedis};
-use crate::recording::VERSION;
-use crate::report::Provenance;
-use crate::results::{Cell, Detail};
-use crate::runner::ledger::{self, Ledger};
-use crate::runner::pool::lock;
-use crate::scenario::{SHIPPED, Scale, Scenario, Source};
+use locklab_model::scenario::{SHIPPED, Scale, Scenario, Source};
+use locklab_real::jitter::{Jitter, drowned};
+use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
+use locklab_real::{Programs, RealRedis};
+use locklab_report::Provenance;
+use locklab_results::recording::VERSION;
+use locklab_results::{Cell, Detail};
+use locklab_runner::ledger::{self, Ledger};
+use locklab_runner::pool::lock;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,7 +87,7 @@ pub(super) struct Options {
 pub(super) fn confirm(options: &Options) -> anyhow::Result<Exit> {
     let begun = Instant::now();
     let programs = Programs::find()?;
-    let version = confirm::version(&programs)?;
+    let version = locklab_real::version(&programs)?;
     let (scenarios, mut refused) = choose(options)?;
     let (scenarios, worlds) = match options.scale == Scale::FULL {
         true => {
@@ -170,7 +170,7 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
         seen.push(source.file().into());
         let scenario = source.scenario(&options.sets);
         let scenario = scenario.map_err(|error| blame(error, name, names))?;
-        match confirm::why_not(&scenario) {
+        match locklab_real::why_not(&scenario) {
             None if scenario.expect.is_empty() => {
                 refused.push((
                     scenario,

@@ -19,17 +19,17 @@ use super::say::{self, tell};
 use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, data, interrupt, resumable, table};
-use crate::evidence::{Interval, bootstrap, thousands};
-use crate::matrix::metrics::{Measure, Sample};
-use crate::matrix::plan::About;
-use crate::matrix::{Metric, Plan, Row, put_in};
-use crate::report::Provenance;
-use crate::results::csv::{self, Csv};
-use crate::results::table::{Field, Look, Table, TableRow};
-use crate::runner::ledger::Ledger;
-use crate::runner::pool::{self, Broken, lock};
-use crate::runner::simulate::{Keep, simulate};
-use crate::scenario::{Drawn, Scenario};
+use locklab_evidence::{Interval, bootstrap, thousands};
+use locklab_matrix::metrics::{Measure, Sample};
+use locklab_matrix::plan::About;
+use locklab_matrix::{Metric, Plan, Row, put_in};
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_report::Provenance;
+use locklab_results::csv::{self, Csv};
+use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_runner::ledger::Ledger;
+use locklab_runner::pool::{self, Broken, lock};
+use locklab_runner::simulate::{Keep, simulate};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::report;
-use crate::check::Property;
-use crate::recording::VERSION;
-use crate::results::csv::{COUNTS, Csv, counts, milliseconds, number};
-use crate::results::{Cell, FORMAT};
-use crate::runner::prediction::Comparison;
+use locklab_check::Property;
+use locklab_results::csv::{COUNTS, Csv, counts, milliseconds, number};
+use locklab_results::recording::VERSION;
+use locklab_results::{Cell, FORMAT};
+use locklab_runner::prediction::Comparison;
 
 /// A document of results: its format, what made it, and its contents.
 pub(super) fn document(command: &str, contents: Value) -> Value {
@@ -105,7 +105,7 @@ fn loss(cell: &Cell) -> [String; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Tally;
+    use locklab_evidence::Tally;
 
     #[test]
     fn parameters_have_columns_of_their_own() {

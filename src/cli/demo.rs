@@ -8,11 +8,11 @@ use super::bug::Bug;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Jobs, Out, cells, data, pictures, report};
-use crate::results::{Cell, Detail};
-use crate::runner::judged;
-use crate::runner::pool::Broken;
-use crate::runner::prediction::compare;
-use crate::scenario::{self, Scenario};
+use locklab_model::scenario::{self, Scenario};
+use locklab_results::{Cell, Detail};
+use locklab_runner::judged;
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::compare;
 
 /// Claims K1, K5, K10, K13 and R5, the last two with a scenario for comparison.
 const SCENARIOS: [&str; 8] = [

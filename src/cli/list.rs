@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 use super::Exit;
 use super::run::On;
 use super::say::{self, print_json};
-use crate::check::Property;
-use crate::confirm;
-use crate::fault;
-use crate::history::{Failpoint, FaultKind};
-use crate::locks::catalogue;
-use crate::scenario::{self, SHIPPED};
+use locklab_check::Property;
+use locklab_history::{Failpoint, FaultKind};
+use locklab_locks::catalogue;
+use locklab_model::fault;
+use locklab_model::scenario::{self, SHIPPED};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -106,7 +105,7 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
     for (name, _) in SHIPPED {
         let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
         let claim = scenario.claim.as_deref().unwrap_or("");
-        let on_redis = confirm::why_not(&scenario).is_none();
+        let on_redis = locklab_real::why_not(&scenario).is_none();
         if on == Some(On::Redis) && !on_redis {
             continue;
         }

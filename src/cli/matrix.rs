@@ -16,19 +16,18 @@ use super::say::{self, tell};
 use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, report, table};
-use crate::check::Property;
-use crate::evidence::{Finding, Judgement, thousands};
-use crate::locks;
-use crate::matrix::{Part, Plan, Problem, Row, rows};
-use crate::report::Provenance;
-use crate::results::csv::{self, Csv};
-use crate::results::table::{Field, Look, Table, TableRow};
-use crate::results::{Cell, Detail, Shortest};
-use crate::runner::batch::Job;
-use crate::runner::judged;
-use crate::runner::pool::Broken;
-use crate::runner::prediction::Comparison;
-use crate::scenario::{Scenario, did_you_mean};
+use locklab_check::Property;
+use locklab_evidence::{Finding, Judgement, thousands};
+use locklab_matrix::{Part, Plan, Problem, Row, rows};
+use locklab_model::scenario::{Scenario, did_you_mean};
+use locklab_report::Provenance;
+use locklab_results::csv::{self, Csv};
+use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_results::{Cell, Detail, Shortest};
+use locklab_runner::batch::Job;
+use locklab_runner::judged;
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::Comparison;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,7 +70,7 @@ pub(super) struct Options {
 
 /// The names of the locks and of their forms.
 fn lock_names() -> Vec<String> {
-    let names = locks::catalogue()
+    let names = locklab_locks::catalogue()
         .into_iter()
         .map(|entry| entry.name.to_owned());
     let forms = rows().into_iter().map(|row| row.label);
@@ -491,7 +490,7 @@ fn exit(results: &[CellResult]) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::pool::Why;
+    use locklab_runner::pool::Why;
 
     #[test]
     fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {

@@ -1,14 +1,13 @@
 //! `locklab merge`: the parts of a suite that ran on several machines, as one result.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 
+use super::results_file::read;
 use super::store::Store;
 use super::{Exit, Out, check, report, say};
-use crate::suite::Results;
+use locklab_suite::Results;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,11 +42,4 @@ pub(super) fn merge(options: &Options) -> anyhow::Result<Exit> {
         say::print_json(&document)?;
     }
     Ok(report::exit_of(results.judgement()))
-}
-
-/// The results in a file.
-pub(super) fn read(path: &PathBuf) -> anyhow::Result<Results> {
-    let text = fs::read_to_string(path);
-    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-    Results::read(&text).with_context(|| path.display().to_string())
 }

@@ -3,46 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::check::{Property, Verdict, Violation};
-use clap::ValueEnum;
+use locklab_check::{Property, Verdict, Violation};
 
-use crate::recording::{self, Environment, Recording};
-use crate::report::{self, Provenance, spacetime};
-use crate::scenario::Scenario;
+use locklab_model::scenario::Scenario;
+use locklab_report::{Provenance, spacetime};
+use locklab_results::recording::{self, Environment, Recording};
 
+use super::format::Format;
 use super::say::{self, tell};
 use super::store::Store;
-
-/// A format of pictures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For the web
-    Svg,
-    /// For everything else
-    Png,
-    /// For papers
-    Pdf,
-}
-
-impl Format {
-    /// The ending of a file's name.
-    pub(super) fn ending(self) -> &'static str {
-        match self {
-            Format::Svg => "svg",
-            Format::Png => "png",
-            Format::Pdf => "pdf",
-        }
-    }
-
-    /// The picture in this format.
-    pub(super) fn of(self, svg: &str) -> Result<Vec<u8>, report::Error> {
-        match self {
-            Format::Svg => Ok(svg.as_bytes().to_vec()),
-            Format::Png => report::png(svg),
-            Format::Pdf => report::pdf(svg),
-        }
-    }
-}
 
 /// A run that serves as evidence, and the path of its recording.
 pub(super) struct Evidence {

@@ -9,11 +9,11 @@ use serde_json::json;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, data, pictures, report};
-use crate::check::{Property, judge};
-use crate::recording::{self, Environment, Recording};
-use crate::runner::simulate::Keep;
-use crate::runner::{RunError, judged, recorded};
-use crate::scenario::Scenario;
+use locklab_check::{Property, judge};
+use locklab_model::scenario::Scenario;
+use locklab_results::recording::{self, Environment, Recording};
+use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged, recorded};
 
 const EXAMPLES: &str = "\
 Examples:

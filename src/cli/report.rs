@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use console::{StyledObject, style};
 use serde_json::{Value, json};
 
-use crate::check::{Property, Verdict};
-use crate::evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
-use crate::results::loss::LossRate;
-use crate::results::pace::{GrantRate, PaceCounts};
-use crate::results::{Cell, Seeding, Sweep};
-use crate::runner::prediction::{Comparison, worst};
-use crate::scenario::Scenario;
-use crate::workload::Fencing;
+use locklab_check::{Property, Verdict};
+use locklab_evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
+use locklab_model::scenario::Scenario;
+use locklab_model::workload::Fencing;
+use locklab_results::loss::LossRate;
+use locklab_results::pace::{GrantRate, PaceCounts};
+use locklab_results::{Cell, Seeding, Sweep};
+use locklab_runner::prediction::{Comparison, worst};
 
 use super::Exit;
 

@@ -24,15 +24,15 @@ use super::say::{self, tell};
 use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, interrupt, report, sweep};
-use crate::confirm::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
-use crate::confirm::{self, Programs, RealRedis};
-use crate::critique::{Claim, Critique};
-use crate::evidence::Judgement;
-use crate::results::{Cell, Detail, Sweep};
-use crate::runner::batch::Job;
-use crate::runner::pool::lock;
-use crate::runner::prediction::{Comparison, compare, worst};
-use crate::scenario::{self, Scenario, Source};
+use locklab_critique::{Claim, Critique};
+use locklab_evidence::Judgement;
+use locklab_model::scenario::{self, Scenario, Source};
+use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
+use locklab_real::{Programs, RealRedis};
+use locklab_results::{Cell, Detail, Sweep};
+use locklab_runner::batch::Job;
+use locklab_runner::pool::lock;
+use locklab_runner::prediction::{Comparison, compare, worst};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -186,7 +186,7 @@ fn observe(
         stop,
         bug: &|broken| {
             let job = &jobs[broken.job];
-            let sets = crate::scenario::grid::overrides(&job.parameters);
+            let sets = locklab_model::scenario::grid::overrides(&job.parameters);
             let reproduce = say::run_line(&job.scenario.name, &sets, broken.seed);
             Bug::or_usage(broken, &job.scenario.name, reproduce)
         },
@@ -207,7 +207,7 @@ fn observe(
         On::World => (None, BTreeMap::new()),
         On::Redis => {
             let programs = Programs::find()?;
-            let version = confirm::version(&programs)?;
+            let version = locklab_real::version(&programs)?;
             (Some(version), on_redis(options, programs, &worlds, stop))
         }
     };
@@ -215,10 +215,12 @@ fn observe(
         return Ok(None);
     }
     let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
-        let real = redis.as_ref().map(|_| match confirm::why_not(&scenario) {
-            Some(why) => Err(why.to_string()),
-            None => real.remove(&place).ok_or_else(|| "it did not run".into()),
-        });
+        let real = redis
+            .as_ref()
+            .map(|_| match locklab_real::why_not(&scenario) {
+                Some(why) => Err(why.to_string()),
+                None => real.remove(&place).ok_or_else(|| "it did not run".into()),
+            });
         let comparisons = compare(&scenario, &world);
         let shown = Shown {
             comparisons,
@@ -260,7 +262,7 @@ fn on_redis(
     scenarios: &[(Scenario, Cell)],
     stop: &'static AtomicBool,
 ) -> BTreeMap<usize, Confirmed> {
-    let can_run = |place: &usize| confirm::why_not(&scenarios[*place].0).is_none();
+    let can_run = |place: &usize| locklab_real::why_not(&scenarios[*place].0).is_none();
     let places: Vec<usize> = (0..scenarios.len()).filter(can_run).collect();
     let progress = Progress::of("on real Redis", "scenarios", places.len() as u64);
     let results = Mutex::new(BTreeMap::new());

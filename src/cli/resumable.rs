@@ -14,12 +14,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::progress::Progress;
 use super::say::tell;
-use crate::evidence::thousands;
-use crate::recording::VERSION;
-use crate::results::{Cell, Detail, FORMAT};
-use crate::runner::batch::{self, BatchOptions, Job};
-use crate::runner::ledger::{self, Ledger};
-use crate::runner::pool::{Broken, lock};
+use locklab_evidence::thousands;
+use locklab_results::recording::VERSION;
+use locklab_results::{Cell, Detail, FORMAT};
+use locklab_runner::batch::{self, BatchOptions, Job};
+use locklab_runner::ledger::{self, Ledger};
+use locklab_runner::pool::{Broken, lock};
 
 /// The work: a cell for each job.
 pub(super) struct Work<'a> {
@@ -171,7 +171,7 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::scenario::load;
+    use locklab_model::scenario::load;
 
     fn jobs() -> Vec<Job> {
         let job = |name| Job {

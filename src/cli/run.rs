@@ -18,18 +18,18 @@ use super::say::{self, tell};
 use super::seeds::{self, Seeds};
 use super::store::{self, Store};
 use super::{Exit, Jobs, Out, PerRun, data, interrupt, report, scenario_completer, twice};
-use crate::check::Property;
-use crate::confirm::series::{LONGEST_STALL_NS, attempt};
-use crate::confirm::{self, Programs, RealRedis};
-use crate::evidence::Judgement;
-use crate::recording::{Environment, Recording};
-use crate::results::{Cell, Detail, run_row};
-use crate::runner::backend::{Backend, World};
-use crate::runner::judged::{self, JudgedRun};
-use crate::runner::pool::Broken;
-use crate::runner::prediction::{Comparison, compare};
-use crate::runner::simulate::Keep;
-use crate::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
+use locklab_check::Property;
+use locklab_evidence::Judgement;
+use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
+use locklab_real::series::{LONGEST_STALL_NS, attempt};
+use locklab_real::{Programs, RealRedis};
+use locklab_results::recording::{Environment, Recording};
+use locklab_results::{Cell, Detail, per_run};
+use locklab_runner::backend::{Backend, World};
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::{Comparison, compare};
+use locklab_runner::simulate::Keep;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,7 +97,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Exit> {
     let names = names(options);
     let mut scenarios = load(&names, &options.sets)?;
     if options.all && options.on == On::Redis {
-        scenarios.retain(|scenario| match confirm::why_not(scenario) {
+        scenarios.retain(|scenario| match locklab_real::why_not(scenario) {
             None => true,
             Some(why) => {
                 tell!("left out: {}: {why}", scenario.name);
@@ -215,7 +215,7 @@ fn write_tables(
     );
     store.write(&format!("{stem}results.csv"), table.text().as_bytes())?;
     if options.per_run.per_run {
-        let runs = run_row::csv(&scenario.name, environment, &overrides, &cells);
+        let runs = per_run::csv(&scenario.name, environment, &overrides, &cells);
         let path = store.write(&format!("{stem}runs.csv"), runs.text().as_bytes())?;
         tell!("    runs     {}\n", path.display());
     }
@@ -324,9 +324,9 @@ fn one_by_one(
             progress.aside(|| tell!("redis-server {version}"));
         }
         let run = JudgedRun::of(run, schedule, &scenario);
-        cell.add(seed, &run);
+        cell.add(seed, &run.judged());
         if detail == Detail::Runs {
-            cell.keep(seed, &run);
+            cell.keep(seed, &run.judged());
         }
         let recording = judged::recording(&scenario, seed, run, backend.environment());
         recordings.insert(seed, recording);

@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::suite::shell::quoted;
+use locklab_suite::shell::quoted;
 
 /// Prints a line for people, like `eprintln!`, but ignores errors.
 macro_rules! tell {
-    () => { $crate::cli::say::to_people(format_args!("")) };
-    ($($arg:tt)*) => { $crate::cli::say::to_people(format_args!($($arg)*)) };
+    () => { $crate::say::to_people(format_args!("")) };
+    ($($arg:tt)*) => { $crate::say::to_people(format_args!($($arg)*)) };
 }
 pub(super) use tell;
 
@@ -42,7 +42,7 @@ static PROGRAM: OnceLock<String> = OnceLock::new();
 
 /// Says with which words of a shell this program is started, where its own path does not: in a
 /// test.
-pub(crate) fn set_program(words: &str) {
+pub fn set_program(words: &str) {
     // It is said once, at the beginning.
     let _ = PROGRAM.set(words.into());
 }

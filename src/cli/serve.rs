@@ -8,10 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::Args;
 
+mod servers;
+mod topology;
+
+use self::servers::Event;
+use self::topology::{Place, Topology};
 use super::Exit;
 use super::number::whole;
 use super::say::{self, tell};
-use crate::serve::{self, Event, Place, Topology};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,7 +97,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         let _ = interrupts.send(Event::Interrupted);
     })
     .context("cannot listen for Ctrl-C")?;
-    let places = serve::listen(&Topology {
+    let places = topology::listen(&Topology {
         ip: options.bind,
         port: options.port,
         nodes: options.nodes,
@@ -107,7 +111,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     tell!("Serving until Ctrl-C, or SHUTDOWN.");
     let down_after = Duration::from_millis(options.down_after_ms.into());
     let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
-    serve::serve(places, max_clients, down_after, (sender, events))?;
+    servers::serve(places, max_clients, down_after, (sender, events))?;
     // Either way the command succeeded, as with `redis-server`.
     Ok(Exit::AsPredicted)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Out;
-use super::pictures::Format;
+use super::format::Format;
 
 /// A writable folder for results.
 #[derive(Debug, Clone)]

@@ -13,15 +13,15 @@ use super::say::{self, tell};
 use super::seeds::Seeds;
 use super::store::Store;
 use super::{Exit, Jobs, Out, PerRun, data, interrupt, pictures, report, scenario_completer};
-use crate::check::Property;
-use crate::evidence::thousands;
-use crate::report::chart::{self, ChartOptions, RateAxis};
-use crate::report::{Error, Provenance};
-use crate::results::{Cell, Seeding, Sweep, run_row};
-use crate::runner::batch::Job;
-use crate::runner::ledger::{self, Plan};
-use crate::scenario::grid::{Grid, overrides};
-use crate::scenario::{self, Scenario, ScenarioError, Source};
+use locklab_check::Property;
+use locklab_evidence::thousands;
+use locklab_model::scenario::grid::{Grid, overrides};
+use locklab_model::scenario::{self, Scenario, ScenarioError, Source};
+use locklab_report::chart::{self, ChartOptions, RateAxis};
+use locklab_report::{Error, Provenance};
+use locklab_results::{Cell, Seeding, Sweep, per_run};
+use locklab_runner::batch::Job;
+use locklab_runner::ledger::{self, Plan};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -307,7 +307,7 @@ fn conclude(
         ("csv", table.text().into_bytes()),
     ];
     if options.per_run.per_run {
-        let runs = run_row::csv(&sweep.scenario, "world", &overrides, &sweep.cells);
+        let runs = per_run::csv(&sweep.scenario, "world", &overrides, &sweep.cells);
         files.push(("runs.csv", runs.text().into_bytes()));
     }
     for (ending, contents) in files {

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::pictures;
 use super::say::tell;
 use super::store::Store;
-use crate::report::{self, Provenance};
-use crate::results::csv::Csv;
-use crate::results::table::Table;
+use locklab_report::Provenance;
+use locklab_results::csv::Csv;
+use locklab_results::table::Table;
 
 /// Writes `STEM.md`, `.csv` (of `list`), `.json` (of `data`) and the picture, and prints the paths.
 pub(super) fn write(
@@ -31,7 +31,7 @@ pub(super) fn write(
         let path = store.write(&format!("{stem}.{ending}"), &contents)?;
         tell!("  {ending:<5}{}", path.display());
     }
-    let pictures = pictures::write(store, stem, &report::table::draw(table), provenance)?;
+    let pictures = pictures::write(store, stem, &locklab_report::table::draw(table), provenance)?;
     for (format, path) in store.formats.iter().zip(pictures) {
         tell!("  {:<5}{}", format.ending(), path.display());
     }

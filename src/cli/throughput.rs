@@ -13,13 +13,13 @@ use super::progress::Progress;
 use super::say::{self, tell};
 use super::store::Store;
 use super::{Exit, Out, interrupt, table};
-use crate::confirm::throughput::{Effort, KEPT, NODES, Throughput, measure};
-use crate::confirm::{self, Programs};
-use crate::evidence::of_quantity;
-use crate::report::Provenance;
-use crate::results::csv::{Csv, number};
-use crate::results::table::{Field, Look, Table, TableRow};
-use crate::scenario::Persistence;
+use locklab_evidence::of_quantity;
+use locklab_model::scenario::Persistence;
+use locklab_real::Programs;
+use locklab_real::throughput::{Effort, KEPT, NODES, Throughput, measure};
+use locklab_report::Provenance;
+use locklab_results::csv::{Csv, number};
+use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,7 +65,7 @@ struct Entry {
 
 pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
     let programs = Programs::find()?;
-    let version = confirm::version(&programs)?;
+    let version = locklab_real::version(&programs)?;
     let store = Store::open(&options.out)?.below("throughput")?;
     let stop = interrupt::flag()?;
     let effort = Effort {

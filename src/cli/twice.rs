@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::progress::Progress;
 use super::say::tell;
 use super::{Exit, cells};
-use crate::evidence::thousands;
-use crate::runner::RunError;
-use crate::runner::judged::{self, JudgedRun};
-use crate::runner::pool::{self, Broken};
-use crate::runner::simulate::Keep;
-use crate::scenario::Scenario;
+use locklab_evidence::thousands;
+use locklab_model::scenario::Scenario;
+use locklab_runner::RunError;
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::pool::{self, Broken};
+use locklab_runner::simulate::Keep;
 
 /// Runs everything twice, and compares every event of the world, every record and every
 /// verdict.
@@ -104,7 +104,7 @@ fn describe(one: &JudgedRun, other: &JudgedRun) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::load;
+    use locklab_model::scenario::load;
 
     #[test]
     fn two_runs_of_one_seed_are_alike_and_of_two_seeds_part_at_an_event() {

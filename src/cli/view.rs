@@ -8,13 +8,13 @@ use clap::{Args, ValueEnum};
 use super::say::tell;
 use super::store::Store;
 use super::{Exit, scenario_completer, seeds};
-use crate::history::Contents;
-use crate::recording::{self, Environment, Recording};
-use crate::runner::judged;
-use crate::runner::recorded;
-use crate::runner::simulate::Keep;
-use crate::scenario::{self, Drawn, Scenario};
-use crate::view::{self, Subject};
+use locklab_history::Contents;
+use locklab_model::scenario::{self, Drawn, Scenario};
+use locklab_results::recording::{self, Environment, Recording};
+use locklab_runner::judged;
+use locklab_runner::recorded;
+use locklab_runner::simulate::Keep;
+use locklab_view::Subject;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,9 +103,9 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         remark: known.remark,
     };
     let contents = match options.format {
-        Format::Html => view::html(&subject)?,
-        Format::Perfetto => view::trace(&subject),
-        Format::Shiviz => view::log(&subject),
+        Format::Html => locklab_view::html(&subject)?,
+        Format::Perfetto => locklab_view::trace(&subject),
+        Format::Shiviz => locklab_view::log(&subject),
     };
     let file = write(options, &known, contents.as_bytes())?;
     if !known.remark.is_empty() {

@@ -6,7 +6,7 @@ use askama::Template;
 
 /// The page.
 #[derive(Template)]
-#[template(path = "critique/page.html")]
+#[template(path = "page.html")]
 pub struct Page {
     /// What all claims came to, in a sentence.
     pub summary: String,

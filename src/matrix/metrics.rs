@@ -3,8 +3,8 @@
 use locklab_units::fractional_ms_from_ns;
 use serde::{Deserialize, Serialize};
 
-use crate::history::timeline::Timeline;
-use crate::history::{Event, Failpoint, History, Message, Op, RESOURCE};
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, Failpoint, History, Message, Op, RESOURCE};
 
 /// A quantity to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -197,7 +197,7 @@ fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{FaultKind, Outcome, Phase, Record};
+    use locklab_history::{FaultKind, Outcome, Phase, Record};
 
     use locklab_units::NS_PER_MS as MS;
 

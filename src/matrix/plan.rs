@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::metrics::Measure;
 use super::row::{Row, Setting};
-use crate::check::Property;
-use crate::evidence::Prediction;
-use crate::locks::{LockSpec, Servers};
+use locklab_check::Property;
+use locklab_evidence::Prediction;
+use locklab_locks::{LockSpec, Servers};
 
 /// The contents of the matrix, apart from its rows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -176,7 +176,7 @@ fn default_lease_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::rows;
+    use crate::rows;
 
     #[test]
     fn predictions_speak_of_locks_that_there_are() {

@@ -1,6 +1,6 @@
 //! The rows: every lock in every form.
 
-use crate::locks::{CatalogueEntry, LockSpec, catalogue};
+use locklab_locks::{CatalogueEntry, LockSpec, catalogue};
 
 /// The setting of all locks in one column of the matrix.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,7 +20,8 @@ mod plot;
 mod scale;
 
 use super::Error;
-use crate::{check::Property, results::Sweep};
+use locklab_check::Property;
+use locklab_results::Sweep;
 
 /// The options of a chart.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -93,7 +93,7 @@ impl Provenance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{pdf, png};
+    use crate::{pdf, png};
 
     fn of_k1() -> Provenance {
         Provenance {

@@ -257,7 +257,7 @@ mod tests {
             let files = files.map(|file| file.path());
             for file in files.filter(|file| file.extension().is_some_and(|end| end == "svg")) {
                 let svg = std::fs::read_to_string(&file).expect("it can be read");
-                for drawn in [png(&svg), crate::report::pdf(&svg)] {
+                for drawn in [png(&svg), crate::pdf(&svg)] {
                     drawn.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
                 }
                 let document = Document::parse(&svg).expect("it has been read before");

@@ -8,10 +8,10 @@
 mod arrows;
 mod axis;
 mod bars;
-pub(crate) mod chatter;
+pub mod chatter;
 mod draw;
-pub(crate) mod faults;
-pub(crate) mod holds;
+pub mod faults;
+pub mod holds;
 mod hosts;
 mod labels;
 mod lanes;
@@ -21,12 +21,13 @@ mod retries;
 mod scale;
 mod scene;
 mod shades;
-pub(crate) mod window;
+pub mod window;
 
 use locklab_units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
 
 use super::Error;
-use crate::{check::Violation, history::History};
+use locklab_check::Violation;
+use locklab_history::History;
 
 /// Draws the run, or the part of it that led to the violation, as SVG.
 ///
@@ -46,7 +47,7 @@ pub fn draw(
 }
 
 /// A duration as readable text, with at most three digits if that is precise enough.
-pub(crate) fn duration(ns: u64) -> String {
+pub fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
         0..NS_PER_MS => (ns as f64 / NS_PER_US as f64, "µs"),
         NS_PER_MS..NS_PER_S => (fractional_ms_from_ns(ns), "ms"),

@@ -5,7 +5,7 @@ use std::mem::discriminant;
 use super::font;
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::svg::{Anchor, Svg, TextStyle};
-use crate::results::table::{Field, Look, Table};
+use locklab_results::table::{Field, Look, Table};
 
 /// Dimensions in units of the drawing.
 const LABEL_WIDTH: f64 = 230.0;
@@ -168,7 +168,7 @@ fn wrap(heading: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::table::TableRow;
+    use locklab_results::table::TableRow;
 
     const NOTE: &str = "A note that is far too long for one line of such a narrow table: two.";
 

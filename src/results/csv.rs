@@ -2,7 +2,7 @@
 //! variable. `docs/formats.md` has the columns.
 
 use super::FORMAT;
-use crate::evidence::{Interval, Rate, Tally};
+use locklab_evidence::{Interval, Rate, Tally};
 
 /// A table for programs. Its first column is the version of the format.
 #[derive(Debug, Clone, PartialEq)]

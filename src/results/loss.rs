@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::Loss;
-use crate::evidence::{Interval, of_mean, thousands};
+use locklab_check::Loss;
+use locklab_evidence::{Interval, of_mean, thousands};
 
 /// The resolution of a run's rate: hundredths of a percent.
 const PARTS: u64 = 10_000;

@@ -5,8 +5,8 @@ use std::fmt;
 use locklab_units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Pace, Part};
-use crate::evidence::{Interval, of_quantity};
+use locklab_check::{Pace, Part};
+use locklab_evidence::{Interval, of_quantity};
 
 /// The resolution of a rate: thousandths of a grant per second.
 const PARTS: u64 = 1000;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::loss::LossRate;
-use crate::check::{Loss, Writes};
-use crate::evidence::thousands;
+use locklab_check::{Loss, Writes};
+use locklab_evidence::thousands;
 
 /// The combined writes of several runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,12 +2,11 @@
 
 use std::error::Error;
 
-use locklab_world::TraceEvent;
-
+use super::run::Run;
 use super::simulate::{Keep, simulate};
-use crate::history::{Contents, History, Schedule};
-use crate::recording::Environment;
-use crate::scenario::Scenario;
+use locklab_history::Schedule;
+use locklab_model::scenario::Scenario;
+use locklab_results::recording::Environment;
 
 /// A backend that runs scenarios.
 pub trait Backend {
@@ -29,24 +28,6 @@ pub trait Backend {
         schedule: &Schedule,
         keep: Keep,
     ) -> Result<Run, Box<dyn Error + Send + Sync>>;
-}
-
-/// A finished run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Run {
-    /// What happened.
-    pub history: History,
-    /// The hash of every event of the world, in order; 0 on real servers, where no two runs are
-    /// equal.
-    pub trace_hash: u64,
-    /// These events, if they were kept.
-    pub trace: Vec<TraceEvent>,
-    /// What it was made of, if that was kept.
-    pub contents: Option<Contents>,
-    /// The longest time for which the machine stood still during a real run, in nanoseconds.
-    pub stall_ns: u64,
-    /// The version of the servers if they are real: `7.0.15`.
-    pub server_version: Option<String>,
 }
 
 /// The simulated world: a run is a function of scenario, seed and schedule.

@@ -8,31 +8,36 @@ use locklab_services::disk::Disk;
 use locklab_services::serve::{consensus, database};
 use locklab_world::{HostId, World};
 
-use super::lab::Lab;
-use crate::history::Name;
-use crate::platform::world::PORT;
+use super::recorder::Recorder;
+use crate::simulated::PORT;
+use locklab_history::Name;
 
 /// Starts a database on the host `name`. Committed data is on its disk.
-pub(super) fn start_database(name: &Name, lab: &Rc<Lab>, world: &mut World) {
+pub(super) fn start_database(name: &Name, recorder: &Rc<Recorder>, world: &mut World) {
     let disk: Rc<RefCell<Disk>> = Rc::default();
-    world.start(lab.id(name), move |host| {
+    world.start(recorder.id(name), move |host| {
         database::database(host, disk.clone(), PORT)
     });
 }
 
 /// Starts the member `name` of a consensus service whose members are `nodes`.
-pub(super) fn start_member(name: &Name, nodes: &[Name], lab: &Rc<Lab>, world: &mut World) {
-    let member = |name: &Name| (name.to_string(), lab.id(name));
+pub(super) fn start_member(
+    name: &Name,
+    nodes: &[Name],
+    recorder: &Rc<Recorder>,
+    world: &mut World,
+) {
+    let member = |name: &Name| (name.to_string(), recorder.id(name));
     let members: Rc<[(String, HostId)]> = nodes.iter().map(member).collect();
     let disk: Rc<RefCell<Disk>> = Rc::default();
-    let (name, lab) = (name.clone(), lab.clone());
-    world.start(lab.id(&name), move |host| {
+    let (name, recorder) = (name.clone(), recorder.clone());
+    world.start(recorder.id(&name), move |host| {
         let setup = consensus::Setup {
             name: name.to_string(),
             members: members.clone(),
             timing: Timing::default(),
             disk: disk.clone(),
-            random: lab.starts(&name, &host),
+            random: recorder.starts(&name, &host),
         };
         consensus::consensus(host, setup, PORT)
     });

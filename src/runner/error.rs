@@ -3,8 +3,8 @@
 use locklab_units::fractional_ms_from_ns;
 use locklab_world::{MOST_MESSAGES, MOST_STEPS};
 
-use super::lab::MOST_RECORDS;
-use crate::evidence::thousands;
+use super::recorder::MOST_RECORDS;
+use locklab_evidence::thousands;
 
 /// A run that did not finish. The cause is the scenario: a bug in Locklab panics instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,19 +7,19 @@ use std::rc::Rc;
 
 use locklab_world::{HostId, LinkEffect, LinkRule, RuleId, World};
 
-use super::lab::Lab;
-use crate::fault::executor::{Completion, Executor, Injector, Step, Strike};
-use crate::fault::failover;
-use crate::fault::rates::Rates;
-use crate::fault::trigger::Due;
-use crate::history::{Event, Failpoint, FaultKind, FaultyLinks, Name, PacketFault, Schedule};
-use crate::plant;
-use crate::platform::world::Simulated;
+use super::recorder::Recorder;
+use crate::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
+use crate::nemesis::failover;
+use crate::nemesis::rates::Rates;
+use crate::nemesis::trigger::Due;
+use crate::simulated::Simulated;
 use crate::workload::operator;
+use locklab_history::{Event, Failpoint, FaultKind, FaultyLinks, Name, PacketFault, Schedule};
+use locklab_plant::plant;
 
 /// The faults of one run.
 pub(super) struct Faults {
-    lab: Rc<Lab>,
+    recorder: Rc<Recorder>,
     executor: RefCell<Executor>,
     /// The rules of the link faults in force, by their index in the schedule.
     rules: RefCell<BTreeMap<usize, RuleId>>,
@@ -27,9 +27,9 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(lab: Rc<Lab>, schedule: Schedule) -> Rc<Self> {
+    pub(super) fn new(recorder: Rc<Recorder>, schedule: Schedule) -> Rc<Self> {
         Rc::new(Self {
-            lab,
+            recorder,
             executor: RefCell::new(Executor::new(schedule)),
             rules: RefCell::default(),
             rates: RefCell::default(),
@@ -84,14 +84,15 @@ impl Injector for WorldInjector<'_> {
     }
 
     fn is_running(&self, host: &Name) -> bool {
-        let lab = &self.faults.lab;
-        let is_up = self.world.is_up(lab.id(host)) || plant("dead-hosts-are-struck-in-the-world");
-        lab.is_running(host) && is_up
+        let recorder = &self.faults.recorder;
+        let is_up =
+            self.world.is_up(recorder.id(host)) || plant("dead-hosts-are-struck-in-the-world");
+        recorder.is_running(host) && is_up
     }
 
     fn record(&mut self, host: &Name, event: Event) {
-        let lab = &self.faults.lab;
-        lab.record(&self.world.host(lab.id(host)), host, event);
+        let recorder = &self.faults.recorder;
+        recorder.record(&self.world.host(recorder.id(host)), host, event);
     }
 
     fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
@@ -158,15 +159,18 @@ impl Injector for WorldInjector<'_> {
 
 impl WorldInjector<'_> {
     fn ids(&self, names: &[Name]) -> Vec<HostId> {
-        names.iter().map(|name| self.faults.lab.id(name)).collect()
+        names
+            .iter()
+            .map(|name| self.faults.recorder.id(name))
+            .collect()
     }
 
     fn end_processes(&mut self, strike: &Strike, end: fn(&mut World, HostId)) {
         let hosts = self.ids(strike.hosts);
-        let lab = &self.faults.lab;
-        lab.without_recording(|| hosts.iter().for_each(|host| end(self.world, *host)));
+        let recorder = &self.faults.recorder;
+        recorder.without_recording(|| hosts.iter().for_each(|host| end(self.world, *host)));
         let comes_back = strike.fault.duration_ns.is_some();
-        lab.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
+        recorder.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
     }
 
     /// Sends the command for a failover, as an operator. The fault begins when the server
@@ -174,16 +178,16 @@ impl WorldInjector<'_> {
     /// suitable.
     fn order_failover(&self, index: usize, name: &Name) {
         let (faults, name) = (self.faults.clone(), name.clone());
-        let host = self.world.host(faults.lab.id(&name));
-        let Some(role) = faults.lab.role(&name) else {
+        let host = self.world.host(faults.recorder.id(&name));
+        let Some(role) = faults.recorder.role(&name) else {
             return;
         };
         let words = failover::order(&role);
-        let env = Simulated::new(host.clone(), faults.lab.directory.clone(), "operator");
+        let env = Simulated::new(host.clone(), faults.recorder.directory.clone(), "operator");
         host.clone().spawn(async move {
             if plant("failover-is-not-ordered") || operator::types(&env, &name, words).await {
                 let event = faults.executor.borrow_mut().begun(index);
-                faults.lab.record(&host, &name, event);
+                faults.recorder.record(&host, &name, event);
             }
         });
     }
@@ -222,9 +226,9 @@ impl WorldInjector<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::expand;
-    use crate::runner::simulate::{Keep, simulate};
-    use crate::scenario::parse;
+    use crate::simulate::{Keep, simulate};
+    use locklab_model::fault::expand;
+    use locklab_model::scenario::parse;
 
     /// Two faults overlap, and the first to begin is the first to end. At the end the clocks
     /// have their original rate.

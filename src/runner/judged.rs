@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use locklab_units::{NS_PER_MS, ns_from_ms};
 use locklab_world::TraceEvent;
 
-use super::backend::Run;
+use super::run::Run;
 use super::simulate::{Keep, simulate};
 use super::{RunError, sentinels};
-use crate::check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
-use crate::history::Schedule;
-use crate::history::{Contents, History};
-use crate::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
-use crate::redis::SENTINEL_LIMIT;
-use crate::scenario::{Drawn, Network, Scenario};
+use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
+use locklab_env::redis::SENTINEL_LIMIT;
+use locklab_history::Schedule;
+use locklab_history::{Contents, History};
+use locklab_model::scenario::{Drawn, Network, Scenario};
+use locklab_results::Judged;
+use locklab_results::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
 use locklab_world::dist::Dist;
 
 /// A run and its verdicts.
@@ -33,6 +34,17 @@ pub struct JudgedRun {
     pub contents: Option<Contents>,
     /// The version of the servers if they are real.
     pub server_version: Option<String>,
+}
+
+impl JudgedRun {
+    /// What a cell counts of it.
+    pub fn judged(&self) -> Judged<'_> {
+        Judged {
+            history: &self.history,
+            verdicts: &self.verdicts,
+            trace_hash: self.trace_hash,
+        }
+    }
 }
 
 /// Runs `scenario` with `seed` in the world, and judges it.

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::recording::VERSION;
-use crate::results::{Detail, FORMAT, Seeding};
-use crate::scenario::Scenario;
+use locklab_model::scenario::Scenario;
+use locklab_results::recording::VERSION;
+use locklab_results::{Detail, FORMAT, Seeding};
 
 /// The identity of a sweep: the scenario, its overrides, the grid, the seeds, and the build of
 /// Locklab.
@@ -169,8 +169,8 @@ fn read<T: DeserializeOwned>(path: &Path, header: &str) -> io::Result<BTreeMap<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Cell;
-    use crate::scenario::load;
+    use locklab_model::scenario::load;
+    use locklab_results::Cell;
 
     #[test]
     fn an_interrupted_sweep_goes_on_and_another_begins_anew() {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::check::Property;
-use crate::evidence::{Expected, Finding, Judgement, Prediction, Tally};
-use crate::results::Cell;
-use crate::scenario::Scenario;
+use locklab_check::Property;
+use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally};
+use locklab_model::scenario::Scenario;
+use locklab_results::Cell;
 
 /// A property of a scenario: predicted and observed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -94,48 +94,10 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
     }
 }
 
-/// The default minimum number of seeds for a scenario.
-const USUAL_SEEDS: u64 = 100;
-
-impl Scenario {
-    /// The property that the scenario is about: its headline; otherwise the first one with a
-    /// predicted violation; otherwise the first one with any prediction; B∞ last.
-    pub fn headline(&self) -> Property {
-        let first = |wanted: Option<Expected>| {
-            let mut predictions = self.expect.iter();
-            predictions
-                .find(|(property, prediction)| {
-                    **property != Property::Belief
-                        && wanted.is_none_or(|wanted| wanted == prediction.expected())
-                })
-                .map(|(property, _)| *property)
-        };
-        self.headline
-            .or_else(|| first(Some(Expected::Violated)))
-            .or_else(|| first(None))
-            .unwrap_or(Property::Lease)
-    }
-
-    /// The default number of seeds: enough to decide each prediction if every run can show it,
-    /// and at least a hundred.
-    pub fn usual_seeds(&self) -> u64 {
-        let needed = self
-            .expect
-            .values()
-            .map(|prediction| prediction.runs_needed());
-        needed.max().unwrap_or(0).max(USUAL_SEEDS)
-    }
-
-    fn predicts(&self, property: Property, expected: Expected) -> bool {
-        let prediction = self.expect.get(&property);
-        prediction.is_some_and(|prediction| prediction.expected() == expected)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::parse;
+    use locklab_model::scenario::parse;
 
     fn check(expect: &str, violated: &[Property], expected: Judgement) {
         let text = format!(

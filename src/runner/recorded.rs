@@ -3,9 +3,9 @@
 
 use locklab_units::NS_PER_S;
 
-use crate::history::{Fault, FaultKind, Name, Schedule, Start, Topology};
-use crate::recording::Recording;
-use crate::scenario::{self, Scenario};
+use locklab_history::{Fault, FaultKind, Name, Schedule, Start, Topology};
+use locklab_model::scenario::{self, Scenario};
+use locklab_results::recording::Recording;
 
 /// The maximum of a clock step and of a link delay: a year.
 const LONGEST_NS: u64 = 365 * 86_400 * NS_PER_S;
@@ -103,9 +103,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::recording::Environment;
-    use crate::runner::judged;
-    use crate::runner::simulate::Keep;
+    use crate::judged;
+    use crate::simulate::Keep;
+    use locklab_results::recording::Environment;
 
     /// The error message for K1's recording when the values at these places of its header are
     /// replaced.

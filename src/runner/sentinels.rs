@@ -8,12 +8,12 @@ use locklab_redis::sentinel::{Address, Monitor, Past, SentinelConfig};
 use locklab_services::serve::sentinel::{Surroundings, sentinel};
 use locklab_world::World;
 
-use super::lab::Lab;
-use crate::history::Role;
-use crate::history::{Event, Name, Point};
-use crate::platform::world::PORT;
-use crate::redis::MASTER;
-use crate::scenario::Scenario;
+use super::recorder::Recorder;
+use crate::simulated::PORT;
+use locklab_env::redis::MASTER;
+use locklab_history::Role;
+use locklab_history::{Event, Name, Point};
+use locklab_model::scenario::Scenario;
 
 /// A sentinel asks a master for its replicas when it starts, and then every ten seconds. So it
 /// starts after the replicas have connected.
@@ -29,26 +29,26 @@ pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
 }
 
 /// Starts a sentinel. Its events are recorded as points that it reached: `+switch-master`.
-pub(super) fn start(scenario: &Scenario, name: &Name, lab: &Rc<Lab>, world: &mut World) {
+pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, world: &mut World) {
     let monitor = monitor(scenario);
-    let host = world.host(lab.id(name));
+    let host = world.host(recorder.id(name));
     let around = Rc::new(Surroundings {
         file: RefCell::default(),
         resolve: {
-            let lab = lab.clone();
-            Box::new(move |name| lab.directory.get(name).copied())
+            let recorder = recorder.clone();
+            Box::new(move |name| recorder.directory.get(name).copied())
         },
         log: {
-            let (lab, name) = (lab.clone(), name.clone());
+            let (recorder, name) = (recorder.clone(), name.clone());
             Box::new(move |notice| {
                 let point = Point::Notice(notice.channel.into());
-                lab.record(&host, &name, Event::Reached { point });
+                recorder.record(&host, &name, Event::Reached { point });
             })
         },
     });
-    let (name, lab) = (name.clone(), lab.clone());
-    world.start(lab.id(&name), move |host| {
-        let mut stream = lab.starts(&name, &host);
+    let (name, recorder) = (name.clone(), recorder.clone());
+    world.start(recorder.id(&name), move |host| {
+        let mut stream = recorder.starts(&name, &host);
         let config = SentinelConfig {
             announce: Address {
                 host: name.to_string(),

@@ -14,23 +14,24 @@ use locklab_world::clock::EPOCH_NS;
 use locklab_world::random::{Rng, Stream};
 use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
 
-use super::backend::Run;
 use super::injector::Faults;
-use super::lab::{Lab, WorldObserver};
+use super::observer::WorldObserver;
+use super::recorder::Recorder;
+use super::run::Run;
 use super::sentinels;
 use super::witness::Witness;
 use super::{RunError, baselines, label};
-use crate::history::{Contents, Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
-use crate::locks::{Locker, Servers};
-use crate::observe::Observer;
-use crate::platform::world::{Directory, PORT, Simulated};
-use crate::redis::MASTER;
-use crate::scenario::{NodeClock, Scenario};
-use crate::workload::WorkloadKind;
+use crate::simulated::{Directory, PORT, Simulated};
 use crate::workload::adds::{Adder, InTheEnd};
 use crate::workload::client::LabClient;
 use crate::workload::other_writes;
 use crate::workload::resource::{self, Register};
+use locklab_env::observe::Observer;
+use locklab_env::redis::MASTER;
+use locklab_history::{Contents, Event, History, Message, Name, RESOURCE, Role, Schedule, Server};
+use locklab_locks::{Locker, Servers};
+use locklab_model::scenario::{NodeClock, Scenario};
+use locklab_model::workload::WorkloadKind;
 
 /// What to keep of a run beside its records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -95,36 +96,36 @@ pub fn simulate(
     let directory = Directory::new(names.iter().cloned().zip(world.hosts()).collect());
     let (clients, others) = names.split_at(scenario.topology.clients as usize);
     let nodes = &others[..scenario.topology.nodes as usize];
-    let lab = Lab::new(directory, &scenario.topology, clients);
-    let faults = Faults::new(lab.clone(), schedule.clone());
+    let recorder = Recorder::new(directory, &scenario.topology, clients);
+    let faults = Faults::new(recorder.clone(), schedule.clone());
     let witness: Option<Rc<Witness>> = keep.contents.then(Rc::default);
     for server in scenario.topology.servers() {
         let name: Name = server.name.clone().into();
         match (&server.role, scenario.lock.servers()) {
-            (Role::Sentinel, _) => sentinels::start(scenario, &name, &lab, &mut world),
+            (Role::Sentinel, _) => sentinels::start(scenario, &name, &recorder, &mut world),
             (_, Servers::Redis) => {
-                start_node(scenario, server, &lab, witness.as_ref(), &mut world)?;
+                start_node(scenario, server, &recorder, witness.as_ref(), &mut world)?;
             }
-            (_, Servers::Database) => baselines::start_database(&name, &lab, &mut world),
-            (_, Servers::Consensus) => baselines::start_member(&name, nodes, &lab, &mut world),
+            (_, Servers::Database) => baselines::start_database(&name, &recorder, &mut world),
+            (_, Servers::Consensus) => baselines::start_member(&name, nodes, &recorder, &mut world),
         }
     }
-    start_resource(scenario, &lab, &faults, &mut world);
+    start_resource(scenario, &recorder, &faults, &mut world);
     for client in clients {
-        start_client(scenario, client, nodes, &lab, &faults, &mut world);
+        start_client(scenario, client, nodes, &recorder, &faults, &mut world);
     }
     faults.start(&mut world);
     let ending = world.run(ns_from_ms(scenario.horizon_ms));
     let at_ns = world.now_ns();
     match ending {
-        _ if lab.is_full() => return Err(RunError::TooManyRecords { at_ns }),
+        _ if recorder.is_full() => return Err(RunError::TooManyRecords { at_ns }),
         Ending::StoodStill => return Err(RunError::StandsStill { at_ns }),
         Ending::MessagesFull => return Err(RunError::TooManyMessages { at_ns }),
         Ending::Stopped | Ending::Idle | Ending::Horizon => {}
     }
     faults.finish(&mut world);
     for client in clients {
-        lab.record(&world.host(lab.id(client)), client, Event::RunEnds);
+        recorder.record(&world.host(recorder.id(client)), client, Event::RunEnds);
     }
     let (trace_hash, _) = world.fingerprint();
     let sent = world.take_messages();
@@ -133,10 +134,10 @@ pub fn simulate(
             .iter()
             .map(|message| message.payload.to_vec())
             .collect(),
-        sightings: witness.finish(|name| world.host(lab.id(name))),
+        sightings: witness.finish(|name| world.host(recorder.id(name))),
     });
     let history = History {
-        records: lab.records.take(),
+        records: recorder.records.take(),
         messages: sent.into_iter().map(|m| message(m, &names)).collect(),
         end_ns: world.now_ns(),
     };
@@ -163,7 +164,7 @@ fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
 fn start_node(
     scenario: &Scenario,
     server: Server,
-    lab: &Rc<Lab>,
+    recorder: &Rc<Recorder>,
     witness: Option<&Rc<Witness>>,
     world: &mut World,
 ) -> Result<(), RunError> {
@@ -198,7 +199,7 @@ fn start_node(
             // No node connects to another.
             0 => Rc::default(),
             _ => Rc::new(
-                (lab.directory.iter())
+                (recorder.directory.iter())
                     .map(|(name, id)| (name.to_string(), *id))
                     .collect(),
             ),
@@ -213,15 +214,15 @@ fn start_node(
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
     let (witness, clock) = (witness.cloned(), spec.clock);
-    let (name, lab): (Name, _) = (name.into(), lab.clone());
-    world.start(lab.id(&name), move |host| {
-        let mut random = lab.starts(&name, &host);
+    let (name, recorder): (Name, _) = (name.into(), recorder.clone());
+    world.start(recorder.id(&name), move |host| {
+        let mut random = recorder.starts(&name, &host);
         let config = NodeConfig {
             run_id_seed: random.next_u64(),
         };
         if let Some(every) = others.map(Duration::from_millis) {
             let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
-            let env = Simulated::new(host.clone(), lab.directory.clone(), "other-writes");
+            let env = Simulated::new(host.clone(), recorder.directory.clone(), "other-writes");
             host.spawn(other_writes::write(env, name.clone(), every, first, bytes));
         }
         let setup = Setup {
@@ -234,12 +235,17 @@ fn start_node(
     Ok(())
 }
 
-fn start_resource(scenario: &Scenario, lab: &Rc<Lab>, faults: &Rc<Faults>, world: &mut World) {
+fn start_resource(
+    scenario: &Scenario,
+    recorder: &Rc<Recorder>,
+    faults: &Rc<Faults>,
+    world: &mut World,
+) {
     let name: Name = RESOURCE.into();
-    let id = lab.id(&name);
+    let id = recorder.id(&name);
     // The resource keeps its state, whatever happens to its process.
     let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));
-    let observer = WorldObserver::new(world.host(id), name, lab.clone(), faults.clone());
+    let observer = WorldObserver::new(world.host(id), name, recorder.clone(), faults.clone());
     world.start(id, move |host| {
         let (register, observer) = (register.clone(), observer.clone());
         async move {
@@ -257,12 +263,17 @@ fn start_client(
     scenario: &Scenario,
     name: &Name,
     nodes: &[Name],
-    lab: &Rc<Lab>,
+    recorder: &Rc<Recorder>,
     faults: &Rc<Faults>,
     world: &mut World,
 ) {
-    let id = lab.id(name);
-    let observer = WorldObserver::new(world.host(id), name.clone(), lab.clone(), faults.clone());
+    let id = recorder.id(name);
+    let observer = WorldObserver::new(
+        world.host(id),
+        name.clone(),
+        recorder.clone(),
+        faults.clone(),
+    );
     let spec = scenario.lock.clone();
     let workload = scenario.workload.of(name);
     let sentinels = sentinels::names(scenario);
@@ -270,7 +281,7 @@ fn start_client(
         true => nodes.to_vec(),
         false => vec![MASTER.into()],
     };
-    let (name, lab) = (name.clone(), lab.clone());
+    let (name, recorder) = (name.clone(), recorder.clone());
     let starts = Cell::new(0);
     world.start(id, move |host| {
         // A restarted process must not draw the same random numbers again.
@@ -279,7 +290,7 @@ fn start_client(
             1 => name.to_string(),
             nth => format!("{name}#{nth}"),
         };
-        let env = Simulated::new(host.clone(), lab.directory.clone(), &stream)
+        let env = Simulated::new(host.clone(), recorder.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone());
         let random = Stream::new(host.seed(), &format!("workload/{stream}"));
@@ -312,10 +323,10 @@ fn start_client(
                 Box::pin(adder.run(InTheEnd::of(&name)))
             }
         };
-        let (name, lab) = (name.clone(), lab.clone());
+        let (name, recorder) = (name.clone(), recorder.clone());
         async move {
             program.await;
-            lab.finished(&name, &host);
+            recorder.finished(&name, &host);
         }
     });
 }

@@ -9,9 +9,9 @@ use locklab_services::serve::Watch;
 use locklab_units::NS_PER_MS;
 use locklab_world::Host;
 
-use crate::history::{ClockKind, Deadline, KeyChange, KeyState, Name, Sighting};
-use crate::locks::KEY;
-use crate::scenario::NodeClock;
+use locklab_history::{ClockKind, Deadline, KeyChange, KeyState, Name, Sighting};
+use locklab_locks::KEY;
+use locklab_model::scenario::NodeClock;
 
 /// Takes down what the nodes of a run hold.
 #[derive(Default)]
@@ -101,10 +101,10 @@ fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
 mod tests {
     use locklab_units::NS_PER_MS;
 
-    use crate::history::{Contents, History};
-    use crate::runner::judged;
-    use crate::runner::simulate::Keep;
-    use crate::scenario;
+    use crate::judged;
+    use crate::simulate::Keep;
+    use locklab_history::{Contents, History};
+    use locklab_model::scenario;
 
     /// The run with its contents, after checking that keeping them changes nothing.
     fn watched(scenario: &str) -> (History, Contents) {

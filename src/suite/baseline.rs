@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::results::{CaseResult, Results};
-use crate::check::Property;
-use crate::evidence::{Judgement, Tally, same_rate};
+use locklab_check::Property;
+use locklab_evidence::{Judgement, Tally, same_rate};
 
 /// Below this p-value two rates are taken for different. A suite compares some hundred of them.
 const DIFFERENT: f64 = 0.001;
@@ -122,9 +122,9 @@ fn changes(was: &CaseResult, is: &CaseResult) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::{Finding, Prediction};
-    use crate::suite::Kind;
-    use crate::suite::results::PropertyResult;
+    use crate::Kind;
+    use crate::results::PropertyResult;
+    use locklab_evidence::{Finding, Prediction};
 
     /// A suite with one case, whose lease was violated in so many of ten thousand runs.
     fn results(id: &str, violated: u64) -> Results {

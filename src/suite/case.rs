@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::check::Property;
-use crate::recording::{self, Environment, Recording};
-use crate::runner::recorded;
-use crate::scenario::{SHIPPED, Scenario, Source};
+use locklab_check::Property;
+use locklab_model::scenario::{SHIPPED, Scenario, Source};
+use locklab_results::recording::{self, Environment, Recording};
+use locklab_runner::recorded;
 
 /// One case.
 #[derive(Debug, Clone)]

@@ -11,11 +11,9 @@
 
 use std::str::FromStr;
 
-use crate::check::Property;
-use crate::confirm;
-use crate::history::{Bare, FaultKind};
-use crate::locks;
-use crate::scenario::Scenario;
+use locklab_check::Property;
+use locklab_history::{Bare, FaultKind};
+use locklab_model::scenario::Scenario;
 
 /// A parsed expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +113,7 @@ impl Predicate {
                 { predicted }.any(|property| pattern.matches(property.name()))
             }
             Predicate::On => {
-                let is_real = || confirm::why_not(scenario).is_none();
+                let is_real = || locklab_real::why_not(scenario).is_none();
                 pattern.matches("world") || pattern.matches("redis") && is_real()
             }
         }
@@ -125,7 +123,7 @@ impl Predicate {
     fn names(self) -> Vec<String> {
         let names: Vec<&str> = match self {
             Predicate::Name | Predicate::Claim => vec![],
-            Predicate::Lock => { locks::catalogue().into_iter() }
+            Predicate::Lock => { locklab_locks::catalogue().into_iter() }
                 .map(|entry| entry.name)
                 .collect(),
             Predicate::Fault => { FaultKind::<Bare>::ALL.iter() }
@@ -233,7 +231,7 @@ impl<'t> Parser<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::load;
+    use locklab_model::scenario::load;
 
     #[track_caller]
     fn check(filter: &str, expected: &[&str]) {

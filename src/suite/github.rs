@@ -2,7 +2,7 @@
 //! scenario.
 
 use super::results::{CaseResult, PropertyResult, Results};
-use crate::evidence::Judgement;
+use locklab_evidence::Judgement;
 
 /// A line for each property that is not as predicted: `::error file=…,line=…,title=…::…`.
 pub fn annotations(results: &Results) -> Vec<String> {

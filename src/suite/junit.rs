@@ -9,7 +9,7 @@
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::results::{CaseResult, PropertyResult, Results};
-use crate::evidence::Judgement;
+use locklab_evidence::Judgement;
 
 /// The file's text.
 ///
@@ -77,7 +77,7 @@ fn of_property(results: &Results, found: &PropertyResult) -> TestCaseStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::Kind;
+    use crate::Kind;
 
     #[test]
     fn what_is_not_deterministic_is_an_error_whatever_it_shows() {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::results::{CaseResult, Results};
-use crate::evidence::{Judgement, thousands};
+use locklab_evidence::{Judgement, thousands};
 
 /// A sentence, a table of what differs or is inconclusive, and one of the rest, folded.
 pub fn markdown(results: &Results) -> String {

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Case, Kind, Shard};
-use crate::check::{Property, Verdict};
-use crate::evidence::{Expected, Finding, Judgement, Prediction, Tally, thousands};
-use crate::recording::Recording;
-use crate::results::Cell;
-use crate::runner::judged::JudgedRun;
-use crate::runner::prediction::{self, Comparison};
-use crate::suite::shell::quoted;
+use crate::shell::quoted;
+use locklab_check::{Property, Verdict};
+use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally, thousands};
+use locklab_results::Cell;
+use locklab_results::recording::Recording;
+use locklab_runner::judged::JudgedRun;
+use locklab_runner::prediction::{self, Comparison};
 
 /// The results of a suite, or of a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ impl CaseResult {
     pub fn judge_again(&mut self, case: &Case, recorded: &Recording, run: &JudgedRun) {
         let was = &recorded.footer.verdicts;
         let mut cell = Cell::default();
-        cell.add(recorded.header.seed, run);
+        cell.add(recorded.header.seed, &run.judged());
         let mut comparisons = prediction::compare(&case.scenario, &cell);
         comparisons.retain_mut(|comparison| {
             let property = &comparison.property;
@@ -289,7 +289,7 @@ impl Results {
         })
     }
 
-    /// Reads the results from the JSON document in which [`crate::cli`] writes them.
+    /// Reads the results from the JSON document in which [`locklab_cli`] writes them.
     ///
     /// # Errors
     ///
@@ -297,9 +297,9 @@ impl Results {
     pub fn read(text: &str) -> anyhow::Result<Results> {
         let document: Value = serde_json::from_str(text)?;
         ensure!(
-            document["command"] == "check" && document["format"] == crate::results::FORMAT,
+            document["command"] == "check" && document["format"] == locklab_results::FORMAT,
             "these are not the results of `locklab check` in format {}",
-            crate::results::FORMAT
+            locklab_results::FORMAT
         );
         Ok(serde_json::from_value(document)?)
     }

@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use super::leases::{self, role};
 use super::{Subject, resp, sentences};
-use crate::check::{Property, Verdict};
-use crate::history::timeline::Timeline;
-use crate::history::{Access, Event, Family, FaultyLinks, Message, PacketFault};
-use crate::recording::Environment;
-use crate::report::spacetime::chatter::is_idle;
-use crate::report::spacetime::duration;
-use crate::report::spacetime::faults::faults;
-use crate::report::spacetime::holds::{holds, overlaps};
-use crate::report::spacetime::window::Window;
+use locklab_check::{Property, Verdict};
+use locklab_history::timeline::Timeline;
+use locklab_history::{Access, Event, Family, FaultyLinks, Message, PacketFault};
+use locklab_report::spacetime::chatter::is_idle;
+use locklab_report::spacetime::duration;
+use locklab_report::spacetime::faults::faults;
+use locklab_report::spacetime::holds::{holds, overlaps};
+use locklab_report::spacetime::window::Window;
+use locklab_results::recording::Environment;
 
 /// A run, for the page.
 #[derive(Debug, Serialize)]

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::history::timeline::reached;
-use crate::history::{
+use locklab_history::timeline::reached;
+use locklab_history::{
     ClockKind, Contents, Deadline, History, KeyState, Name, RESOURCE, Role, Sighting, Topology,
 };
 

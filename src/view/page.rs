@@ -17,7 +17,7 @@ const SCRIPTS: &[&str] = &[
 ];
 
 #[derive(Template)]
-#[template(path = "view/assets/page.html")]
+#[template(path = "assets/page.html")]
 struct Page<'a> {
     title: &'a str,
     style: &'a str,

@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use super::data::Places;
 use super::leases::{self, role};
 use super::{Subject, data, resp, sentences};
-use crate::history::timeline::Timeline;
-use crate::report::spacetime::faults::faults;
-use crate::report::spacetime::holds::holds;
+use locklab_history::timeline::Timeline;
+use locklab_report::spacetime::faults::faults;
+use locklab_report::spacetime::holds::holds;
 
 /// The longest slice of a message, in nanoseconds: shorter than any latency, long enough to see.
 const MESSAGE_NS: u64 = 1_000;

@@ -1,8 +1,8 @@
 //! What a record says, as text for people.
 
-use crate::history::timeline::reading;
-use crate::history::{Access, ClockKind, Event, Op, Outcome, Phase, Record};
-use crate::report::spacetime::duration;
+use locklab_history::timeline::reading;
+use locklab_history::{Access, ClockKind, Event, Op, Outcome, Phase, Record};
+use locklab_report::spacetime::duration;
 
 /// The kind of a record, by which a viewer chooses its mark.
 pub(super) fn kind(event: &Event) -> &'static str {

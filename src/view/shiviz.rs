@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use locklab_units::fractional_ms_from_ns;
 
 use super::{Subject, sentences};
-use crate::history::Message;
+use locklab_history::Message;
 
 /// The expression that parses a line.
 pub(super) const EXPRESSION: &str =

@@ -21,8 +21,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use locklab::check::Property;
-use locklab::history::FaultKind;
+use locklab_check::Property;
+use locklab_history::FaultKind;
 use markdown::Page;
 
 /// The folder of the repository.

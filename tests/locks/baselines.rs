@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::locks::LockError;
-use locklab::matrix::{Setting, put_in, rows};
-use locklab::runner::judged;
-use locklab::runner::simulate::Keep;
+use locklab_env::Env;
+use locklab_locks::LockError;
+use locklab_matrix::{Setting, put_in, rows};
+use locklab_runner::judged;
+use locklab_runner::simulate::Keep;
 
 use crate::stage::{attempt, attempt_of, lock, on_answers, on_servers};
-use locklab::locks::Owner;
+use locklab_locks::Owner;
 
 const UNIQUE: &str = "name = \"database-unique\"";
 const CAS: &str = "name = \"database-cas\"\nttl_ms = 1000";
@@ -78,10 +78,10 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
             assert!(attempt_of(&lock, owner).await.is_err(), "it is held");
             let (lock, served, attempts) = (lock.clone(), served.clone(), attempts.clone());
             env.spawn(async move {
-                let request = locklab::locks::Request {
+                let request = locklab_locks::Request {
                     owner,
                     wait: None,
-                    mode: locklab::locks::Mode::Exclusive,
+                    mode: locklab_locks::Mode::Exclusive,
                 };
                 let grant = loop {
                     attempts.set(attempts.get() + 1);
@@ -143,7 +143,7 @@ fn consensus_survives_the_loss_of_a_minority_alone() {
         let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
         let granted =
             run.history.records.iter().filter(|record| {
-                matches!(record.event, locklab::history::Event::BeliefBegins { .. })
+                matches!(record.event, locklab_history::Event::BeliefBegins { .. })
             });
         // Two clients, two rounds each.
         assert_eq!(granted.count(), if works { 4 } else { 0 }, "{dead} dead");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use locklab::redis::{Client, Error, Reply};
+use locklab_env::redis::{Client, Error, Reply};
 
 use crate::stage::on_nodes;
 

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{Event, Failpoint, Name, Op, Outcome};
-use locklab::locks::{LockError, Locker, Owner};
-use locklab::observe::Observer;
+use locklab_env::Env;
+use locklab_env::observe::Observer;
+use locklab_history::{Event, Failpoint, Name, Op, Outcome};
+use locklab_locks::{LockError, Locker, Owner};
 
 use crate::stage::{lock, on_both, on_nodes};
 

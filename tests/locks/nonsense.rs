@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{Name, Outcome};
-use locklab::locks::{Grant, LockError, Mode, Owner, redlock_fenced};
-use locklab::redis::{Client, Error};
-use locklab::workload::resource::{self, Refusal, Showing};
+use locklab_env::Env;
+use locklab_env::redis::{Client, Error};
+use locklab_history::{Name, Outcome};
+use locklab_locks::{Grant, LockError, Mode, Owner, redlock_fenced};
+use locklab_runner::workload::resource::{self, Refusal, Showing};
 
 use crate::stage::{attempt, attempt_in, lock, on_answers};
 

@@ -4,11 +4,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::{DynLock, LockError, Locker, Owner};
-use locklab::observe::Unobserved;
-use locklab::redis::{Reply, Subscription};
+use locklab_env::Env;
+use locklab_env::observe::Unobserved;
+use locklab_env::redis::{Reply, Subscription};
+use locklab_history::{ClockKind, Name};
+use locklab_locks::{DynLock, LockError, Locker, Owner};
 
 use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
 

@@ -4,11 +4,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
-use locklab::observe::Unobserved;
-use locklab::redis::Reply;
+use locklab_env::Env;
+use locklab_env::observe::Unobserved;
+use locklab_env::redis::Reply;
+use locklab_history::{ClockKind, Name};
+use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 
 use crate::redisson::{integer, listen};
 use crate::stage::{attempt_in, attempt_of, call, lock, on_both, on_nodes, words};
@@ -111,7 +111,7 @@ async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {
 
     // A waiter that gives up leaves the queue, and those behind it move up.
     let before_ms = may_wait_ms(&env, n1, &stranger[0]).await;
-    let request = locklab::locks::Request {
+    let request = locklab_locks::Request {
         owner: Owner(3),
         wait: Some(Duration::ZERO),
         mode: Mode::Exclusive,

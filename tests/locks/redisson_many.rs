@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::{Env, Points};
-use locklab::history::{ClockKind, Failpoint, Name};
-use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
-use locklab::observe::Unobserved;
-use locklab::platform::machine::Machine;
-use locklab::platform::world::Simulated;
+use locklab_env::observe::Unobserved;
+use locklab_env::{Env, Points};
+use locklab_history::{ClockKind, Failpoint, Name};
+use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
+use locklab_real::machine::Machine;
+use locklab_runner::simulated::Simulated;
 
 use crate::redisson::integer;
 use crate::stage::{attempt_in, call, lock, on_both, on_nodes, on_redis, words};

@@ -4,11 +4,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::Mode::{Exclusive, Shared};
-use locklab::locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
-use locklab::observe::Unobserved;
+use locklab_env::Env;
+use locklab_env::observe::Unobserved;
+use locklab_history::{ClockKind, Name};
+use locklab_locks::Mode::{Exclusive, Shared};
+use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
 
 use crate::redisson::{integer, listen};
 use crate::stage::{attempt_in, call, lock, on_both, on_nodes, words};

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::{LockError, Locker, Owner};
-use locklab::observe::Unobserved;
-use locklab::redis::{Reply, Subscription};
+use locklab_env::Env;
+use locklab_env::observe::Unobserved;
+use locklab_env::redis::{Reply, Subscription};
+use locklab_history::{ClockKind, Name};
+use locklab_locks::{LockError, Locker, Owner};
 
 use crate::stage::{attempt, call, lock, on_both, on_nodes};
 

@@ -1,9 +1,9 @@
 //! Details of the runs of Redisson's scenarios besides their verdicts.
 
-use locklab::fault::expand;
-use locklab::history::{Event, History, Op, Outcome};
-use locklab::runner::simulate::{Keep, simulate};
-use locklab::scenario::{load, parse};
+use locklab_history::{Event, History, Op, Outcome};
+use locklab_model::fault::expand;
+use locklab_model::scenario::{load, parse};
+use locklab_runner::simulate::{Keep, simulate};
 
 const SEEDS: u64 = 20;
 

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::{LockError, Mode, Owner, Request};
-use locklab::platform::world::Simulated;
-use locklab::redis::Reply;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::{ClockKind, Name};
+use locklab_locks::{LockError, Mode, Owner, Request};
+use locklab_runner::simulated::Simulated;
 
 use crate::redisson::{CHANNEL, integer, locker, redisson};
 use crate::stage::{attempt, call, on_both, on_nodes};

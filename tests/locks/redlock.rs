@@ -3,15 +3,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::check::{Property, Verdict};
-use locklab::env::Env;
-use locklab::history::{ClockKind, Event, Name};
-use locklab::locks::DynLock;
-use locklab::platform::world::Simulated;
-use locklab::redis::Reply;
-use locklab::runner::judged::{self, JudgedRun};
-use locklab::runner::simulate::Keep;
-use locklab::scenario::load;
+use locklab_check::{Property, Verdict};
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::{ClockKind, Event, Name};
+use locklab_locks::DynLock;
+use locklab_model::scenario::load;
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::simulate::Keep;
+use locklab_runner::simulated::Simulated;
 
 use crate::stage::{attempt, call, lock, on_nodes};
 

@@ -1,9 +1,9 @@
 //! An option of every lock on one node: a grant counts only once a replica has it.
 
-use locklab::env::Env;
-use locklab::history::Name;
-use locklab::locks::LockError;
-use locklab::redis::Reply;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Name;
+use locklab_locks::LockError;
 
 use crate::stage::{attempt, call, lock, on_both};
 

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::{ClockKind, Name};
-use locklab::locks::set_nx_px::Release;
-use locklab::locks::{DynLock, LockError, Owner};
-use locklab::redis::Reply;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::{ClockKind, Name};
+use locklab_locks::set_nx_px::Release;
+use locklab_locks::{DynLock, LockError, Owner};
 
 use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
 

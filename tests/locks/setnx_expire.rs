@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use locklab::env::Env;
-use locklab::history::Name;
-use locklab::locks::LockError;
-use locklab::redis::Reply;
+use locklab_env::Env;
+use locklab_env::redis::Reply;
+use locklab_history::Name;
+use locklab_locks::LockError;
 
 use crate::stage::{attempt, call, lock, on_both};
 

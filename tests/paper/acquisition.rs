@@ -3,10 +3,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use locklab::check::Property;
-use locklab::matrix::{Setting, rows};
-use locklab::runner::batch::{BatchOptions, Job, run};
-use locklab::scenario::{check, load};
+use locklab_check::Property;
+use locklab_matrix::{Setting, rows};
+use locklab_model::scenario::{check, load};
+use locklab_runner::batch::{BatchOptions, Job, run};
 
 const RUNS: u64 = 200;
 

@@ -1,6 +1,6 @@
 //! The allowance for drift against the drift (A7, R8), from runs and on paper.
 
-use locklab::check::Property;
+use locklab_check::Property;
 
 use super::{agrees, printed};
 

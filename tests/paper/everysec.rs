@@ -1,7 +1,7 @@
 //! The rate at which a power loss takes a lock from a node that syncs once a second, from
 //! runs and on paper.
 
-use locklab::check::Property;
+use locklab_check::Property;
 
 use super::{agrees, printed};
 

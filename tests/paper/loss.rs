@@ -1,6 +1,6 @@
 //! The rate at which lost packets delay a write beyond its lease, from runs and on paper.
 
-use locklab::check::Property;
+use locklab_check::Property;
 
 use super::{RUNS, agrees, check, printed};
 

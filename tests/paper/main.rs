@@ -3,11 +3,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use locklab::check::Property;
-use locklab::evidence::Rate;
-use locklab::results::Cell;
-use locklab::runner::batch::{BatchOptions, Job, run};
-use locklab::scenario::load;
+use locklab_check::Property;
+use locklab_evidence::Rate;
+use locklab_model::scenario::load;
+use locklab_results::Cell;
+use locklab_runner::batch::{BatchOptions, Job, run};
 
 mod acquisition;
 mod drift;

@@ -1,7 +1,7 @@
 //! Retries in step (R10), partitions that come back (R11) and majorities that are down (R3), from
 //! runs and on paper.
 
-use locklab::check::Property;
+use locklab_check::Property;
 
 use super::{agrees, cell, printed};
 

@@ -1,8 +1,8 @@
 //! How bad timing has to be beside the lease before it does harm (K3, K15, A9), from runs and
 //! on paper. Times are in milliseconds.
 
-use locklab::check::Property;
-use locklab::evidence::same_rate;
+use locklab_check::Property;
+use locklab_evidence::same_rate;
 
 use super::{RUNS, check, printed};
 

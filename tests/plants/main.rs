@@ -15,10 +15,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-use locklab::evidence::Judgement;
-use locklab::runner::batch::{self, BatchOptions, Job};
-use locklab::runner::prediction::{compare, worst};
-use locklab::scenario::{Scenario, load};
+use locklab_evidence::Judgement;
+use locklab_model::scenario::{Scenario, load};
+use locklab_runner::batch::{self, BatchOptions, Job};
+use locklab_runner::prediction::{compare, worst};
 
 use registry::{Binary, Catcher, Plant, plants};
 

@@ -2,12 +2,12 @@
 
 use roxmltree::Document;
 
-use locklab::check::Violation;
-use locklab::history::{
+use locklab_check::Violation;
+use locklab_history::{
     Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
     Record,
 };
-use locklab::report::{Error, spacetime};
+use locklab_report::{Error, spacetime};
 
 mod stories;
 

@@ -1,7 +1,7 @@
 //! Histories made by hand after Kleppmann's examples.
 
-use locklab::check::Violation;
-use locklab::history::{
+use locklab_check::Violation;
+use locklab_history::{
     Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
     Record,
 };

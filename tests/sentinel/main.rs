@@ -11,7 +11,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab::redis::{Connection, Reply};
+use locklab_env::redis::{Connection, Reply};
 use locklab_redis::sentinel::{Address, Monitor};
 use locklab_testing::{Process, free_ports, program};
 use tokio::net::{TcpListener, TcpStream};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use locklab::redis::Reply;
+use locklab_env::redis::Reply;
 use locklab_redis::sentinel::{Address, Monitor};
 use locklab_testing::{Process, free_ports};
 use tokio::net::TcpListener;

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use locklab::history::{Event, Message, Record};
-use locklab::view;
+use locklab_history::{Event, Message, Record};
 use serde_json::Value;
 
 use crate::shown::Shown;
@@ -102,7 +101,7 @@ fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
 }
 
 fn page(shown: &Shown) -> String {
-    view::html(&shown.subject()).expect("it is rendered")
+    locklab_view::html(&shown.subject()).expect("it is rendered")
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The data of the page.
 
 use insta::assert_snapshot;
-use locklab::view::data;
+use locklab_view::data;
 use serde_json::{Value, json};
 
 use crate::shown::Shown;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use locklab::view;
 use serde_json::Value;
 
 use crate::shown::Shown;
@@ -109,7 +108,8 @@ fn check_trace(name: &str, trace: &Value, messages: usize, arrived: usize) {
 fn trace_events_are_what_perfetto_reads() {
     for (name, seed) in RUNS {
         let shown = Shown::of(name, *seed);
-        let trace: Value = serde_json::from_str(&view::trace(&shown.subject())).expect("JSON");
+        let trace: Value =
+            serde_json::from_str(&locklab_view::trace(&shown.subject())).expect("JSON");
         let messages = &shown.recording.history.messages;
         let arrived = messages
             .iter()
@@ -129,14 +129,14 @@ fn messages_close_together_have_slices_that_nest() {
         message.arrived_ns = Some(5_000_000 + 300 * place);
     }
     let count = messages.len();
-    let trace: Value = serde_json::from_str(&view::trace(&shown.subject())).expect("JSON");
+    let trace: Value = serde_json::from_str(&locklab_view::trace(&shown.subject())).expect("JSON");
     check_trace("close together", &trace, count, count);
 }
 
 #[test]
 fn a_trace_has_what_was_held_and_what_was_faulty() {
     let shown = Shown::of("kleppmann/k1", 3);
-    let trace: Value = serde_json::from_str(&view::trace(&shown.subject())).expect("JSON");
+    let trace: Value = serde_json::from_str(&locklab_view::trace(&shown.subject())).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
     let lasts = |name: &str| {
         let found = events
@@ -163,7 +163,7 @@ fn dominates(one: &Clock, other: &Clock) -> bool {
 fn vector_clocks_say_what_happened_before_what() {
     for (name, seed) in RUNS {
         let shown = Shown::of(name, *seed);
-        let log = view::log(&shown.subject());
+        let log = locklab_view::log(&shown.subject());
         let mut lines = log.lines();
         let expression = lines.next().expect("the expression");
         for group in ["(?<host>", "(?<clock>", "(?<event>"] {
@@ -221,7 +221,7 @@ fn vector_clocks_say_what_happened_before_what() {
 #[test]
 fn an_acquire_succeeds_after_the_nodes_answer() {
     let shown = Shown::of("kleppmann/k1", 3);
-    let log = view::log(&shown.subject());
+    let log = locklab_view::log(&shown.subject());
     let granted = log.lines().find(|line| line.ends_with("acquire succeeded"));
     let granted = granted.expect("c1 is granted the lock");
     // n1 received the request and sent its answer.

@@ -1,4 +1,4 @@
-//! `locklab::view`: what the page knows of a run, what a browser makes of it, and the formats of
+//! `locklab_view`: what the page knows of a run, what a browser makes of it, and the formats of
 //! other viewers.
 
 mod browser;

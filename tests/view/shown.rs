@@ -1,11 +1,11 @@
 //! A shipped scenario's run, with all that the viewer shows.
 
-use locklab::history::Contents;
-use locklab::recording::{Environment, Recording};
-use locklab::runner::judged;
-use locklab::runner::simulate::Keep;
-use locklab::scenario::{self, Scenario};
-use locklab::view::Subject;
+use locklab_history::Contents;
+use locklab_model::scenario::{self, Scenario};
+use locklab_results::recording::{Environment, Recording};
+use locklab_runner::judged;
+use locklab_runner::simulate::Keep;
+use locklab_view::Subject;
 
 /// A run, and what it was made of.
 pub struct Shown {

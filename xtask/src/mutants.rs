@@ -43,9 +43,14 @@ const SUBJECTS: &[Subject] = &[
         tests: "-- --skip laws",
     },
     Subject {
-        package: "locklab",
-        scope: "--file src/fault/*.rs --cargo-arg=--lib",
+        package: "locklab-model",
+        scope: "--file src/model/fault/*.rs --cargo-arg=--lib",
         tests: "fault::",
+    },
+    Subject {
+        package: "locklab-runner",
+        scope: "--file src/runner/nemesis/*.rs --cargo-arg=--lib",
+        tests: "nemesis::",
     },
 ];
 

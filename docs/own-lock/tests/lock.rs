@@ -1,9 +1,8 @@
 //! What `cargo test` says of our lock.
 
-use locklab::Lab;
 use locklab::check::Property;
-use locklab::cli::Exit;
 use locklab::evidence::Judgement;
+use locklab::{Exit, Lab};
 use own_lock::LOCKS;
 
 #[test]

@@ -9,17 +9,17 @@ use anyhow::Context;
 use console::style;
 use serde_json::{Value, json};
 
-use crate::check::Property;
-use crate::cli::say::{self, tell};
-use crate::cli::store::Store;
-use crate::cli::{data, pictures};
-use crate::evidence::{Judgement, thousands};
-use crate::recording::Recording;
-use crate::results::csv::{self, Csv};
-use crate::runner::judged::{self, JudgedRun};
-use crate::runner::simulate::Keep;
-use crate::suite::results::{Evidence, PropertyResult};
-use crate::suite::{self, Case, CaseResult, Results};
+use crate::say::{self, tell};
+use crate::store::Store;
+use crate::{data, pictures};
+use locklab_check::Property;
+use locklab_evidence::{Judgement, thousands};
+use locklab_results::csv::{self, Csv};
+use locklab_results::recording::Recording;
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::simulate::Keep;
+use locklab_suite::results::{Evidence, PropertyResult};
+use locklab_suite::{Case, CaseResult, Results};
 
 /// Adds to each property where its prediction stands, and to what differs a run that shows it.
 /// Properties that the same run violates share it.
@@ -84,7 +84,7 @@ fn words(words: &[&str]) -> Vec<String> {
 
 /// A line for each case, what differs or is inconclusive, and a summary. Without a store the files of
 /// evidence are named as the results name them.
-pub(in crate::cli) fn present(results: &Results, store: Option<&Store>) {
+pub(crate) fn present(results: &Results, store: Option<&Store>) {
     let path = |name: &String| match store {
         Some(store) => store.path(name).display().to_string(),
         None => name.clone(),
@@ -118,19 +118,19 @@ pub(in crate::cli) fn present(results: &Results, store: Option<&Store>) {
             }
         }
     }
-    tell!("\n{}", suite::summary(results));
+    tell!("\n{}", locklab_suite::summary(results));
 }
 
 /// Writes the results in all formats, and returns them as a document.
-pub(in crate::cli) fn write(results: &Results, store: &Store) -> anyhow::Result<Value> {
+pub(crate) fn write(results: &Results, store: &Store) -> anyhow::Result<Value> {
     let document = data::document("check", serde_json::to_value(results)?);
     let files = [
         (
             "check.json",
             serde_json::to_string_pretty(&document)? + "\n",
         ),
-        ("junit.xml", suite::junit(results)?),
-        ("check.md", suite::markdown(results)),
+        ("junit.xml", locklab_suite::junit(results)?),
+        ("check.md", locklab_suite::markdown(results)),
         ("check.csv", table(results).text()),
     ];
     for (name, text) in files {
@@ -187,14 +187,14 @@ fn table(results: &Results) -> Csv {
 /// Annotations and the job's summary, where GitHub Actions runs this.
 pub(super) fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
-        for line in suite::annotations(results) {
+        for line in locklab_suite::annotations(results) {
             say::print(&line)?;
         }
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
         let append = OpenOptions::new().append(true).create(true).open(&path);
         let written =
-            append.and_then(|mut file| file.write_all(suite::markdown(results).as_bytes()));
+            append.and_then(|mut file| file.write_all(locklab_suite::markdown(results).as_bytes()));
         written.with_context(|| format!("cannot write {}", path.to_string_lossy()))?;
     }
     Ok(())

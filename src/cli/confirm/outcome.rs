@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Refused;
-use crate::cli::{Exit, data};
-use crate::confirm::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
-use crate::evidence::Tally;
-use crate::results::Cell;
-use crate::results::csv::{self, Csv};
-use crate::results::table::{Field, Look, Table, TableRow};
-use crate::scenario::{Scale, Scenario};
+use crate::{Exit, data};
+use locklab_evidence::Tally;
+use locklab_model::scenario::{Scale, Scenario};
+use locklab_real::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
+use locklab_results::Cell;
+use locklab_results::csv::{self, Csv};
+use locklab_results::table::{Field, Look, Table, TableRow};
 
 /// What a scenario came to: its predicted properties, and the one to be shown.
 pub(super) struct Line<'a> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::report::PRODUCER;
+use locklab_report::PRODUCER;
 
 /// What a reader needs in order to repeat it.
 pub(super) fn how(quick: bool, redis: Option<&str>, took: Duration) -> Vec<(&'static str, String)> {

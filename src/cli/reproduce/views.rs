@@ -1,16 +1,16 @@
 //! The observations in the form in which the page shows them.
 
 use super::{Observed, Shown};
-use crate::check::Property;
-use crate::cli::{pictures, report, sweep};
-use crate::confirm::series::{Agreement, Confirmed, Finding, explanation};
-use crate::critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
-use crate::critique::{Claim, Critique};
-use crate::evidence::{Finding as Found, Judgement, Tally};
-use crate::report::Error;
-use crate::report::chart::{self, ChartOptions};
-use crate::runner::judged;
-use crate::runner::prediction::Comparison;
+use crate::{pictures, report, sweep};
+use locklab_check::Property;
+use locklab_critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
+use locklab_critique::{Claim, Critique};
+use locklab_evidence::{Finding as Found, Judgement, Tally};
+use locklab_real::series::{Agreement, Confirmed, Finding, explanation};
+use locklab_report::Error;
+use locklab_report::chart::{self, ChartOptions};
+use locklab_runner::judged;
+use locklab_runner::prediction::Comparison;
 
 /// The page.
 ///

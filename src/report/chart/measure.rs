@@ -1,8 +1,8 @@
 //! What a chart shows of each cell: the rate of a property, or the loss rate.
 
 use super::ChartOptions;
-use crate::check::Property;
-use crate::results::{Cell, Sweep};
+use locklab_check::Property;
+use locklab_results::{Cell, Sweep};
 
 /// A quantity that every cell has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

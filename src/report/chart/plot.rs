@@ -6,7 +6,7 @@ use super::{
     measure::{Measure, Rate},
     scale::Scale,
 };
-use crate::results::{Axis, Cell, Seeding, Sweep};
+use locklab_results::{Axis, Cell, Seeding, Sweep};
 
 /// The contents of a chart; rates are in percent.
 pub(super) struct Plot {

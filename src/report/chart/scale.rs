@@ -1,6 +1,6 @@
 //! An axis for the values of a swept parameter: their positions, and the labels.
 
-use crate::results::Axis;
+use locklab_results::Axis;
 
 /// A parameter as the axis of a chart.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use super::{
     hosts::Role,
     scene::Scene,
 };
-use crate::history::Message;
+use locklab_history::Message;
 
 /// The maximum number of messages that are labelled in a picture.
 const MOST_LABELS: usize = 300;

@@ -2,7 +2,7 @@
 //! to all of them. They would drown everything else in a picture.
 
 use super::hosts::{Host, Role};
-use crate::history::Message;
+use locklab_history::Message;
 
 /// Words of requests and answers that do not change anything.
 const IDLE_WORDS: [&str; 11] = [
@@ -21,7 +21,7 @@ pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
 }
 
 /// Whether the text contains neither a request nor a change.
-pub(crate) fn is_idle(label: &str) -> bool {
+pub fn is_idle(label: &str) -> bool {
     let mut words = label.split(' ');
     let is_command = |word: &&str| {
         let is_name = |byte: u8| byte.is_ascii_uppercase();

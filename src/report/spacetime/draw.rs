@@ -13,7 +13,7 @@ use super::{
     scene::Scene,
     shades,
 };
-use crate::evidence::thousands;
+use locklab_evidence::thousands;
 
 const WIDTH: f64 = 1200.0;
 /// From the left edge to the life lines, and from their end to the right edge.

@@ -1,24 +1,27 @@
 //! The faults of a run as spans on their hosts' lines.
 
 use super::duration;
-use crate::history::{Event, Family, FaultKind, FaultyLinks, History, Phase, Record, Span};
+use locklab_history::{Event, Family, FaultKind, FaultyLinks, History, Phase, Record, Span};
 
 /// A fault on one host.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FaultSpan<'a> {
-    pub(crate) host: &'a str,
-    pub(crate) from_ns: u64,
+pub struct FaultSpan<'a> {
+    /// The host that the fault strikes.
+    pub host: &'a str,
+    /// True time of its beginning, in nanoseconds.
+    pub from_ns: u64,
     /// Equal to `from_ns` if the fault was instantaneous, such as a clock step.
-    pub(crate) until_ns: u64,
-    pub(crate) family: Family,
+    pub until_ns: u64,
+    /// Its colour in pictures.
+    pub family: Family,
     /// Its name, kind and amount.
-    pub(crate) label: String,
+    pub label: String,
     /// The affected links, if it strikes links.
-    pub(crate) links: Option<&'a FaultyLinks>,
+    pub links: Option<&'a FaultyLinks>,
 }
 
 /// All faults that took effect, in that order.
-pub(crate) fn faults(history: &History) -> Vec<FaultSpan<'_>> {
+pub fn faults(history: &History) -> Vec<FaultSpan<'_>> {
     let begins = history.records.iter().enumerate();
     let spans = begins.filter_map(|(index, record)| match &record.event {
         Event::Fault {

@@ -1,42 +1,48 @@
 //! When each client believed that it held the lock, and when two did at the same time: the
 //! timeline that the checks use, prepared for a picture.
 
-use crate::history::timeline::{Grant, Timeline};
+use locklab_history::timeline::{Grant, Timeline};
 
 /// One stretch of a client's belief, in true time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Hold<'a> {
-    pub(crate) client: &'a str,
-    pub(crate) from_ns: u64,
+pub struct Hold<'a> {
+    /// The client that believes.
+    pub client: &'a str,
+    /// True time of the grant, in nanoseconds.
+    pub from_ns: u64,
     /// When the client's own clock reached the deadline, if that was before the end.
-    pub(crate) deadline_ns: Option<u64>,
+    pub deadline_ns: Option<u64>,
     /// When the client ended its belief, or died, or the run ended; or when an expired lease
     /// was renewed, which begins another stretch.
-    pub(crate) until_ns: u64,
-    pub(crate) token: Option<u64>,
+    pub until_ns: u64,
+    /// The fencing token of the grant, if it has one.
+    pub token: Option<u64>,
     /// Whether it is a reader's grant.
-    pub(crate) shared: bool,
+    pub shared: bool,
 }
 
 impl Hold<'_> {
     /// The end of the part that the lease covers.
-    pub(crate) fn covered_until_ns(&self) -> u64 {
+    pub fn covered_until_ns(&self) -> u64 {
         self.deadline_ns.unwrap_or(self.until_ns)
     }
 }
 
 /// A stretch in which two clients believe at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Overlap<'a> {
-    pub(crate) clients: [&'a str; 2],
-    pub(crate) from_ns: u64,
-    pub(crate) until_ns: u64,
+pub struct Overlap<'a> {
+    /// Both believe that they hold the lock.
+    pub clients: [&'a str; 2],
+    /// True time of its beginning, in nanoseconds.
+    pub from_ns: u64,
+    /// True time of its end, in nanoseconds.
+    pub until_ns: u64,
     /// Whether one of the two is past its own deadline.
-    pub(crate) past_deadline: bool,
+    pub past_deadline: bool,
 }
 
 /// All beliefs of a history, in the order in which they began.
-pub(crate) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
+pub fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
     let grants = timeline.grants.iter().enumerate();
     let hold = |(place, grant): (usize, &Grant<'a>)| {
         let later = &timeline.grants[place + 1..];
@@ -59,7 +65,7 @@ pub(crate) fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
 
 /// The overlaps of holds of different clients that are not both readers; covered and uncovered
 /// parts are separate.
-pub(crate) fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
+pub fn overlaps<'a>(holds: &[Hold<'a>]) -> Vec<Overlap<'a>> {
     let mut overlaps = Vec::new();
     for (index, earlier) in holds.iter().enumerate() {
         for later in &holds[index + 1..] {
@@ -95,9 +101,9 @@ mod tests {
     use proptest::test_runner::FileFailurePersistence;
 
     use super::*;
-    use crate::check::random::{BOUNDS, histories};
-    use crate::check::{Property, Verdict, judge};
-    use crate::history::{ClockKind, Deadline, Event, History, Record};
+    use locklab_check::random::{BOUNDS, histories};
+    use locklab_check::{Property, Verdict, judge};
+    use locklab_history::{ClockKind, Deadline, Event, History, Record};
 
     fn hold(client: &str, from_ns: u64, deadline_ns: Option<u64>, until_ns: u64) -> Hold<'_> {
         Hold {

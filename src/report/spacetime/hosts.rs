@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::window::Window;
-use crate::history::{Event, History, Point};
+use locklab_history::{Event, History, Point};
 
 /// The role of a host in the picture, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

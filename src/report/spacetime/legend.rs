@@ -10,7 +10,7 @@ use super::{
     scene::Scene,
     shades,
 };
-use crate::history::{Event, Family};
+use locklab_history::{Event, Family};
 
 /// A symbol with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::{
     labels::Area,
     scene::Scene,
 };
-use crate::history::{Access, Event};
+use locklab_history::{Access, Event};
 
 /// The symbol of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

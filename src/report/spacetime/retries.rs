@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::window::Window;
-use crate::history::{Event, History, Message, Op, Outcome};
+use locklab_history::{Event, History, Message, Op, Outcome};
 
 /// A refused attempt after the client's first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,8 @@ use super::{
     retries::{Retry, retries},
     window::Window,
 };
-use crate::{
-    check::Violation,
-    history::{Event, History, Message, Record, timeline::Timeline},
-};
+use locklab_check::Violation;
+use locklab_history::{Event, History, Message, Record, timeline::Timeline};
 
 /// The contents to draw, in true time.
 pub(super) struct Scene<'a> {

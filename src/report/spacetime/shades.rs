@@ -8,7 +8,7 @@ use super::{
     lanes::Lane,
     scene::Scene,
 };
-use crate::history::Family;
+use locklab_history::Family;
 
 /// Shades the area between the lanes of two clients that believe at the same time.
 pub(super) fn overlaps(page: &mut Page, scene: &Scene) {

@@ -1,16 +1,16 @@
 //! The part of a run that the picture shows.
 
 use super::retries::retries;
-use crate::{
-    check::Violation,
-    history::{Event, History, Message, Op},
-};
+use locklab_check::Violation;
+use locklab_history::{Event, History, Message, Op};
 
 /// A span of true time, both ends included, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
+pub struct Window {
+    /// True time of its beginning, in nanoseconds.
+    pub from_ns: u64,
+    /// True time of its end, in nanoseconds.
+    pub to_ns: u64,
 }
 
 /// Without a violation, the picture ends after this many messages, not counting retries: more
@@ -19,7 +19,7 @@ const MOST_MESSAGES: usize = 80;
 
 impl Window {
     /// The span to show; `None` for an empty history.
-    pub(crate) fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
+    pub fn of(history: &History, violation: Option<&Violation>) -> Option<Self> {
         let records = history.records.iter().map(|record| record.at_ns);
         let sent = history.messages.iter().map(|message| message.sent_ns);
         let arrived = (history.messages.iter()).filter_map(|message| message.arrived_ns);
@@ -85,12 +85,12 @@ impl Window {
     }
 
     /// Whether the instant is in the window.
-    pub(crate) fn contains(self, at_ns: u64) -> bool {
+    pub fn contains(self, at_ns: u64) -> bool {
         (self.from_ns..=self.to_ns).contains(&at_ns)
     }
 
     /// Whether any part of the message's transit is in the window.
-    pub(crate) fn shows(self, message: &Message) -> bool {
+    pub fn shows(self, message: &Message) -> bool {
         let arrived_ns = message.arrived_ns.unwrap_or(message.sent_ns);
         message.sent_ns <= self.to_ns && arrived_ns >= self.from_ns
     }

@@ -25,7 +25,7 @@ const BANS: &[Ban] = &[
     Ban {
         rule: "machine-time",
         within: &[
-            "sim/history/src/",
+            "src/history/",
             "sim/redis/src/",
             "sim/services/src/",
             "sim/world/src/",
@@ -158,7 +158,7 @@ mod tests {
                     "src/locks/b.rs",
                     "use std::time::Duration;\nuse tokio::io;\nstd::thread::yield_now();",
                 ),
-                ("src/platform/world.rs", "use std::time::Instant;"),
+                ("src/runner/simulated.rs", "use std::time::Instant;"),
             ],
             &["src/locks/b.rs:1: lock-env", "src/locks/b.rs:3: lock-env"],
         );

@@ -1,9 +1,9 @@
 //! What is drawn of a sweep: axes, lines, panels and heat maps.
 
 use super::*;
-use crate::check::{Loss, Property};
-use crate::evidence::Tally;
-use crate::results::loss::LossRate;
+use locklab_check::{Loss, Property};
+use locklab_evidence::Tally;
+use locklab_results::loss::LossRate;
 
 /// A cell with one violation in four runs.
 fn cell(parameters: &[(&str, String)]) -> Cell {

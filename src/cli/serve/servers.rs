@@ -1,0 +1,198 @@
+//! Nodes, replicas and sentinels over real TCP, for `locklab serve`: a Redis for tests.
+//!
+//! Each server has a thread of its own, as each `redis-server` is a process of its own.
+//! What runs there is [`locklab_redis::server`]'s; `topology` says who is where, and here
+//! the threads are started and watched.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use locklab_redis::sentinel::Monitor;
+use locklab_redis::{SentinelServer, Server};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use super::topology::{Place, Role};
+
+/// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
+const SYNC_DELAY: Duration = Duration::from_secs(5);
+
+/// Why serving ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// SHUTDOWN was called on the last node.
+    ShutDown,
+    /// A signal asked for it.
+    Interrupted,
+}
+
+/// What the threads tell the one that watches them.
+pub enum Event {
+    /// A signal came.
+    Interrupted,
+    /// A node ended: as it should, unable to serve, or with a panic.
+    Ended(thread::Result<io::Result<()>>),
+}
+
+/// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
+/// shut down. A node takes `max_clients` connections at a time. A master is down for a
+/// sentinel when it has not answered for `down_after`.
+///
+/// # Errors
+///
+/// If a thread or its event loop cannot be started.
+///
+/// # Panics
+///
+/// If a server does: the panic goes on in the caller.
+pub fn serve(
+    places: Vec<Place>,
+    max_clients: NonZeroU32,
+    down_after: Duration,
+    (sender, events): (Sender<Event>, Receiver<Event>),
+) -> anyhow::Result<End> {
+    allow_descriptors((max_clients.get() as usize).saturating_mul(places.len()));
+    let monitors = monitors(&places, down_after);
+    let replicated = places
+        .iter()
+        .any(|place| matches!(place.role, Role::Replica { .. }));
+    let is_node = |place: &&Place| place.role != Role::Sentinel;
+    let nodes = places.iter().filter(is_node).count();
+    let node = match replicated {
+        // Nobody waits five seconds for more replicas: there will be none.
+        true => Server::builder(),
+        false => Server::builder().sync_delay(SYNC_DELAY),
+    };
+    let node = node.max_clients(max_clients);
+    let servers = places.into_iter().map(|place| -> Run {
+        let node = match place.role {
+            Role::Sentinel => {
+                let sentinel = monitors
+                    .iter()
+                    .cloned()
+                    .fold(SentinelServer::builder(), |sentinel, monitor| {
+                        sentinel.monitor(monitor)
+                    });
+                return Box::new(move || sentinel.serve(place.listener));
+            }
+            Role::Master { .. } => node.clone(),
+            Role::Replica { of } => node.clone().replica_of(of),
+        };
+        Box::new(move || node.serve(place.listener))
+    });
+    watch(servers.collect(), nodes, &sender, &events)
+}
+
+/// What every sentinel monitors: each master, as more than half of the sentinels see it.
+fn monitors(places: &[Place], down_after: Duration) -> Vec<Monitor> {
+    let is_sentinel = |place: &&Place| place.role == Role::Sentinel;
+    let quorum = places.iter().filter(is_sentinel).count() / 2 + 1;
+    let monitor = |place: &Place| match &place.role {
+        Role::Master { name: Some(name) } => Some(Monitor {
+            down_after,
+            // The example of Redis's documentation, "A quick tutorial".
+            failover_timeout: Duration::from_secs(60),
+            ..Monitor::new(name, place.address.into(), quorum)
+        }),
+        _ => None,
+    };
+    places.iter().filter_map(monitor).collect()
+}
+
+/// What a server's thread does. A node's returns when it was shut down.
+type Run = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Runs each server on a thread until `nodes` of them have returned, one has failed, or a
+/// signal came. Threads that are still running end with the program.
+fn watch(
+    servers: Vec<Run>,
+    nodes: usize,
+    sender: &Sender<Event>,
+    events: &Receiver<Event>,
+) -> anyhow::Result<End> {
+    for (server, number) in servers.into_iter().zip(1..) {
+        let sender = sender.clone();
+        let body = move || {
+            let ended = panic::catch_unwind(AssertUnwindSafe(server));
+            // If nobody watches, the program is about to end.
+            let _ = sender.send(Event::Ended(ended));
+        };
+        let thread = thread::Builder::new().name(format!("n{number}"));
+        thread.spawn(body).context("cannot start a thread")?;
+    }
+    for _ in 0..nodes {
+        match events
+            .recv()
+            .context("no thread is left to report an end")?
+        {
+            Event::Interrupted => return Ok(End::Interrupted),
+            Event::Ended(Ok(served)) => served.context("cannot serve")?,
+            Event::Ended(Err(panicked)) => panic::resume_unwind(panicked),
+        }
+    }
+    Ok(End::ShutDown)
+}
+
+/// Raises the limit on open files as far as it goes, and no further than needed
+/// (`adjustOpenFilesLimit`). With fewer, clients beyond them wait to be accepted.
+fn allow_descriptors(clients: usize) {
+    // What Redis keeps for itself besides, `CONFIG_MIN_RESERVED_FDS`.
+    const RESERVED: u64 = 32;
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return;
+    };
+    let wanted = (clients as u64).saturating_add(RESERVED).min(hard);
+    if wanted > soft {
+        // It is an improvement, not a necessity.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn watched(servers: Vec<Run>, nodes: usize) -> anyhow::Result<End> {
+        let (sender, events) = mpsc::channel();
+        watch(servers, nodes, &sender, &events)
+    }
+
+    fn run(body: fn() -> io::Result<()>) -> Run {
+        Box::new(body)
+    }
+
+    fn goes_on() -> Run {
+        run(|| {
+            loop {
+                thread::park();
+            }
+        })
+    }
+
+    #[test]
+    fn it_ends_with_the_last_node() {
+        let servers = vec![run(|| Ok(())), run(|| Ok(())), goes_on()];
+        assert_eq!(watched(servers, 2).unwrap(), End::ShutDown);
+    }
+
+    #[test]
+    fn a_server_that_cannot_serve_ends_all() {
+        let fails = run(|| Err(io::ErrorKind::OutOfMemory.into()));
+        let error = watched(vec![goes_on(), fails], 2).unwrap_err();
+        assert_eq!(error.to_string(), "cannot serve");
+    }
+
+    #[test]
+    fn a_panic_of_one_server_is_a_panic_of_all() {
+        let servers = || vec![goes_on(), run(|| panic!("a bug"))];
+        let panicked = panic::catch_unwind(|| watched(servers(), 2));
+        let message = panicked.unwrap_err();
+        assert_eq!(message.downcast_ref(), Some(&"a bug"));
+    }
+}

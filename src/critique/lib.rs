@@ -1,0 +1,130 @@
+//! The debate on Redis locks as data: who claims what, and which runs show it. It knows
+//! scenarios by their names and runs none.
+
+pub mod page;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// All claims, and the texts that make them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Critique {
+    /// The texts, by the key that a claim's `source` names.
+    pub sources: BTreeMap<String, Source>,
+    /// The claims, in the order of a reader.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// A text that makes claims.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Its title.
+    pub title: String,
+    /// Its author, or publisher.
+    pub author: String,
+    /// When it was published, as far as it says.
+    pub date: String,
+    /// Where it is to be read.
+    pub url: String,
+}
+
+/// One claim, its prediction, and what shows whether it comes true.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its letter and number, as in the scenarios' `claim`: `K1`.
+    pub id: String,
+    /// The key of its [`Source`].
+    pub source: String,
+    /// Where the text makes it: mostly a heading.
+    pub section: String,
+    /// The text's own words, verbatim; absent where the text was not at hand.
+    pub quote: Option<String>,
+    /// The claim in one sentence of ours.
+    pub says: String,
+    /// What the runs are to show, in one sentence.
+    pub prediction: String,
+    /// The scenarios that show it; the first is the one to picture.
+    #[serde(default)]
+    pub scenarios: Vec<String>,
+    /// The scenario whose sweep belongs to the claim.
+    pub sweep: Option<String>,
+    /// What else shows it, in words.
+    pub elsewhere: Option<String>,
+}
+
+impl Critique {
+    /// The claims that ship.
+    pub fn shipped() -> Critique {
+        toml::from_str(include_str!("claims.toml")).expect("a test reads the claims that ship")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use locklab_model::scenario::{SHIPPED, Scenario, load};
+
+    /// The letters of the debate's claims. B, M and P number statements of blog texts, problems of
+    /// memory, and the problems of the matrix.
+    const LETTERS: &str = "KARSJF";
+
+    fn scenario(name: &str) -> Scenario {
+        load(name, &[]).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn each_claim_is_shown_by_scenarios_that_ship_or_elsewhere() {
+        let critique = Critique::shipped();
+        let mut seen = BTreeSet::new();
+        for claim in &critique.claims {
+            let id = &claim.id;
+            assert!(seen.insert(id), "{id} is there twice");
+            assert!(critique.sources.contains_key(&claim.source), "{id}");
+            assert!(
+                !claim.scenarios.is_empty() || claim.elsewhere.is_some(),
+                "nothing shows {id}"
+            );
+            for name in &claim.scenarios {
+                scenario(name);
+            }
+            if let Some(name) = &claim.sweep {
+                assert!(scenario(name).sweep.is_some(), "{id}: {name} has no sweep");
+                assert!(claim.scenarios.contains(name), "{id}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_scenario_of_the_debate_stands_under_its_claim() {
+        let critique = Critique::shipped();
+        for (name, _) in SHIPPED {
+            let id = scenario(name).claim.expect("each has a claim");
+            if !LETTERS.contains(&id[..1]) {
+                continue;
+            }
+            let claim = critique.claims.iter().find(|claim| claim.id == id);
+            let claim = claim.unwrap_or_else(|| panic!("{name}: there is no claim {id}"));
+            assert!(
+                claim.scenarios.iter().any(|listed| listed == name),
+                "{name} is not listed under {id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_quotation_is_at_most_two_sentences() {
+        for claim in Critique::shipped().claims {
+            let Some(quote) = &claim.quote else { continue };
+            let ends = quote.matches(['.', '!', '?']).count();
+            assert!(!quote.is_empty() && quote.len() < 300, "{}", claim.id);
+            assert!(ends <= 3, "{}: {quote}", claim.id);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A fault as a scenario describes it, some of its numbers as distributions.
+
+use locklab_world::dist::Dist;
+use serde::{Deserialize, Serialize};
+
+use super::table::FaultTable;
+use locklab_history::{Amounts, FaultKind, Moment, Target};
+
+/// Amounts as written in a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Described;
+
+impl Amounts for Described {
+    /// Milliseconds, drawn once for the whole fault.
+    type Delay = Dist;
+    /// 0 to 1.
+    type Share = f64;
+    /// Milliseconds; negative: backwards.
+    type Step = f64;
+    /// Parts per million; 100 000 is 10 % fast.
+    type Rate = i64;
+}
+
+/// One `[fault.NAME]` table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "FaultTable", into = "FaultTable")]
+pub struct FaultSpec {
+    /// Its kind.
+    pub kind: FaultKind<Described>,
+    /// The hosts or links that it affects.
+    pub target: Target,
+    /// When it takes effect.
+    pub placement: Placement,
+    /// How long it lasts, in milliseconds; `None`: to the end of the run.
+    pub duration_ms: Option<Dist>,
+}
+
+/// When a fault takes effect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Placement {
+    /// `at_ms`: this long after the run began.
+    At(Dist),
+    /// `after`: when a client has reached a point, and `delay_ms` later. Without a delay the
+    /// client makes no step in between.
+    After {
+        /// The moment.
+        moment: Moment,
+        /// Milliseconds of true time.
+        delay_ms: Dist,
+    },
+    /// `between`: after the first moment and before the client's next step, and therefore
+    /// before the second, which is a later point of the same round.
+    Between {
+        /// The moment at which the fault takes effect.
+        first: Moment,
+        /// The moment before which it takes effect.
+        second: Moment,
+    },
+    /// `every_ms`: repeatedly. It first takes effect at `at_ms`, or one interval after the run
+    /// began, then one interval after each start, and no more at `until_ms` or later.
+    Every {
+        /// Milliseconds; drawn for each interval, with a minimum of 1 ms.
+        every_ms: Dist,
+        /// Milliseconds since the run began.
+        at_ms: Option<Dist>,
+        /// Milliseconds since the run began.
+        until_ms: f64,
+    },
+}

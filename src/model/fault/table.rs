@@ -1,0 +1,504 @@
+//! The flat form of a fault in TOML, and its conversion to and from [`FaultSpec`].
+//!
+//! The table accepts every key that any fault has; each kind takes the keys that it needs, and
+//! a key that remains is an error.
+
+use std::convert::Infallible;
+
+use serde::{Deserialize, Serialize};
+
+use locklab_world::dist::Dist;
+
+use super::spec::{Described, FaultSpec, Placement};
+use locklab_history::{Aim, Bare, Convert, FaultKind, Links, Moment, Name, Span, Target};
+
+/// `[fault.NAME]` as written in a scenario.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FaultTable {
+    kind: FaultKind<Bare>,
+    on: Option<Hosts>,
+    from: Option<Hosts>,
+    to: Option<Hosts>,
+    direction: Option<Direction>,
+    at_ms: Option<Dist>,
+    after: Option<Moment>,
+    delay_ms: Option<Dist>,
+    between: Option<[Moment; 2]>,
+    every_ms: Option<Dist>,
+    until_ms: Option<f64>,
+    duration_ms: Option<Dist>,
+    extra_ms: Option<Dist>,
+    probability: Option<f64>,
+    step_ms: Option<f64>,
+    drift_ppm: Option<i64>,
+}
+
+/// Which direction of a link a fault affects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Direction {
+    /// Both directions.
+    #[default]
+    Both,
+    /// Only the direction `from` one side `to` the other.
+    OneWay,
+}
+
+/// `"c1"`, or `["c1", "n3"]`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a host (\"c1\", \"n3\", \"resource\") or a list of hosts"
+)]
+enum Hosts {
+    One(Name),
+    Many(Vec<Name>),
+}
+
+impl TryFrom<FaultTable> for FaultSpec {
+    type Error = String;
+
+    fn try_from(mut table: FaultTable) -> Result<Self, String> {
+        let target = match table.kind.aim() {
+            Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(table.take_on()?),
+            Aim::Links => Target::Links(table.take_links()?),
+        };
+        let kind = table.kind.convert(&mut table)?;
+        let placement = table.take_placement()?;
+        let duration_ms = match kind.span() {
+            Span::Momentary => None,
+            Span::Lasting | Span::Down => table.duration_ms.take(),
+        };
+        match table.left_over() {
+            None => Ok(FaultSpec {
+                kind,
+                target,
+                placement,
+                duration_ms,
+            }),
+            Some(key) => Err(table.superfluous(key)),
+        }
+    }
+}
+
+/// Takes each amount from its key.
+impl Convert<Bare, Described> for FaultTable {
+    type Error = String;
+
+    fn delay(&mut self, (): ()) -> Result<Dist, String> {
+        self.extra_ms.take().ok_or_else(|| self.lacks("extra_ms"))
+    }
+
+    fn share(&mut self, (): ()) -> Result<f64, String> {
+        (self.probability.take()).ok_or_else(|| self.lacks("probability"))
+    }
+
+    fn step(&mut self, (): ()) -> Result<f64, String> {
+        self.step_ms.take().ok_or_else(|| self.lacks("step_ms"))
+    }
+
+    fn rate(&mut self, (): ()) -> Result<i64, String> {
+        self.drift_ppm.take().ok_or_else(|| self.lacks("drift_ppm"))
+    }
+}
+
+impl FaultTable {
+    fn take_on(&mut self) -> Result<Vec<Name>, String> {
+        let on = self.on.take().ok_or_else(|| self.lacks("on"))?;
+        on.list("on")
+    }
+
+    fn take_links(&mut self) -> Result<Links, String> {
+        let from = self.from.take().ok_or_else(|| self.lacks("from"))?;
+        let to = self.to.take().ok_or_else(|| self.lacks("to"))?;
+        Ok(Links {
+            from: from.list("from")?,
+            to: to.list("to")?,
+            both_ways: self.direction.take().unwrap_or_default() == Direction::Both,
+        })
+    }
+
+    fn take_placement(&mut self) -> Result<Placement, String> {
+        if let Some(every_ms) = self.every_ms.take() {
+            return Ok(Placement::Every {
+                every_ms,
+                at_ms: self.at_ms.take(),
+                until_ms: (self.until_ms.take())
+                    .ok_or("a fault with `every_ms` needs `until_ms`, at which it stops")?,
+            });
+        }
+        match (self.at_ms.take(), self.after.take(), self.between.take()) {
+            (Some(at_ms), None, None) => Ok(Placement::At(at_ms)),
+            (None, Some(moment), None) => Ok(Placement::After {
+                moment,
+                delay_ms: self.delay_ms.take().unwrap_or_default(),
+            }),
+            (None, None, Some([first, second])) => between(first, second),
+            (None, None, None) => Err("a fault needs one of `at_ms`, `after`, `between` and \
+                                       `every_ms` to say when it takes effect"
+                .into()),
+            _ => Err(
+                "a fault takes effect at one time: give only one of `at_ms`, `after` \
+                      and `between`"
+                    .into(),
+            ),
+        }
+    }
+
+    /// The first key that the fault's kind does not use.
+    fn left_over(&self) -> Option<&'static str> {
+        let keys = [
+            ("on", self.on.is_some()),
+            ("from", self.from.is_some()),
+            ("to", self.to.is_some()),
+            ("direction", self.direction.is_some()),
+            ("at_ms", self.at_ms.is_some()),
+            ("after", self.after.is_some()),
+            ("delay_ms", self.delay_ms.is_some()),
+            ("between", self.between.is_some()),
+            ("every_ms", self.every_ms.is_some()),
+            ("until_ms", self.until_ms.is_some()),
+            ("duration_ms", self.duration_ms.is_some()),
+            ("extra_ms", self.extra_ms.is_some()),
+            ("probability", self.probability.is_some()),
+            ("step_ms", self.step_ms.is_some()),
+            ("drift_ppm", self.drift_ppm.is_some()),
+        ];
+        keys.into_iter()
+            .find(|(_, is_left)| *is_left)
+            .map(|(key, _)| key)
+    }
+
+    fn superfluous(&self, key: &str) -> String {
+        match key {
+            "delay_ms" => "`delay_ms` needs `after`".into(),
+            "until_ms" => "`until_ms` needs `every_ms`".into(),
+            "after" | "between" => {
+                format!("`{key}` and `every_ms` exclude each other: give only one of them")
+            }
+            _ => format!("a fault of kind `{}` takes no `{key}`", self.kind.name()),
+        }
+    }
+
+    fn lacks(&self, key: &str) -> String {
+        format!("a fault of kind `{}` needs `{key}`", self.kind.name())
+    }
+}
+
+/// A fault between two points of one round of one client.
+fn between(first: Moment, second: Moment) -> Result<Placement, String> {
+    if first.client != second.client || first.nth != second.nth {
+        return Err(format!(
+            "`between` needs two points of one round of one client, not `{first}` and `{second}`"
+        ));
+    }
+    if first.point >= second.point {
+        return Err(format!(
+            "in `between` the second point must come later in the round: `{second}` is not \
+             after `{first}`"
+        ));
+    }
+    Ok(Placement::Between { first, second })
+}
+
+impl Hosts {
+    fn list(self, key: &str) -> Result<Vec<Name>, String> {
+        match self {
+            Hosts::One(host) => Ok(vec![host]),
+            Hosts::Many(hosts) if hosts.is_empty() => Err(format!("`{key}` names no host")),
+            Hosts::Many(hosts) => Ok(hosts),
+        }
+    }
+}
+
+impl From<FaultSpec> for FaultTable {
+    fn from(spec: FaultSpec) -> FaultTable {
+        let mut table = FaultTable::empty(spec.kind.bare());
+        let Ok(_) = spec.kind.convert(&mut Put(&mut table));
+        table.duration_ms = spec.duration_ms;
+        table.put_target(spec.target);
+        table.put_placement(spec.placement);
+        table
+    }
+}
+
+/// Stores each amount under its key.
+struct Put<'t>(&'t mut FaultTable);
+
+impl Convert<Described, Bare> for Put<'_> {
+    type Error = Infallible;
+
+    fn delay(&mut self, extra_ms: Dist) -> Result<(), Infallible> {
+        self.0.extra_ms = Some(extra_ms);
+        Ok(())
+    }
+
+    fn share(&mut self, probability: f64) -> Result<(), Infallible> {
+        self.0.probability = Some(probability);
+        Ok(())
+    }
+
+    fn step(&mut self, step_ms: f64) -> Result<(), Infallible> {
+        self.0.step_ms = Some(step_ms);
+        Ok(())
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
+        self.0.drift_ppm = Some(drift_ppm);
+        Ok(())
+    }
+}
+
+/// The keys specific to a fault of this kind in a scenario, for a person.
+pub fn keys(kind: FaultKind<Bare>) -> String {
+    let aim = match kind.aim() {
+        Aim::Processes | Aim::Machines | Aim::Servers => "on",
+        Aim::Links => "from, to, direction",
+    };
+    let keys: Vec<&str> = [aim].into_iter().chain(amount_key(kind)).collect();
+    keys.join(", ")
+}
+
+/// The key of the amount of a fault of this kind, if it has one.
+pub fn amount_key(kind: FaultKind<Bare>) -> Option<&'static str> {
+    let mut keys = Vec::new();
+    let Ok(_) = kind.convert(&mut Keys(&mut keys));
+    keys.pop()
+}
+
+/// Collects the keys of amounts.
+struct Keys<'k>(&'k mut Vec<&'static str>);
+
+impl Keys<'_> {
+    fn add(&mut self, key: &'static str) -> Result<(), Infallible> {
+        self.0.push(key);
+        Ok(())
+    }
+}
+
+impl Convert<Bare, Bare> for Keys<'_> {
+    type Error = Infallible;
+
+    fn delay(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("extra_ms")
+    }
+
+    fn share(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("probability")
+    }
+
+    fn step(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("step_ms")
+    }
+
+    fn rate(&mut self, (): ()) -> Result<(), Infallible> {
+        self.add("drift_ppm")
+    }
+}
+
+impl FaultTable {
+    fn empty(kind: FaultKind<Bare>) -> FaultTable {
+        FaultTable {
+            kind,
+            on: None,
+            from: None,
+            to: None,
+            direction: None,
+            at_ms: None,
+            after: None,
+            delay_ms: None,
+            between: None,
+            every_ms: None,
+            until_ms: None,
+            duration_ms: None,
+            extra_ms: None,
+            probability: None,
+            step_ms: None,
+            drift_ppm: None,
+        }
+    }
+
+    fn put_target(&mut self, target: Target) {
+        match target {
+            Target::Hosts(on) => self.on = Some(Hosts::Many(on)),
+            Target::Links(links) => {
+                self.from = Some(Hosts::Many(links.from));
+                self.to = Some(Hosts::Many(links.to));
+                self.direction = Some(match links.both_ways {
+                    true => Direction::Both,
+                    false => Direction::OneWay,
+                });
+            }
+        }
+    }
+
+    fn put_placement(&mut self, placement: Placement) {
+        match placement {
+            Placement::At(at_ms) => self.at_ms = Some(at_ms),
+            Placement::After { moment, delay_ms } => {
+                self.after = Some(moment);
+                self.delay_ms = Some(delay_ms);
+            }
+            Placement::Between { first, second } => self.between = Some([first, second]),
+            Placement::Every {
+                every_ms,
+                at_ms,
+                until_ms,
+            } => {
+                self.every_ms = Some(every_ms);
+                self.at_ms = at_ms;
+                self.until_ms = Some(until_ms);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Every kind, every placement and every distribution.
+    const ALL: &str = r#"
+        a = { kind = "pause", on = "c1", at_ms = 5, duration_ms = { exponential = 7.5 } }
+        b = { kind = "suspend", on = ["c1", "n1"], after = "c1 read #3", duration_ms = 1 }
+        c = { kind = "kill", on = "n1", between = ["c1 read", "c1 wrote"] }
+        d = { kind = "crash", on = "n1", at_ms = { uniform = [0, 9] }, duration_ms = 1 }
+        e = { kind = "partition", from = "c1", to = ["n1"], every_ms = 100, until_ms = 900 }
+        f = { kind = "slow-link", from = "c1", to = "n1", direction = "one-way", at_ms = 0, \
+              extra_ms = { log_normal = { median = 3, sigma = 0.5 } } }
+        g = { kind = "loss", from = "c1", to = "n1", at_ms = 0, probability = 0.1 }
+        h = { kind = "clock-step", on = "n1", after = "c1 read", delay_ms = 3, step_ms = -5 }
+        i = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -500, duration_ms = 9 }
+        j = { kind = "failover", on = "s1", after = "c1 acquired", delay_ms = 5 }
+    "#;
+
+    #[test]
+    fn every_kind_survives_being_written_and_read() {
+        let text = ALL.replace("\\\n", "");
+        let specs: BTreeMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
+        let written = toml::to_string(&specs).expect("faults are TOML");
+        assert_eq!(toml::from_str(&written), Ok(specs), "{written}");
+    }
+
+    #[test]
+    fn hosts_may_stand_alone_or_in_a_list() {
+        let alone: Result<FaultSpec, _> = toml::from_str("kind = 'kill'\non = 'n1'\nat_ms = 0");
+        let listed = toml::from_str("kind = 'kill'\non = ['n1']\nat_ms = 0");
+        assert!(alone.is_ok());
+        assert_eq!(alone, listed);
+    }
+
+    /// The answer to a table that is no fault.
+    fn refused(table: &str) -> String {
+        let read: Result<FaultSpec, _> = toml::from_str(table);
+        read.expect_err(table).message().to_owned()
+    }
+
+    #[test]
+    fn a_fault_needs_its_target_and_its_amount() {
+        for (kind, keys) in [
+            ("pause", &["on"][..]),
+            ("partition", &["from", "to"]),
+            ("slow-link", &["from", "to", "extra_ms"]),
+            ("loss", &["from", "to", "probability"]),
+            ("clock-step", &["on", "step_ms"]),
+            ("clock-rate", &["on", "drift_ppm"]),
+        ] {
+            let mut table = format!("kind = '{kind}'\nat_ms = 0\n");
+            for key in keys {
+                let expected = format!("a fault of kind `{kind}` needs `{key}`");
+                assert_eq!(refused(&table), expected);
+                table += &match *key {
+                    "on" | "from" | "to" => format!("{key} = 'n1'\n"),
+                    _ => format!("{key} = 1\n"),
+                };
+            }
+            let read: Result<FaultSpec, _> = toml::from_str(&table);
+            assert!(read.is_ok(), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_a_fault_has_no_use_for_is_named() {
+        let refused = |keys: &str| refused(&format!("kind = 'kill'\non = 'n1'\n{keys}"));
+        for key in ["extra_ms", "step_ms", "drift_ppm", "probability"] {
+            let expected = format!("a fault of kind `kill` takes no `{key}`");
+            assert_eq!(refused(&format!("at_ms = 0\n{key} = 1")), expected);
+        }
+        for (keys, expected) in [
+            ("at_ms = 0\ndelay_ms = 1", "`delay_ms` needs `after`"),
+            ("at_ms = 0\nuntil_ms = 1", "`until_ms` needs `every_ms`"),
+            (
+                "every_ms = 1\nuntil_ms = 9\nafter = 'c1 read'",
+                "`after` and `every_ms` exclude each other: give only one of them",
+            ),
+            (
+                "every_ms = 1\nuntil_ms = 9\nbetween = ['c1 read', 'c1 wrote']",
+                "`between` and `every_ms` exclude each other: give only one of them",
+            ),
+        ] {
+            assert_eq!(refused(keys), expected);
+        }
+    }
+
+    #[test]
+    fn a_fault_has_one_time_and_between_is_within_a_round() {
+        for (placement, expected) in [
+            (
+                "",
+                "a fault needs one of `at_ms`, `after`, `between` and `every_ms`",
+            ),
+            ("every_ms = 1", "a fault with `every_ms` needs `until_ms`"),
+            (
+                "at_ms = 0\nafter = 'c1 read'",
+                "a fault takes effect at one time",
+            ),
+            (
+                "between = ['c1 read', 'c2 wrote']",
+                "`between` needs two points of one round of one client",
+            ),
+            (
+                "between = ['c1 read', 'c1 wrote #2']",
+                "`between` needs two points of one round of one client",
+            ),
+            (
+                "between = ['c1 wrote', 'c1 read']",
+                "in `between` the second point must come later",
+            ),
+            (
+                "between = ['c1 read', 'c1 read']",
+                "in `between` the second point must come later",
+            ),
+        ] {
+            let answer = refused(&format!("kind = 'kill'\non = 'n1'\n{placement}"));
+            assert!(answer.starts_with(expected), "{answer}");
+        }
+        assert_eq!(
+            refused("kind = 'kill'\non = []\nat_ms = 0"),
+            "`on` names no host"
+        );
+    }
+
+    #[test]
+    fn people_are_told_the_keys_of_each_kind() {
+        let keys: Vec<String> = FaultKind::ALL.iter().map(|&kind| keys(kind)).collect();
+        assert_eq!(
+            keys,
+            [
+                "on",
+                "on",
+                "on",
+                "on",
+                "from, to, direction",
+                "from, to, direction, extra_ms",
+                "from, to, direction, probability",
+                "on, step_ms",
+                "on, drift_ppm",
+                "on",
+            ]
+        );
+    }
+}

@@ -1,0 +1,420 @@
+//! Campaigns: scenarios of which each seed makes another, with its own hosts, network and faults.
+//!
+//! A campaign has three parts. From `begins_ms` to `heals_ms` faults strike, some families of them
+//! in each run; within a family one fault follows another, with a quiet time between, and faults of
+//! different families overlap. Then all is well again, and the lock has the scenario's `settle_ms`
+//! to recover. What is left of the run shows whether it has.
+//!
+//! [`Scenario::drawn`] settles every choice before the run. What it returns is a scenario like any
+//! other, with one `[fault.NAME]` for each fault. Hosts, network and each family of faults have
+//! random streams of their own, so two locks with the same hosts meet the same faults.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use locklab_units::{NS_PER_MS, ns_from_ms};
+use locklab_world::dist::Dist;
+use locklab_world::random::Stream;
+use serde::{Deserialize, Serialize};
+
+use super::{Persistence, Scenario};
+use crate::fault::{Described, FaultSpec, Placement, expand};
+use locklab_history::{
+    Aim, Bare, Convert, Family, FaultKind, Links, Name, RESOURCE, Schedule, Span, Target,
+};
+use locklab_locks::Servers;
+use locklab_plant::plant;
+
+/// The `[campaign]` table. The scenario's `[topology]` is then the largest that is drawn, and its
+/// network, persistence and faults are drawn as well.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Campaign {
+    /// The kinds of fault that may strike.
+    pub faults: Vec<FaultKind<Bare>>,
+    /// No fault strikes before, in milliseconds since the run began.
+    pub begins_ms: u64,
+    /// Every fault is over by then, in milliseconds since the run began.
+    pub heals_ms: u64,
+    /// How long a fault lasts, in milliseconds.
+    pub duration_ms: Dist,
+    /// The time between two faults of one family, in milliseconds.
+    pub quiet_ms: Dist,
+    /// By how much the wall clock of a host jumps, forwards or backwards, in milliseconds.
+    pub step_ms: Dist,
+    /// By how much the packets of a slow link are delayed, in milliseconds.
+    pub extra_ms: Dist,
+    /// The largest drift of a clock, in parts per million.
+    pub drift_ppm: u32,
+    /// The largest share of packets that a lossy link loses, 0 to 1.
+    pub loss: f64,
+    /// The medians of which the network's delay has one, in milliseconds; it is constant, uniform
+    /// or log-normal.
+    pub latency_ms: Vec<f64>,
+}
+
+impl Default for Campaign {
+    /// Faults of 0.1 to 3 s, for leases of about a second.
+    fn default() -> Self {
+        Campaign {
+            faults: KINDS.to_vec(),
+            begins_ms: 5_000,
+            heals_ms: 20_000,
+            duration_ms: Dist::Uniform(100.0, 3000.0),
+            quiet_ms: Dist::Uniform(500.0, 4000.0),
+            step_ms: Dist::Uniform(100.0, 3000.0),
+            extra_ms: Dist::Uniform(10.0, 1500.0),
+            drift_ppm: 200_000,
+            loss: 0.5,
+            latency_ms: vec![0.2, 0.5, 1.0, 2.0, 5.0],
+        }
+    }
+}
+
+/// Every kind of fault but the failover by an operator's order, which a server may refuse. Where
+/// there are sentinels, they fail over when a master is down.
+const KINDS: [FaultKind<Bare>; 9] = [
+    FaultKind::Pause,
+    FaultKind::Suspend,
+    FaultKind::Kill,
+    FaultKind::Crash,
+    FaultKind::Partition,
+    FaultKind::SlowLink { extra: () },
+    FaultKind::Loss { probability: () },
+    FaultKind::ClockStep { step: () },
+    FaultKind::ClockRate { drift_ppm: () },
+];
+
+/// What a seed makes of a scenario.
+#[derive(Debug, Clone)]
+pub struct Drawn<'s> {
+    /// The scenario, with the choices of a campaign made.
+    pub scenario: Cow<'s, Scenario>,
+    /// Its faults, with all numbers drawn.
+    pub schedule: Schedule,
+}
+
+impl Scenario {
+    /// Settles everything that is left to chance before a run: what is drawn of a campaign, and
+    /// the numbers of the faults.
+    pub fn drawn(&self, seed: u64) -> Drawn<'_> {
+        let scenario = match &self.campaign {
+            Some(campaign) => Cow::Owned(campaign.draw(self, seed)),
+            None => Cow::Borrowed(self),
+        };
+        Drawn {
+            schedule: expand(&scenario.fault, seed),
+            scenario,
+        }
+    }
+}
+
+impl Campaign {
+    fn draw(&self, scenario: &Scenario, seed: u64) -> Scenario {
+        let mut drawn = scenario.clone();
+        drawn.campaign = None;
+        topology(&mut drawn, &mut Stream::new(seed, "campaign/topology"));
+        drawn.network.latency_ms = self.latency(&mut Stream::new(seed, "campaign/network"));
+        drawn.fault = self.faults(&drawn, seed);
+        drawn
+    }
+
+    fn latency(&self, stream: &mut Stream) -> Dist {
+        let median = self.latency_ms[stream.below(self.latency_ms.len() as u64) as usize];
+        match stream.below(3) {
+            0 => Dist::Constant(median),
+            1 => Dist::Uniform(median / 2.0, median * 1.5),
+            _ => Dist::LogNormal { median, sigma: 0.5 },
+        }
+    }
+
+    fn faults(&self, scenario: &Scenario, seed: u64) -> BTreeMap<String, FaultSpec> {
+        let hosts = Hosts::of(scenario);
+        let mut stream = Stream::new(seed, "campaign/families");
+        let mut families: Vec<Family> = self.faults.iter().map(FaultKind::family).collect();
+        families.sort();
+        families.dedup();
+        // At least one family strikes.
+        let certain = stream.below(families.len() as u64);
+        let strikes = |place: u64| stream.chance(0.5) || place == certain;
+        let strikes: Vec<bool> = (0..families.len() as u64).map(strikes).collect();
+        let struck = families
+            .into_iter()
+            .zip(strikes)
+            .filter(|(_, strikes)| *strikes);
+        let of_family = |(family, _)| {
+            let mut stream = Stream::new(seed, &format!("campaign/faults/{family:?}"));
+            self.of_family(family, &hosts, &mut stream)
+        };
+        struck.flat_map(of_family).collect()
+    }
+
+    /// The faults of one family, one after the other.
+    fn of_family(
+        &self,
+        family: Family,
+        hosts: &Hosts,
+        stream: &mut Stream,
+    ) -> Vec<(String, FaultSpec)> {
+        let kinds = self.faults.iter().filter(|kind| kind.family() == family);
+        let kinds: Vec<&FaultKind<Bare>> = kinds.collect();
+        let heals_ns = match plant("campaign-never-heals") {
+            false => ns_from_ms(self.heals_ms),
+            true => 2 * ns_from_ms(self.heals_ms),
+        };
+        let mut faults = Vec::new();
+        let mut at_ns = ns_from_ms(self.begins_ms);
+        loop {
+            at_ns += self.quiet_ms.sample_ns(stream).max(LEAST_QUIET_NS);
+            let kind = kinds[stream.below(kinds.len() as u64) as usize];
+            let lasts_ns = self.duration_ms.sample_ns(stream);
+            let spec = FaultSpec {
+                kind: kind
+                    .convert(&mut Draw(self, stream))
+                    .unwrap_or_else(|e| match e {}),
+                target: hosts.target(kind.aim(), stream),
+                placement: Placement::At(whole_ms(at_ns)),
+                duration_ms: (kind.span() != Span::Momentary).then(|| whole_ms(lasts_ns)),
+            };
+            at_ns += lasts_ns;
+            if at_ns > heals_ns {
+                return faults;
+            }
+            faults.push((
+                format!("{}-{:02}", spec.kind.name(), faults.len() + 1),
+                spec,
+            ));
+        }
+    }
+}
+
+/// The shortest quiet time, in nanoseconds: without one, the faults of a family might never end.
+const LEAST_QUIET_NS: u64 = NS_PER_MS;
+
+/// A constant number of milliseconds, as a person would write it.
+fn whole_ms(ns: u64) -> Dist {
+    Dist::Constant((ns / NS_PER_MS) as f64)
+}
+
+/// Draws the numbers of clients, nodes and replicas, up to those of the scenario, and what the
+/// nodes keep on disk.
+fn topology(scenario: &mut Scenario, stream: &mut Stream) {
+    let topology = &mut scenario.topology;
+    let mut up_to = |least: u32, most: u32| {
+        let choices = u64::from(most.saturating_sub(least)) + 1;
+        least.min(most) + stream.below(choices) as u32
+    };
+    topology.clients = up_to(2, topology.clients);
+    // A majority of an even number is no safer than of one less.
+    topology.nodes = match topology.nodes {
+        1 | 2 => topology.nodes,
+        most => 3 + 2 * up_to(0, (most - 3) / 2),
+    };
+    topology.replicas = up_to(0, topology.replicas);
+    let kept = [
+        Persistence::None,
+        Persistence::Snapshot,
+        Persistence::AofEverysec,
+        Persistence::AofAlways,
+    ];
+    let kept = kept[up_to(0, kept.len() as u32 - 1) as usize];
+    if topology.replicas == 0 {
+        topology.sentinels = 0;
+    }
+    if scenario.lock.servers() == Servers::Redis {
+        scenario.node.persistence = kept;
+    }
+}
+
+/// The hosts that faults may strike.
+struct Hosts {
+    clients: Vec<Name>,
+    servers: Vec<Name>,
+}
+
+impl Hosts {
+    fn of(scenario: &Scenario) -> Hosts {
+        let topology = &scenario.topology;
+        let is_client = |host: &String| topology.role(host).is_none() && host != RESOURCE;
+        let clients = topology.hosts().into_iter().filter(is_client);
+        let servers = topology.servers().into_iter();
+        Hosts {
+            clients: clients.map(Name::from).collect(),
+            servers: servers.map(|server| Name::from(server.name)).collect(),
+        }
+    }
+
+    fn target(&self, aim: Aim, stream: &mut Stream) -> Target {
+        match aim {
+            Aim::Links => Target::Links(self.links(stream)),
+            Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(self.some(stream)),
+        }
+    }
+
+    /// One client or server; in a quarter of all cases several of the same kind.
+    fn some(&self, stream: &mut Stream) -> Vec<Name> {
+        let mut hosts = match stream.chance(0.5) {
+            true => self.clients.clone(),
+            false => self.servers.clone(),
+        };
+        shuffle(&mut hosts, stream);
+        let several = 1 + stream.below(hosts.len() as u64) as usize;
+        let is_one = stream.chance(0.75);
+        hosts.truncate(if is_one { 1 } else { several });
+        hosts.sort();
+        hosts
+    }
+
+    /// The links between two parts of all hosts, of which one may be a single host; in a quarter of
+    /// all cases in one direction only.
+    fn links(&self, stream: &mut Stream) -> Links {
+        let resource = [RESOURCE.into()];
+        let all = self.clients.iter().chain(&self.servers).chain(&resource);
+        let mut all: Vec<Name> = all.cloned().collect();
+        shuffle(&mut all, stream);
+        let part = 1 + stream.below(all.len() as u64 - 1) as usize;
+        let is_one = stream.chance(0.5);
+        let mut to = all.split_off(if is_one { 1 } else { part });
+        all.sort();
+        to.sort();
+        Links {
+            from: all,
+            to,
+            both_ways: stream.chance(0.75),
+        }
+    }
+}
+
+/// Fisher and Yates's shuffle.
+fn shuffle(hosts: &mut [Name], stream: &mut Stream) {
+    for last in (1..hosts.len()).rev() {
+        hosts.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+}
+
+/// Draws the amount of a fault.
+struct Draw<'c>(&'c Campaign, &'c mut Stream);
+
+impl Convert<Bare, Described> for Draw<'_> {
+    type Error = std::convert::Infallible;
+
+    fn delay(&mut self, (): ()) -> Result<Dist, Self::Error> {
+        Ok(whole_ms(self.0.extra_ms.sample_ns(self.1)))
+    }
+
+    fn share(&mut self, (): ()) -> Result<f64, Self::Error> {
+        Ok((self.0.loss * self.1.uniform_f64() * 100.0).round() / 100.0)
+    }
+
+    fn step(&mut self, (): ()) -> Result<f64, Self::Error> {
+        let step_ms = (self.0.step_ms.sample_ns(self.1) / NS_PER_MS) as f64;
+        Ok(if self.1.chance(0.5) {
+            step_ms
+        } else {
+            -step_ms
+        })
+    }
+
+    fn rate(&mut self, (): ()) -> Result<i64, Self::Error> {
+        let most = i64::from(self.0.drift_ppm);
+        Ok(self.1.below(2 * most as u64 + 1) as i64 - most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::scenario::load;
+    use locklab_history::Start;
+
+    fn redlock() -> Scenario {
+        load("kleppmann/k16", &[]).expect("it ships")
+    }
+
+    #[test]
+    fn faults_strike_after_the_beginning_and_are_over_when_all_is_to_be_well() {
+        let scenario = redlock();
+        for seed in 0..200 {
+            let schedule = scenario.drawn(seed).schedule;
+            assert!(!schedule.faults.is_empty(), "seed {seed}");
+            for fault in &schedule.faults {
+                let Start::At { at_ns } = fault.start else {
+                    panic!("placed by time: {fault:?}");
+                };
+                let over_ns = at_ns + fault.duration_ns.unwrap_or(0);
+                assert!(at_ns >= ns_from_ms(5_000), "seed {seed}: {fault:?}");
+                assert!(over_ns <= ns_from_ms(20_000), "seed {seed}: {fault:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn within_a_family_one_fault_follows_another_after_a_quiet_time() {
+        let scenario = redlock();
+        for seed in 0..200 {
+            let mut over_ns: BTreeMap<Family, u64> = BTreeMap::new();
+            let mut faults = scenario.drawn(seed).schedule.faults;
+            let begins_ns = |fault: &locklab_history::Fault| match fault.start {
+                Start::At { at_ns } => at_ns,
+                Start::After { .. } => panic!("placed by time: {fault:?}"),
+            };
+            faults.sort_by_key(begins_ns);
+            for fault in &faults {
+                let last_ns = over_ns.entry(fault.kind.family()).or_default();
+                let quiet_ns = begins_ns(fault) - *last_ns;
+                // Both times were cut to whole milliseconds.
+                assert!(quiet_ns >= ns_from_ms(499), "seed {seed}: {fault:?}");
+                *last_ns = begins_ns(fault) + fault.duration_ns.unwrap_or(0);
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_host_and_size_is_drawn() {
+        let scenario = redlock();
+        let (mut kinds, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+        let (mut nodes, mut clients) = (BTreeSet::new(), BTreeSet::new());
+        for seed in 0..200 {
+            let Drawn { scenario, schedule } = scenario.drawn(seed);
+            nodes.insert(scenario.topology.nodes);
+            clients.insert(scenario.topology.clients);
+            for fault in &schedule.faults {
+                kinds.insert(fault.kind.name());
+                hosts.extend(fault.target.hosts().map(|host| host.to_string()));
+            }
+        }
+        assert_eq!(kinds, KINDS.iter().map(FaultKind::name).collect());
+        assert_eq!(hosts, scenario.topology.hosts().into_iter().collect());
+        assert_eq!(nodes, [3, 5].into());
+        assert_eq!(clients, [2, 3, 4, 5].into());
+    }
+
+    #[test]
+    fn a_family_of_faults_is_the_same_without_the_others() {
+        let clocks = "campaign.faults=[\"clock-step\", \"clock-rate\"]";
+        let only = load("kleppmann/k16", &[clocks.into()]).expect("it is valid");
+        let of_clocks = |scenario: &Scenario, seed| {
+            let mut faults = scenario.drawn(seed).schedule.faults;
+            faults.retain(|fault| fault.kind.family() == Family::Clock);
+            faults
+        };
+        let all = redlock();
+        let mut compared = 0;
+        for seed in 0..50 {
+            let expected = of_clocks(&all, seed);
+            if !expected.is_empty() {
+                assert_eq!(of_clocks(&only, seed), expected, "seed {seed}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 10, "{compared}");
+    }
+
+    #[test]
+    fn other_scenarios_are_what_they_say() {
+        let scenario = load("kleppmann/k1", &[]).expect("it ships");
+        assert_eq!(*scenario.drawn(3).scenario, scenario);
+    }
+}

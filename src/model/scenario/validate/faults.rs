@@ -1,0 +1,221 @@
+//! Checks faults: on hosts that do not exist, at points that no client reaches.
+
+use super::{Problem, drift, probability, require};
+use crate::fault::{Described, FaultSpec, Placement};
+use crate::scenario::Scenario;
+use crate::workload::{CheckBeforeWrite, WorkloadKind};
+use locklab_history::{Aim, Bare, Convert, Failpoint, Links, Moment, Name, Target};
+use locklab_world::dist::Dist;
+
+pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    scenario.fault.iter().try_for_each(|(name, spec)| {
+        require(
+            !name.contains('#'),
+            &["fault", name],
+            "a fault's name cannot contain #, which numbers the starts of a repeated fault",
+        )?;
+        effect(scenario, name, spec)?;
+        placement(scenario, name, &spec.placement)
+    })
+}
+
+fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Problem> {
+    spec.kind.convert(&mut Validate { fault: name })?;
+    match &spec.target {
+        Target::Hosts(on) => hosts(scenario, on, name, "on")?,
+        Target::Links(sides) => links(scenario, name, sides)?,
+    }
+    match (spec.kind.aim(), &spec.target) {
+        (Aim::Servers, Target::Hosts(on)) => promotable(scenario, on, name),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects invalid amounts.
+struct Validate<'f> {
+    fault: &'f str,
+}
+
+impl Convert<Described, Bare> for Validate<'_> {
+    type Error = Problem;
+
+    fn delay(&mut self, _: Dist) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn share(&mut self, share: f64) -> Result<(), Problem> {
+        probability(share, &["fault", self.fault, "probability"])
+    }
+
+    fn step(&mut self, step_ms: f64) -> Result<(), Problem> {
+        require(
+            step_ms.is_finite(),
+            &["fault", self.fault, "step_ms"],
+            format!("a step must be finite, not {step_ms}"),
+        )
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<(), Problem> {
+        drift(drift_ppm, &["fault", self.fault, "drift_ppm"])
+    }
+}
+
+/// Checks that there is a replica to promote, and that a failover can be requested on these
+/// hosts.
+fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
+    require(
+        scenario.topology.replicas > 0,
+        &["fault", name, "kind"],
+        "a failover needs a replica to promote, and \"topology.replicas\" is 0",
+    )?;
+    let deaf = hosts
+        .iter()
+        .find(|host| scenario.topology.role(host).is_none());
+    deaf.map_or(Ok(()), |host| {
+        Err(Problem::at(
+            &["fault", name, "on"],
+            format!(
+                "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), a master \
+                 (\"n1\"), or the replica that is to be the master (\"n1r1\")"
+            ),
+        ))
+    })
+}
+
+fn hosts(scenario: &Scenario, hosts: &[Name], name: &str, key: &str) -> Result<(), Problem> {
+    hosts
+        .iter()
+        .try_for_each(|host| host_exists(scenario, host, &["fault", name, key]))
+}
+
+fn links(scenario: &Scenario, name: &str, links: &Links) -> Result<(), Problem> {
+    hosts(scenario, &links.from, name, "from")?;
+    hosts(scenario, &links.to, name, "to")?;
+    match links.from.iter().find(|host| links.to.contains(host)) {
+        Some(host) => Err(Problem::at(
+            &["fault", name, "to"],
+            format!("\"{host}\" is on both sides; there is no link from a host to itself"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// More repetitions are likely a typing error, and would exhaust the memory.
+const MOST_REPETITIONS: f64 = 1_000_000.0;
+
+fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(), Problem> {
+    match placement {
+        Placement::At(_) => Ok(()),
+        Placement::After { moment, .. } => reachable(scenario, moment, &["fault", name, "after"]),
+        Placement::Between { first, second } => {
+            reachable(scenario, first, &["fault", name, "between"])?;
+            reachable(scenario, second, &["fault", name, "between"])
+        }
+        Placement::Every {
+            every_ms, until_ms, ..
+        } => {
+            require(
+                longest_ms(every_ms) >= 1.0,
+                &["fault", name, "every_ms"],
+                "a fault repeats after 1 ms at the earliest",
+            )?;
+            require(
+                until_ms.is_finite() && *until_ms > 0.0,
+                &["fault", name, "until_ms"],
+                format!("a fault repeats until a time above 0, not until {until_ms}"),
+            )?;
+            require(
+                until_ms / longest_ms(every_ms) <= MOST_REPETITIONS,
+                &["fault", name, "every_ms"],
+                format!(
+                    "a fault repeats {MOST_REPETITIONS} times at most; until {until_ms} ms that \
+                     would be more"
+                ),
+            )
+        }
+    }
+}
+
+/// The longest interval that can be drawn; for an unbounded distribution its mean or median.
+fn longest_ms(dist: &Dist) -> f64 {
+    match *dist {
+        Dist::Constant(value) => value,
+        Dist::Uniform(_, high) => high,
+        Dist::Exponential(mean) => mean,
+        Dist::LogNormal { median, .. } => median,
+    }
+}
+
+fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), Problem> {
+    client_exists(scenario, &moment.client, path)?;
+    require(
+        scenario.workload.kind == WorkloadKind::Lock,
+        path,
+        "a client that adds to a set reaches no failpoint; place the fault with \"at_ms\" or \
+         \"every_ms\"",
+    )?;
+    require(
+        moment.point != Failpoint::Checked || scenario.workload.check == CheckBeforeWrite::Deadline,
+        path,
+        "a client reaches \"checked\" only with \"check = \\\"deadline\\\"\" in [workload]",
+    )?;
+    let rounds = scenario.workload.of(&moment.client).rounds;
+    require(
+        moment.nth <= rounds || moment.point.repeats(),
+        path,
+        format!(
+            "\"{moment}\" never comes: {} takes the lock {}",
+            moment.client,
+            match rounds {
+                1 => "once".to_owned(),
+                _ => format!("{rounds} times"),
+            }
+        ),
+    )
+}
+
+/// Whether the scenario has this client.
+pub(super) fn client_exists(
+    scenario: &Scenario,
+    client: &str,
+    path: &[&str],
+) -> Result<(), Problem> {
+    let clients = scenario.topology.clients;
+    require(
+        (1..=clients).any(|i| format!("c{i}") == client),
+        path,
+        format!(
+            "unknown client \"{client}\"; the clients are {}",
+            range("c", clients)
+        ),
+    )
+}
+
+/// Whether the scenario has this host.
+pub(super) fn host_exists(scenario: &Scenario, host: &str, path: &[&str]) -> Result<(), Problem> {
+    let topology = &scenario.topology;
+    require(
+        topology.hosts().iter().any(|known| known == host),
+        path,
+        format!(
+            "unknown host \"{host}\"; the hosts are {}, {}{}{} and \"resource\"",
+            range("c", topology.clients),
+            range("n", topology.nodes),
+            match topology.replicas {
+                0 => "",
+                _ => ", their replicas (\"n1r1\")",
+            },
+            match topology.sentinels {
+                0 => String::new(),
+                count => format!(", {}", range("s", count)),
+            }
+        ),
+    )
+}
+
+fn range(letter: &str, count: u32) -> String {
+    match count {
+        1 => format!("\"{letter}1\""),
+        _ => format!("\"{letter}1\" to \"{letter}{count}\""),
+    }
+}

@@ -1,0 +1,124 @@
+//! The addresses of a run's hosts: each host has a loopback address of its own.
+//!
+//! A server really listens on a hidden address. All others know its public one, where the proxy
+//! listens; and the proxy tells who connects by the address from which a connection comes. So
+//! every host needs two addresses, and all of a run are in one block of 512 that no other run on
+//! this machine uses.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::process;
+
+use locklab_world::random::Stream;
+
+use crate::machine::read_clock;
+use locklab_history::{ClockKind, Name};
+
+/// Below 32768, where Linux's range of ports for outgoing connections begins.
+const PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// How many blocks are tried.
+const ATTEMPTS: u32 = 100;
+
+/// The address of a block that its first user holds, so that another run takes another block.
+const MARK: u8 = 255;
+
+/// The addresses of the hosts of one run.
+pub(super) struct Addresses {
+    hosts: BTreeMap<Name, u8>,
+    block: [u8; 2],
+    port: u16,
+    /// As long as it listens, the block is taken.
+    _mark: TcpListener,
+}
+
+impl Addresses {
+    /// Addresses for these hosts; `None` if there are more than 254, or no block is free.
+    pub(super) fn new(hosts: &[Name]) -> Option<Self> {
+        if hosts.len() >= MARK.into() {
+            return None;
+        }
+        let seed = read_clock(ClockKind::Monotonic) ^ u64::from(process::id());
+        let mut stream = Stream::new(seed, "addresses");
+        let numbers = hosts.iter().cloned().zip(1..MARK);
+        let hosts: BTreeMap<Name, u8> = numbers.collect();
+        (0..ATTEMPTS).find_map(|_| {
+            // Not 127.0: that is where other programs are.
+            let block = [1 + stream.below(254) as u8, 2 * stream.below(128) as u8];
+            let port = PORTS.start + stream.below(u64::from(PORTS.end - PORTS.start)) as u16;
+            let mark = TcpListener::bind((ip(block, MARK), PORTS.start)).ok()?;
+            let addresses = Self {
+                hosts: hosts.clone(),
+                block,
+                port,
+                _mark: mark,
+            };
+            addresses.are_free().then_some(addresses)
+        })
+    }
+
+    /// The hosts.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &Name> {
+        self.hosts.keys()
+    }
+
+    /// Where the connections of this host come from, and under which address others know it.
+    pub(super) fn ip(&self, host: &Name) -> IpAddr {
+        ip(self.block, self.number(host))
+    }
+
+    /// Where others find this server.
+    pub(super) fn public(&self, host: &Name) -> SocketAddr {
+        (self.ip(host), self.port).into()
+    }
+
+    /// Where this server really listens.
+    pub(super) fn hidden(&self, host: &Name) -> SocketAddr {
+        let [a, b] = self.block;
+        (ip([a, b + 1], self.number(host)), self.port).into()
+    }
+
+    fn number(&self, host: &Name) -> u8 {
+        self.hosts.get(host).copied().unwrap_or_default()
+    }
+
+    /// Whether a program could listen on all of them; another may do so before they are used.
+    fn are_free(&self) -> bool {
+        let addresses = (self.hosts()).flat_map(|host| [self.public(host), self.hidden(host)]);
+        addresses
+            .map(TcpListener::bind)
+            .all(|listener| listener.is_ok())
+    }
+}
+
+fn ip([a, b]: [u8; 2], number: u8) -> IpAddr {
+    Ipv4Addr::new(127, a, b, number).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_all_runs_have_different_addresses() {
+        let hosts: Vec<Name> = ["c1", "n1", "resource"].map(Name::from).into();
+        let runs: Vec<Addresses> = (0..20)
+            .map(|_| Addresses::new(&hosts).expect("a block is free"))
+            .collect();
+        let all = runs.iter().flat_map(|run| {
+            let hosts = run.hosts();
+            hosts.flat_map(|host| [run.public(host).ip(), run.hidden(host).ip()])
+        });
+        let all: std::collections::BTreeSet<IpAddr> = all.collect();
+        assert_eq!(all.len(), 20 * 3 * 2);
+        assert!(all.iter().all(IpAddr::is_loopback));
+    }
+
+    #[test]
+    fn a_block_has_room_for_254_hosts() {
+        let hosts =
+            |count: u32| -> Vec<Name> { (0..count).map(|i| format!("c{i}").into()).collect() };
+        assert!(Addresses::new(&hosts(254)).is_some());
+        assert!(Addresses::new(&hosts(255)).is_none());
+    }
+}

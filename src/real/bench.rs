@@ -1,0 +1,525 @@
+//! The processes of one real run: starts and restarts them, sends commands and signals, and
+//! changes what surrounds them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locklab_proxy::{Greeting, Proxy, RuleId, Segment};
+use locklab_units::NS_PER_S;
+use locklab_world::random::Stream;
+
+use super::child::{Child, ChildEvent, Collector, Who};
+use super::clocks::HostClocks;
+use super::heartbeat::Heartbeat;
+use super::operator::{Operator, Order};
+use super::plan::Plan;
+use super::wire::{Command, Job, Role};
+use super::{ConfirmError, Programs, stamp};
+use crate::machine::read_clock;
+use locklab_history::{ClockKind, Event, FaultyLinks, History, Message, Name, Point};
+use locklab_history::{RESOURCE, Schedule};
+use locklab_model::scenario::Scenario;
+use locklab_runner::label;
+use locklab_runner::nemesis::failover;
+use locklab_runner::pool::lock;
+use locklab_runner::simulate::Keep;
+
+/// The time limit for processes to become ready, in seconds. A process needs milliseconds; the
+/// limit allows for a machine under heavy load.
+const READY_S: u64 = 10;
+
+/// The time limit for replicas to have their master's data, and for sentinels to know each other,
+/// which takes some seconds.
+const ACQUAINTED_S: u64 = 30;
+
+/// How often a Sentinel asks a master whether it is there, in nanoseconds (`SENTINEL_PING_PERIOD`).
+const SENTINEL_PERIOD_NS: u64 = NS_PER_S;
+
+/// The delay from the command to begin to the beginning, so that every process receives it in
+/// time.
+const LEAD: Duration = Duration::from_millis(20);
+
+/// How often the start is tried, since another program may take a port in between.
+const ATTEMPTS: u32 = 3;
+
+/// To start processes is most of a run's work. Of several runs at a time one does so, so that the
+/// others are not disturbed.
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// The processes of one run. Dropping it kills them.
+pub(super) struct Bench<'a> {
+    hosts: BTreeMap<Name, Host>,
+    proxy: Proxy,
+    operator: Operator,
+    heartbeat: Heartbeat,
+    collector: Collector,
+    event: Receiver<(Who, ChildEvent)>,
+    /// When the run began, by the machine's monotonic clock.
+    origin_ns: u64,
+    /// It deletes the folder of the run if the bench cannot.
+    _janitor: Child,
+    /// The last one, since its folder goes when all processes have ended.
+    plan: Plan<'a>,
+}
+
+#[derive(Default)]
+struct Host {
+    child: Option<Child>,
+    starts: u32,
+    /// The number of pauses in force; overlapping pauses act as one long pause.
+    pauses: u32,
+}
+
+impl<'a> Bench<'a> {
+    /// Starts the servers, then the clients, and waits until all are ready.
+    pub(super) fn start(
+        programs: &'a Programs,
+        scenario: &'a Scenario,
+        seed: u64,
+        schedule: &Schedule,
+        keep: Keep,
+    ) -> Result<Self, ConfirmError> {
+        let mut attempt = 1;
+        loop {
+            let plan = Plan::new(programs, scenario, seed, schedule)?;
+            match Self::try_start(plan, keep) {
+                Err(ConfirmError::Died { .. }) if attempt < ATTEMPTS => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn try_start(plan: Plan<'a>, keep: Keep) -> Result<Self, ConfirmError> {
+        let (sender, event) = mpsc::channel();
+        let collector = Collector::new(sender.clone());
+        let proxy = proxy(&plan, keep).map_err(ConfirmError::Proxy)?;
+        let hidden = plan.servers.keys();
+        let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
+        let operator = Operator::start(hidden.collect(), plan.seed, sender);
+        let mut bench = Self {
+            hosts: BTreeMap::new(),
+            proxy,
+            operator: operator.map_err(ConfirmError::Proxy)?,
+            heartbeat: Heartbeat::start(),
+            _janitor: janitor(&plan, &collector)?,
+            collector,
+            event,
+            origin_ns: 0,
+            plan,
+        };
+        bench.start_all()?;
+        Ok(bench)
+    }
+
+    /// Starts the nodes and the resource, then the replicas, the sentinels and the clients, each
+    /// when those before it are ready.
+    fn start_all(&mut self) -> Result<(), ConfirmError> {
+        let of = |is: fn(&locklab_history::Role) -> bool| self.plan.servers_of(is);
+        let mut masters = of(|role| *role == locklab_history::Role::Node);
+        let replicas = of(|role| matches!(role, locklab_history::Role::Replica { .. }));
+        let sentinels = of(|role| *role == locklab_history::Role::Sentinel);
+        let (copies, others) = (replicas.len(), sentinels.len().saturating_sub(1));
+        masters.push(RESOURCE.into());
+        let ready = |event: &ChildEvent| *event == ChildEvent::Ready;
+        {
+            let _turn = lock(&STARTING);
+            self.start_group(&masters, 1, READY_S, ready)?;
+        }
+        self.start_group(&replicas, 1, ACQUAINTED_S, |event| {
+            *event == ChildEvent::Synchronised
+        })?;
+        // Sentinels that have long been running are out of step: each asks its master once a second,
+        // beginning with its start.
+        let mut apart = Stream::new(self.plan.seed, "sentinels/apart");
+        for sentinel in &sentinels {
+            let wait_ns = apart.below(SENTINEL_PERIOD_NS / sentinels.len() as u64 * 2);
+            thread::sleep(Duration::from_nanos(wait_ns));
+            self.start_process(sentinel)?;
+        }
+        // A sentinel is ready when it knows all replicas and all other sentinels.
+        self.await_group(&sentinels, copies + others, ACQUAINTED_S, |event| {
+            matches!(event, ChildEvent::Notice(notice) if notice == "+slave" || notice == "+sentinel")
+        })?;
+        let clients = self.plan.clients.clone();
+        let _turn = lock(&STARTING);
+        self.start_group(&clients, 1, READY_S, ready)
+    }
+
+    /// Starts the processes of a group, and waits for as many seconds at most until each has reported
+    /// this many of these events.
+    fn start_group(
+        &mut self,
+        group: &[Name],
+        events: usize,
+        seconds: u64,
+        counts: impl Fn(&ChildEvent) -> bool,
+    ) -> Result<(), ConfirmError> {
+        for host in group {
+            self.start_process(host)?;
+        }
+        self.await_group(group, events, seconds, counts)
+    }
+
+    /// Waits for as many seconds at most until each process of a group has reported this many of
+    /// these events.
+    fn await_group(
+        &mut self,
+        group: &[Name],
+        events: usize,
+        seconds: u64,
+        counts: impl Fn(&ChildEvent) -> bool,
+    ) -> Result<(), ConfirmError> {
+        let missing = group.iter().filter(|_| events > 0);
+        let mut missing: BTreeMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        while let Some(host) = missing.keys().next() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ConfirmError::NotReady {
+                    host: host.clone(),
+                    seconds,
+                });
+            }
+            let Some((who, event)) = self.receive(left)? else {
+                continue;
+            };
+            if event.is_ready() {
+                self.publish(&who.host)?;
+            }
+            if counts(&event)
+                && let Some(events) = missing.get_mut(&who.host)
+            {
+                *events -= 1;
+                if *events == 0 {
+                    missing.remove(&who.host);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all clients begin at the same time, which is time 0 of the history.
+    pub(super) fn begin(&mut self) {
+        let at_ns = read_clock(ClockKind::Monotonic) + LEAD.as_nanos() as u64;
+        self.origin_ns = at_ns;
+        for client in &self.plan.clients {
+            let child = self.hosts.get_mut(client).and_then(|c| c.child.as_mut());
+            if let Some(child) = child {
+                child.tell(&Command::Begin { at_ns });
+            }
+        }
+        let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
+        thread::sleep(Duration::from_nanos(left_ns));
+        self.heartbeat.forget();
+    }
+
+    /// True time in nanoseconds since the run began.
+    pub(super) fn now_ns(&self) -> u64 {
+        read_clock(ClockKind::Monotonic).saturating_sub(self.origin_ns)
+    }
+
+    /// The clients.
+    pub(super) fn clients(&self) -> &[Name] {
+        &self.plan.clients
+    }
+
+    /// The next event, or `None` when the time is over. The death of a process that the bench
+    /// did not cause is an error.
+    pub(super) fn receive(
+        &mut self,
+        within: Duration,
+    ) -> Result<Option<(Who, ChildEvent)>, ConfirmError> {
+        let Ok((who, event)) = self.event.recv_timeout(within) else {
+            return Ok(None);
+        };
+        if let ChildEvent::Notice(notice) = &event {
+            let point = Point::Notice(notice.as_str().into());
+            self.record(&who.host, Event::Reached { point });
+        }
+        if let ChildEvent::Ended(said) = event {
+            return match self.child(&who) {
+                None => Ok(None),
+                Some(child) => Err(ConfirmError::Died {
+                    status: child
+                        .kill()
+                        .map_or_else(|error| error.to_string(), |status| status.to_string()),
+                    host: who.host,
+                    said: if said.is_empty() { "none".into() } else { said },
+                }),
+            };
+        }
+        Ok(Some((who, event)))
+    }
+
+    /// Records that `event` happened on `host` now.
+    pub(super) fn record(&self, host: &Name, event: Event) {
+        let record = stamp::record(host, &self.plan.clocks.of(host), event);
+        self.collector.records().push(record);
+    }
+
+    /// Sends a command to this process, unless it is dead.
+    pub(super) fn tell(&mut self, who: &Who, command: &Command) {
+        if let Some(child) = self.child(who) {
+            child.tell(command);
+        }
+    }
+
+    /// Whether this start of the process is alive, as far as the bench knows.
+    pub(super) fn runs(&mut self, who: &Who) -> bool {
+        self.child(who).is_some()
+    }
+
+    /// Whether a process of `host` is alive.
+    pub(super) fn is_alive(&self, host: &Name) -> bool {
+        self.hosts
+            .get(host)
+            .is_some_and(|host| host.child.is_some())
+    }
+
+    /// Stops the processes of these hosts; on return they have stopped.
+    pub(super) fn pause(&mut self, names: &[Name]) {
+        for name in names {
+            if let Some(host) = self.hosts.get_mut(name) {
+                host.pauses += 1;
+                host.child.iter().for_each(Child::stop);
+            }
+        }
+        for name in names {
+            if let Some(host) = self.hosts.get(name)
+                && host.pauses == 1
+            {
+                host.child.iter().for_each(Child::await_stop);
+            }
+        }
+    }
+
+    /// Ends a [`Bench::pause`].
+    pub(super) fn resume(&mut self, names: &[Name]) {
+        for name in names {
+            if let Some(host) = self.hosts.get_mut(name) {
+                host.pauses = host.pauses.saturating_sub(1);
+                if host.pauses == 0 {
+                    host.child.iter().for_each(Child::go_on);
+                }
+            }
+        }
+    }
+
+    /// Ends the process of `host`; its kernel closes its sockets, and refuses connections.
+    pub(super) fn kill(&mut self, name: &Name) {
+        self.end_process(name);
+        self.proxy.withdraw(name);
+    }
+
+    /// Takes the power from the machine of `host`: it falls silent, and what it had not synced is
+    /// lost.
+    pub(super) fn crash(&mut self, name: &Name) -> Result<(), ConfirmError> {
+        self.proxy.cut_power(name);
+        self.end_process(name);
+        if self.plan.servers.contains_key(name) {
+            let lost = self.plan.disks.lose_power(name, &self.plan.folder);
+            lost.map_err(ConfirmError::Folder)?;
+        }
+        Ok(())
+    }
+
+    fn end_process(&mut self, name: &Name) {
+        if let Some(host) = self.hosts.get_mut(name) {
+            host.child = None;
+        }
+        self.operator.order(Order::StopWriting {
+            server: name.clone(),
+        });
+    }
+
+    /// Gives the power back. The machine refuses connections until its process is ready.
+    pub(super) fn restore_power(&mut self, name: &Name) {
+        self.proxy.withdraw(name);
+        self.proxy.restore_power(name);
+    }
+
+    /// The machines of these hosts stand still, with their monotonic clocks; what arrives waits.
+    pub(super) fn suspend(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
+        names.iter().for_each(|name| self.proxy.suspend(name));
+        self.pause(names);
+        self.plan.clocks.freeze(names).map_err(ConfirmError::Folder)
+    }
+
+    /// Ends a [`Bench::suspend`].
+    pub(super) fn wake(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
+        let thawed = self.plan.clocks.thaw(names);
+        self.resume(names);
+        names.iter().for_each(|name| self.proxy.wake(name));
+        thawed.map_err(ConfirmError::Folder)
+    }
+
+    /// Injects a fault of links.
+    pub(super) fn install(&mut self, links: &FaultyLinks) -> RuleId {
+        self.proxy.install(links)
+    }
+
+    /// Ends it.
+    pub(super) fn lift(&mut self, rule: RuleId) {
+        self.proxy.lift(rule);
+    }
+
+    /// Changes the clocks of hosts.
+    pub(super) fn set_clocks(
+        &mut self,
+        set: impl FnOnce(&mut HostClocks) -> io::Result<()>,
+    ) -> Result<(), ConfirmError> {
+        set(&mut self.plan.clocks).map_err(ConfirmError::Folder)
+    }
+
+    /// Has the operator order a failover at this server, as this fault of the schedule; see
+    /// [`ChildEvent::Ordered`].
+    pub(super) fn order_failover(&mut self, server: &Name, fault: usize) {
+        if let Some(role) = self.plan.servers.get(server) {
+            self.operator.order(Order::Type {
+                server: server.clone(),
+                words: failover::order(role),
+                fault,
+            });
+        }
+    }
+
+    /// A server's process is ready: others can connect to it.
+    pub(super) fn publish(&mut self, name: &Name) -> Result<(), ConfirmError> {
+        let role = self.plan.servers.get(name);
+        if role.is_none() && **name != *RESOURCE {
+            return Ok(());
+        }
+        let addresses = &self.plan.addresses;
+        let (public, hidden) = (addresses.public(name), addresses.hidden(name));
+        let published = self.proxy.publish(name, public, hidden);
+        let node = &self.plan.scenario.node;
+        if let Some(every_ms) = node.other_writes_every_ms
+            && role == Some(&locklab_history::Role::Node)
+        {
+            self.operator.order(Order::Write {
+                server: name.clone(),
+                every: Duration::from_millis(every_ms),
+                bytes: node.other_writes_bytes,
+            });
+        }
+        published.map_err(ConfirmError::Proxy)
+    }
+
+    /// Starts or restarts the process of a host; see [`Plan::role`].
+    pub(super) fn start_process(&mut self, name: &Name) -> Result<Who, ConfirmError> {
+        let host = self.hosts.entry(name.clone()).or_default();
+        let role = (self.plan).role(name, host.starts, &self.collector.records());
+        let job = Job {
+            bench: process::id(),
+            role: role.map_err(ConfirmError::Folder)?,
+        };
+        host.starts += 1;
+        let who = Who {
+            host: name.clone(),
+            start: host.starts,
+        };
+        let locklab = &self.plan.programs.locklab;
+        let child = Child::start(locklab, &job, who.clone(), self.collector.clone());
+        let child = child.map_err(|source| ConfirmError::Start {
+            host: name.clone(),
+            source,
+        })?;
+        if host.pauses > 0 {
+            child.stop();
+        }
+        host.child = Some(child);
+        Ok(who)
+    }
+
+    /// Ends all processes; returns what happened from the beginning to `end_ns`, in the order of
+    /// true time.
+    pub(super) fn finish(mut self, end_ns: u64) -> History {
+        self.hosts.clear();
+        let origin_ns = self.origin_ns;
+        let mut records = std::mem::take(&mut *self.collector.records());
+        records.retain(|record| record.at_ns >= origin_ns);
+        for record in &mut records {
+            record.at_ns -= origin_ns;
+        }
+        records.retain(|record| record.at_ns <= end_ns);
+        records.sort_by_key(|record| record.at_ns);
+        let mut segments = self.proxy.take_messages();
+        segments.retain(|segment| (origin_ns..=origin_ns + end_ns).contains(&segment.sent_ns));
+        let message = |segment: Segment| Message {
+            sent_ns: segment.sent_ns - origin_ns,
+            arrived_ns: (segment.arrived_ns)
+                .map(|at_ns| at_ns - origin_ns)
+                .filter(|at_ns| *at_ns <= end_ns),
+            from: segment.from,
+            to: segment.to,
+            label: label::of(&segment.payload),
+        };
+        History {
+            records,
+            messages: segments.into_iter().map(message).collect(),
+            end_ns,
+        }
+    }
+
+    /// The longest time for which the machine stood still so far, in nanoseconds.
+    pub(super) fn longest_stall_ns(&self) -> u64 {
+        self.heartbeat.longest_stall_ns()
+    }
+
+    /// The child that sent the event, if it is still the running one.
+    fn child(&mut self, who: &Who) -> Option<&mut Child> {
+        let host = self.hosts.get_mut(&who.host)?;
+        if host.starts == who.start {
+            host.child.as_mut()
+        } else {
+            None
+        }
+    }
+}
+
+/// The proxy through which all connections of the run go.
+fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
+    let host = |name: &Name| {
+        let host = locklab_proxy::Host {
+            ip: plan.addresses.ip(name),
+            greeting: match plan.clients.contains(name) {
+                true => Greeting::Waits,
+                false => Greeting::None,
+            },
+        };
+        (name.clone(), host)
+    };
+    Proxy::start(locklab_proxy::Options {
+        hosts: plan.addresses.hosts().map(host).collect(),
+        latency: plan.scenario.network.latency_ms,
+        loss: plan.scenario.network.loss,
+        seed: plan.seed,
+        keep: match keep.messages {
+            true => locklab_proxy::Keep::Messages,
+            false => locklab_proxy::Keep::Nothing,
+        },
+    })
+}
+
+fn janitor(plan: &Plan<'_>, collector: &Collector) -> Result<Child, ConfirmError> {
+    let who = Who {
+        host: "janitor".into(),
+        start: 1,
+    };
+    let job = Job {
+        bench: process::id(),
+        role: Role::Janitor {
+            folder: plan.folder.path().into(),
+        },
+    };
+    let child = Child::start(&plan.programs.locklab, &job, who.clone(), collector.clone());
+    child.map_err(|source| ConfirmError::Start {
+        host: who.host,
+        source,
+    })
+}

@@ -1,0 +1,116 @@
+//! The clocks of the hosts of a real run: those that may be wrong are read from a file, by our own
+//! processes directly and by Redis through a preloaded library.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use locklab_shim::{ClockFile, ClockReader};
+use locklab_units::ns_from_fractional_ms;
+
+use crate::machine::Clocks;
+use locklab_history::{Name, Schedule};
+use locklab_model::scenario::Scenario;
+use locklab_runner::nemesis::rates::Rates;
+
+/// The clocks of a run's hosts that are not, or not always, those of the machine.
+pub(super) struct HostClocks(BTreeMap<Name, HostClock>);
+
+struct HostClock {
+    path: PathBuf,
+    file: ClockFile,
+    /// As the bench reads them.
+    clocks: Clocks,
+    rates: Rates,
+}
+
+impl HostClocks {
+    /// Clocks with the errors that the scenario gives them, in files of `folder`. All others are
+    /// exact, and no fault of `schedule` changes that.
+    pub(super) fn new(scenario: &Scenario, schedule: &Schedule, folder: &Path) -> io::Result<Self> {
+        let wrong = scenario.clocks.host.keys().map(|host| Name::from(&**host));
+        let struck = (schedule.faults.iter()).filter(|fault| fault.kind.bends_clocks());
+        let struck = struck.flat_map(|fault| fault.target.hosts().cloned());
+        let hosts: BTreeSet<Name> = wrong.chain(struck).collect();
+        let clock = |host: Name| {
+            let path = folder.join(format!("{host}.clock"));
+            let mut file = ClockFile::create(&path)?;
+            let own = scenario.clocks.host.get(&*host);
+            let own = own.cloned().unwrap_or_default();
+            file.step_wall(ns_from_fractional_ms(own.offset_ms) as i64)?;
+            file.set_drift_ppm(own.drift_ppm)?;
+            let clock = HostClock {
+                clocks: Clocks::set_by(ClockReader::open(&path)?),
+                path,
+                file,
+                rates: Rates::new(own.drift_ppm),
+            };
+            Ok((host, clock))
+        };
+        hosts
+            .into_iter()
+            .map(clock)
+            .collect::<io::Result<_>>()
+            .map(Self)
+    }
+
+    /// The file that sets the clocks of a host; `None` if they are exact.
+    pub(super) fn file(&self, host: &Name) -> Option<PathBuf> {
+        self.0.get(host).map(|clock| clock.path.clone())
+    }
+
+    /// The clocks of a host, as the bench reads them.
+    pub(super) fn of(&self, host: &Name) -> Clocks {
+        let clock = self.0.get(host);
+        clock.map_or_else(Clocks::default, |clock| clock.clocks.clone())
+    }
+
+    /// Sets the wall clocks of these hosts forward, by nanoseconds.
+    pub(super) fn step(&mut self, hosts: &[Name], by_ns: i64) -> io::Result<()> {
+        self.change(hosts, |clock| clock.file.step_wall(by_ns))
+    }
+
+    /// A fault of the schedule begins that gives the clocks of these hosts this rate error.
+    pub(super) fn begin_rate(
+        &mut self,
+        hosts: &[Name],
+        fault: usize,
+        drift_ppm: i64,
+    ) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.rates.begin(fault, drift_ppm);
+            clock.file.set_drift_ppm(clock.rates.now_ppm()).map(|_| ())
+        })
+    }
+
+    /// That fault ends.
+    pub(super) fn end_rate(&mut self, hosts: &[Name], fault: usize) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.rates.end(fault);
+            clock.file.set_drift_ppm(clock.rates.now_ppm()).map(|_| ())
+        })
+    }
+
+    /// The monotonic clocks of these hosts stand still.
+    pub(super) fn freeze(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| clock.file.freeze())
+    }
+
+    /// They go on.
+    pub(super) fn thaw(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| clock.file.thaw())
+    }
+
+    fn change(
+        &mut self,
+        hosts: &[Name],
+        change: impl Fn(&mut HostClock) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for host in hosts {
+            if let Some(clock) = self.0.get_mut(host) {
+                change(clock)?;
+            }
+        }
+        Ok(())
+    }
+}

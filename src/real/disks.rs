@@ -1,0 +1,48 @@
+//! What a server has written, and what of it survives a loss of power: what it had synced.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::clocks::HostClocks;
+use super::folder::Folder;
+use locklab_history::Name;
+use locklab_plant::plant;
+
+/// The preloaded library through which a server's clocks and syncs go, and its files.
+pub(super) struct Disks {
+    library: PathBuf,
+}
+
+impl Disks {
+    /// Writes the library into the folder of a run.
+    pub(super) fn new(folder: &Folder) -> io::Result<Self> {
+        let library = locklab_shim::install(folder.path())?;
+        Ok(Self { library })
+    }
+
+    /// The environment of a server: its clocks, and the log of what it syncs.
+    pub(super) fn environment(
+        &self,
+        server: &Name,
+        folder: &Folder,
+        clocks: &HostClocks,
+    ) -> Vec<(OsString, OsString)> {
+        let clock = clocks.file(server);
+        let log = log(folder, server);
+        locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
+    }
+
+    /// Takes away what this server, which runs no more, had not synced.
+    pub(super) fn lose_power(&self, server: &Name, folder: &Folder) -> io::Result<()> {
+        if plant("real-power-loss-loses-nothing") {
+            return Ok(());
+        }
+        let files: &Path = &folder.of_host(server)?;
+        locklab_shim::power::lose_unsynced(files, &log(folder, server)).map(|_| ())
+    }
+}
+
+fn log(folder: &Folder, server: &Name) -> PathBuf {
+    folder.path().join(format!("{server}.synced"))
+}

@@ -1,0 +1,117 @@
+//! The errors of a run on real Redis.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use locklab_history::Name;
+
+/// Why a run on real Redis is impossible or failed, and what to do about it.
+#[derive(Debug, Error)]
+pub enum ConfirmError {
+    /// The system lacks `PR_SET_PDEATHSIG`, the request to end a run's processes with the
+    /// bench.
+    #[error(
+        "a run on real Redis needs Linux, which ends the processes of a run together with it; \
+         use `--on world` here"
+    )]
+    NotLinux,
+    /// A fault on a host that the scenario does not have.
+    #[error("fault `{fault}` strikes `{host}`, but the scenario has no host of this name")]
+    UnknownHost {
+        /// The fault's name.
+        fault: Name,
+        /// The host.
+        host: Name,
+    },
+    /// Nodes with a clock that Redis does not have.
+    #[error(
+        "`node.clock = \"monotonic\"` asks what Redis would do if it expired keys by the monotonic \
+         clock; a real one does not: leave it out, or use `--on world`"
+    )]
+    NodeClock,
+    /// The Redis server cannot be executed.
+    #[error(
+        "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \
+         redis`), or name the program in LOCKLAB_REDIS_SERVER",
+        program.display()
+    )]
+    NoRedis {
+        /// The program that was tried.
+        program: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The Redis server does not even print its version.
+    #[error("`{} --version` did not answer within {seconds} s; name a Redis server in LOCKLAB_REDIS_SERVER", program.display())]
+    Silent {
+        /// The program that was tried.
+        program: PathBuf,
+        /// The time limit, in seconds.
+        seconds: u64,
+    },
+    /// The Redis server can be executed, but does not print its version.
+    #[error("`{} --version` does not look like a Redis server: it answered {answer:?}; name one in LOCKLAB_REDIS_SERVER", program.display())]
+    NotRedis {
+        /// The program that was tried.
+        program: PathBuf,
+        /// The first line of its output.
+        answer: String,
+    },
+    /// The system does not report the path of Locklab's own program.
+    #[error("cannot find Locklab's own program, which every client process runs")]
+    OwnProgram(#[source] io::Error),
+    /// There are too few free addresses.
+    #[error(
+        "cannot find free addresses in 127.0.0.0/8 for the hosts of a run, of which 254 have room"
+    )]
+    Addresses,
+    /// The files of a run cannot be written.
+    #[error("cannot write the files of a run to the system's folder for temporary files")]
+    Folder(#[source] io::Error),
+    /// The proxy does not work.
+    #[error("cannot listen where the connections of a run should go through")]
+    Proxy(#[source] io::Error),
+    /// The servers of the lock are not Redis.
+    #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on world`")]
+    Lock {
+        /// The lock.
+        lock: &'static str,
+    },
+    /// The run was ended early.
+    #[error("interrupted")]
+    Stopped,
+    /// A process could not be started.
+    #[error("cannot start the process of `{host}`")]
+    Start {
+        /// The host of the process.
+        host: Name,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The clients of a measurement got no answer.
+    #[error("the servers of a measurement did not answer")]
+    Load(#[source] io::Error),
+    /// A process did not become ready.
+    #[error(
+        "the process of `{host}` was not ready within {seconds} s; is the machine very busy, or is \
+         its program no Redis server? LOCKLAB_REDIS_SERVER names another"
+    )]
+    NotReady {
+        /// The host of the process.
+        host: Name,
+        /// The time limit, in seconds.
+        seconds: u64,
+    },
+    /// A process ended without being struck by a fault.
+    #[error("the process of `{host}` ended by itself ({status}); the end of its output: {said}")]
+    Died {
+        /// The host of the process.
+        host: Name,
+        /// How it ended.
+        status: String,
+        /// The end of its output.
+        said: String,
+    },
+}

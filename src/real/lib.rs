@@ -1,0 +1,219 @@
+//! The same scenario on real Redis.
+//!
+//! Every node, replica and Sentinel is a separate `redis-server` on the loopback interface. Every
+//! client and the resource is a separate process that runs the *same* code as in the world. All
+//! their connections go through a proxy (`locklab_proxy`), which adds the network's latency and
+//! injects the faults of links. A preloaded library (`locklab_shim`) sets the clocks of servers,
+//! and knows what they have synced when the power fails. Pauses, kills and restarts are signals.
+//! The result is a [`History`](locklab_history::History), so real runs are judged by the same
+//! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its
+//! processes share.
+//!
+//! No process outlives the bench. However the bench ends, normally, by Ctrl-C or by SIGKILL,
+//! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
+//! before it began its work. Only Linux has this request, so real runs need Linux.
+
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use locklab_history::Schedule;
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_results::recording::Environment;
+use locklab_runner::backend::Backend;
+use locklab_runner::run::Run;
+use locklab_runner::simulate::Keep;
+
+#[cfg(target_os = "linux")]
+mod addresses;
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+pub mod calibrate;
+#[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
+mod clocks;
+#[cfg(target_os = "linux")]
+mod conductor;
+#[cfg(target_os = "linux")]
+mod disks;
+mod error;
+#[cfg(target_os = "linux")]
+mod folder;
+#[cfg(target_os = "linux")]
+mod heartbeat;
+pub mod jitter;
+mod limits;
+pub mod machine;
+#[cfg(target_os = "linux")]
+mod operator;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+pub mod process;
+#[cfg(target_os = "linux")]
+mod redis_server;
+pub mod series;
+#[cfg(target_os = "linux")]
+mod stamp;
+#[cfg(target_os = "linux")]
+pub mod throughput;
+#[cfg(target_os = "linux")]
+mod wire;
+
+pub use error::ConfirmError;
+
+/// The programs that a real run starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// Locklab itself, executed with the hidden subcommand `process`.
+    pub locklab: PathBuf,
+    /// The Redis server; a name without `/` is searched for on the `PATH`.
+    pub redis_server: PathBuf,
+}
+
+impl Programs {
+    /// The running program, and `redis-server` or the value of `LOCKLAB_REDIS_SERVER`.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not report the path of this program.
+    pub fn find() -> Result<Self, ConfirmError> {
+        let locklab = env::current_exe().map_err(ConfirmError::OwnProgram)?;
+        let redis_server = env::var_os("LOCKLAB_REDIS_SERVER")
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "redis-server".into());
+        Ok(Self {
+            locklab,
+            redis_server: redis_server.into(),
+        })
+    }
+}
+
+/// Why real Redis does not support a scenario, so that [`run_with`] would refuse it; `None` if it
+/// does.
+pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
+    let Drawn { scenario, schedule } = scenario.drawn(0);
+    limits::check(&scenario, &schedule).err()
+}
+
+/// The version of the Redis server.
+///
+/// # Errors
+///
+/// If it cannot be run, or this is not Linux.
+#[cfg(target_os = "linux")]
+pub fn version(programs: &Programs) -> Result<String, ConfirmError> {
+    redis_server::version(&programs.redis_server)
+}
+
+/// Refuses: only Linux supports runs on real Redis.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn version(_: &Programs) -> Result<String, ConfirmError> {
+    Err(ConfirmError::NotLinux)
+}
+
+/// Real servers and processes on this machine; no two runs are alike.
+#[derive(Debug, Clone)]
+pub struct RealRedis {
+    /// The programs to start.
+    pub programs: Programs,
+    /// Set it to end every run early, with [`ConfirmError::Stopped`].
+    pub stop: &'static AtomicBool,
+}
+
+impl RealRedis {
+    /// Real servers and processes whose runs go on to their end.
+    pub fn new(programs: Programs) -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let stop = &NEVER;
+        Self { programs, stop }
+    }
+}
+
+impl Backend for RealRedis {
+    fn environment(&self) -> Environment {
+        Environment::Redis
+    }
+
+    /// One: a run takes seconds.
+    fn usual_seeds(&self, _: &Scenario) -> u64 {
+        1
+    }
+
+    /// See [`run_with`].
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        schedule: &Schedule,
+        keep: Keep,
+    ) -> Result<Run, Box<dyn Error + Send + Sync>> {
+        Ok(run_with(self, scenario, seed, schedule, keep)?)
+    }
+}
+
+/// Runs `scenario` on real Redis. Blocks the calling thread until the run is over: its
+/// processes end with that thread.
+///
+/// The seed determines the random choices of the programs (waits, lock values, workload), but
+/// not how the machine schedules them, so two runs differ.
+///
+/// # Errors
+///
+/// A scenario that real Redis does not support is refused before anything is started; see
+/// [`ConfirmError`].
+#[cfg(target_os = "linux")]
+pub fn run_with(
+    real: &RealRedis,
+    scenario: &Scenario,
+    seed: u64,
+    schedule: &Schedule,
+    keep: Keep,
+) -> Result<Run, ConfirmError> {
+    limits::check(scenario, schedule)?;
+    let redis_version = redis_server::version(&real.programs.redis_server)?;
+    let bench = bench::Bench::start(&real.programs, scenario, seed, schedule, keep)?;
+    let (history, stall_ns) = conductor::conduct(bench, scenario, schedule, real.stop)?;
+    Ok(Run {
+        history,
+        stall_ns,
+        server_version: Some(redis_version),
+        ..Run::default()
+    })
+}
+
+/// Refuses: only Linux supports runs on real Redis.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn run_with(
+    _real: &RealRedis,
+    scenario: &Scenario,
+    _seed: u64,
+    schedule: &Schedule,
+    _keep: Keep,
+) -> Result<Run, ConfirmError> {
+    limits::check(scenario, schedule)?;
+    Err(ConfirmError::NotLinux)
+}
+
+/// The hidden subcommand `process`, which has a function only on Linux.
+#[cfg(not(target_os = "linux"))]
+pub mod process {
+    use std::process::ExitCode;
+
+    /// Refuses.
+    pub fn main() -> ExitCode {
+        eprintln!("{}", super::ConfirmError::NotLinux);
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,211 @@
+//! [`Env`] on a real machine: tokio on a current-thread runtime with a local set.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_shim::ClockReader;
+use locklab_units::NS_PER_S;
+use locklab_world::random::{Rng, Stream};
+use nix::time::{ClockId, clock_gettime};
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpSocket, TcpStream};
+
+use locklab_env::redis::Target;
+use locklab_env::{Env, Points, unwatched};
+use locklab_history::{ClockKind, Failpoint, Name};
+use locklab_plant::plant;
+
+/// A process of this machine.
+#[derive(Clone)]
+pub struct Machine {
+    directory: Rc<BTreeMap<Name, SocketAddr>>,
+    random: Rc<RefCell<Stream>>,
+    points: Points,
+    /// Where its connections come from, if they go through a proxy.
+    source: Option<IpAddr>,
+    clocks: Clocks,
+    sentinels: Rc<[Name]>,
+}
+
+impl Machine {
+    /// The process called `name` in the run of `seed`, with the addresses of the other
+    /// processes.
+    pub fn new(directory: BTreeMap<Name, SocketAddr>, seed: u64, name: &str) -> Self {
+        let random = Stream::new(seed, &format!("clients/{name}"));
+        Self {
+            directory: Rc::new(directory),
+            random: Rc::new(RefCell::new(random)),
+            points: unwatched(),
+            source: None,
+            clocks: Clocks::default(),
+            sentinels: Rc::default(),
+        }
+    }
+
+    /// The same process, with an observer that is notified of the points it reaches.
+    pub fn watched(self, points: Points) -> Self {
+        Self { points, ..self }
+    }
+
+    /// The same process, whose connections come from this address and go through the proxy of a
+    /// real run, which says with a byte that a connection is open.
+    pub fn behind_proxy(self, source: IpAddr) -> Self {
+        let source = Some(source);
+        Self { source, ..self }
+    }
+
+    /// The same process, on a host with these clocks.
+    pub fn with_clocks(self, clocks: Clocks) -> Self {
+        Self { clocks, ..self }
+    }
+
+    /// The same process, in a scenario where these sentinels know which node is the master.
+    pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
+        Self { sentinels, ..self }
+    }
+
+    /// The address of a process: by its name, or, as sentinels name it, by its IP address.
+    fn address_of(&self, to: &Name) -> Option<SocketAddr> {
+        let by_ip = || {
+            let ip: IpAddr = to.parse().ok()?;
+            let mut addresses = self.directory.values();
+            addresses.find(|address| address.ip() == ip).copied()
+        };
+        self.directory.get(to).copied().or_else(by_ip)
+    }
+}
+
+impl Env for Machine {
+    type Stream = TcpStream;
+
+    fn now_ns(&self, clock: ClockKind) -> u64 {
+        self.clocks.now_ns(clock)
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        self.clocks.clone().sleep(duration)
+    }
+
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {
+        let address = self.address_of(to);
+        let (to, source) = (to.clone(), self.source);
+        async move {
+            let address = address.ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    format!("no process is called {to}"),
+                )
+            })?;
+            connect(address, source).await
+        }
+    }
+
+    fn target(&self, name: &Name) -> Target {
+        Target::of(name, &self.sentinels)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        tokio::task::spawn_local(task);
+    }
+
+    fn random(&self) -> u64 {
+        self.random.borrow_mut().next_u64()
+    }
+
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()> {
+        (self.points)(point)
+    }
+}
+
+/// Connects to a process. With a `source` the connection goes through a proxy: that has accepted
+/// it before the process behind it does, so the proxy says with a byte that it is open.
+async fn connect(address: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStream> {
+    let Some(source) = source else {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        return Ok(stream);
+    };
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((source, 0).into())?;
+    let mut stream = socket.connect(address).await?;
+    stream.set_nodelay(true)?;
+    match stream.read_u8().await {
+        Ok(_) => Ok(stream),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(io::ErrorKind::ConnectionRefused.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The clocks of a host: those of the machine, or wrong ones.
+#[derive(Clone, Default)]
+pub struct Clocks(Option<Rc<ClockReader>>);
+
+impl Clocks {
+    /// Clocks that another process sets.
+    pub fn set_by(reader: ClockReader) -> Self {
+        Self(Some(Rc::new(reader)))
+    }
+
+    /// Reads one of them, in nanoseconds.
+    pub fn now_ns(&self, clock: ClockKind) -> u64 {
+        match &self.0 {
+            None => read_clock(clock),
+            Some(reader) => match clock {
+                ClockKind::Wall => reader.now().wall_ns,
+                ClockKind::Monotonic => reader.now().mono_ns,
+            },
+        }
+    }
+
+    /// Sleeps by the monotonic clock, whose rate may change meanwhile.
+    ///
+    /// What has arrived by the end comes first, as in the world. Otherwise a process that was
+    /// stopped would take its timers for over before it reads the replies that are there:
+    /// `epoll_wait` returns without events when a stopped process continues (signal(7)).
+    async fn sleep(self, duration: Duration) {
+        self.sleep_alone(duration).await;
+        // The runtime looks at its sockets before it continues here.
+        if !plant("real-timers-before-sockets") {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn sleep_alone(self, duration: Duration) {
+        /// So much is slept at once: what remains of a longer time is looked up halfway.
+        const LAST: Duration = Duration::from_millis(4);
+        if self.0.is_none() {
+            return tokio::time::sleep(duration).await;
+        }
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let end_ns = self
+            .now_ns(ClockKind::Monotonic)
+            .saturating_add(duration_ns);
+        loop {
+            let left_ns = end_ns.saturating_sub(self.now_ns(ClockKind::Monotonic));
+            if left_ns == 0 {
+                return;
+            }
+            let left = Duration::from_nanos(left_ns);
+            let step = if left > LAST { left / 2 } else { left };
+            tokio::time::sleep(step).await;
+        }
+    }
+}
+
+/// Reads a clock of the machine. All processes of one machine share both clocks, so the
+/// monotonic one also serves as true time.
+pub fn read_clock(clock: ClockKind) -> u64 {
+    let id = match clock {
+        ClockKind::Wall => ClockId::CLOCK_REALTIME,
+        ClockKind::Monotonic => ClockId::CLOCK_MONOTONIC,
+    };
+    let time = clock_gettime(id).expect("every Linux and macOS has these two clocks");
+    time.tv_sec() as u64 * NS_PER_S + time.tv_nsec() as u64
+}

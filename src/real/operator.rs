@@ -1,0 +1,136 @@
+//! What happens on the servers' machines without the proxy: other clients write to them, and an
+//! operator enters commands.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::Sender;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use locklab_world::random::Stream;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::{JoinHandle as Task, LocalSet, spawn_local};
+
+use super::child::{ChildEvent, Who};
+use crate::machine::Machine;
+use locklab_history::Name;
+use locklab_runner::workload::operator;
+use locklab_runner::workload::other_writes;
+
+/// A thread that does this until it is dropped.
+pub(super) struct Operator {
+    orders: Option<UnboundedSender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What to do.
+pub(super) enum Order {
+    /// Other clients write to this server from now on.
+    Write {
+        /// The server.
+        server: Name,
+        /// The time between two writes.
+        every: Duration,
+        /// The size of each value; absent: all writes are to one key.
+        bytes: Option<u32>,
+    },
+    /// They no longer do: its process has ended.
+    StopWriting {
+        /// The server.
+        server: Name,
+    },
+    /// The operator enters these words.
+    Type {
+        /// At this server.
+        server: Name,
+        /// The command.
+        words: &'static [&'static str],
+        /// The fault of the schedule that this is; if the server replies OK, it has begun.
+        fault: usize,
+    },
+}
+
+impl Operator {
+    /// An operator who knows these addresses and reports to `events`.
+    pub(super) fn start(
+        addresses: BTreeMap<Name, SocketAddr>,
+        seed: u64,
+        events: Sender<(Who, ChildEvent)>,
+    ) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (orders, received) = mpsc::unbounded_channel();
+        let thread = thread::spawn(move || {
+            let env = Machine::new(addresses, seed, "operator");
+            LocalSet::new().block_on(&runtime, obey(env, seed, received, events));
+        });
+        Ok(Self {
+            orders: Some(orders),
+            thread: Some(thread),
+        })
+    }
+
+    /// Gives an order.
+    pub(super) fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // The thread ends only with this value.
+            let _ = orders.send(order);
+        }
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has already printed its message.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn obey(
+    env: Machine,
+    seed: u64,
+    mut orders: UnboundedReceiver<Order>,
+    events: Sender<(Who, ChildEvent)>,
+) {
+    let mut writers: BTreeMap<Name, Task<()>> = BTreeMap::new();
+    while let Some(order) = orders.recv().await {
+        match order {
+            Order::Write {
+                server,
+                every,
+                bytes,
+            } => {
+                let mut random = Stream::new(seed, &format!("other-writes/{server}"));
+                let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
+                let writing = other_writes::write(env.clone(), server.clone(), every, first, bytes);
+                writers.insert(server, spawn_local(writing));
+            }
+            Order::StopWriting { server } => {
+                if let Some(writer) = writers.remove(&server) {
+                    writer.abort();
+                }
+            }
+            Order::Type {
+                server,
+                words,
+                fault,
+            } => {
+                let (env, events) = (env.clone(), events.clone());
+                spawn_local(async move {
+                    if operator::types(&env, &server, words).await {
+                        let who = Who {
+                            host: server,
+                            start: 0,
+                        };
+                        // If the bench is gone, the event is not needed.
+                        let _ = events.send((who, ChildEvent::Ordered(fault)));
+                    }
+                });
+            }
+        }
+    }
+}

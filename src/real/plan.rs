@@ -1,0 +1,234 @@
+//! The jobs of the processes of a real run, at their first start and at each restart.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+
+use locklab_units::ns_from_ms;
+
+use super::addresses::Addresses;
+use super::clocks::HostClocks;
+use super::disks::Disks;
+use super::folder::Folder;
+use super::wire::{ClientJob, GuardJob, ResourceJob, Role};
+use super::{ConfirmError, Programs, redis_server};
+use locklab_env::redis::MASTER;
+use locklab_history::{
+    self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
+};
+use locklab_model::scenario::Scenario;
+use locklab_model::workload::Fencing;
+use locklab_runner::workload::resource::Register;
+
+/// The participants of a run, their addresses and their files.
+pub(super) struct Plan<'a> {
+    /// The programs.
+    pub(super) programs: &'a Programs,
+    /// The scenario.
+    pub(super) scenario: &'a Scenario,
+    /// The seed of the run.
+    pub(super) seed: u64,
+    /// The clients of the lock.
+    pub(super) clients: Vec<Name>,
+    /// The Redis servers, and their roles when the run begins.
+    pub(super) servers: BTreeMap<Name, locklab_history::Role>,
+    /// The addresses of all hosts.
+    pub(super) addresses: Addresses,
+    /// The folder of the run.
+    pub(super) folder: Folder,
+    /// The clocks of the hosts.
+    pub(super) clocks: HostClocks,
+    /// The files of the servers.
+    pub(super) disks: Disks,
+    /// Per client, the points at which a fault may be due.
+    watched: BTreeMap<Name, BTreeSet<Failpoint>>,
+}
+
+impl<'a> Plan<'a> {
+    /// Assigns addresses to all hosts, and files to those that need some.
+    pub(super) fn new(
+        programs: &'a Programs,
+        scenario: &'a Scenario,
+        seed: u64,
+        schedule: &Schedule,
+    ) -> Result<Self, ConfirmError> {
+        let topology = &scenario.topology;
+        let hosts: Vec<Name> = topology.hosts().into_iter().map(Name::from).collect();
+        let addresses = Addresses::new(&hosts).ok_or(ConfirmError::Addresses)?;
+        let folder = Folder::new().map_err(ConfirmError::Folder)?;
+        let servers = topology.servers().into_iter();
+        Ok(Self {
+            programs,
+            scenario,
+            seed,
+            clients: names("c", topology.clients),
+            servers: servers
+                .map(|server| (server.name.into(), server.role))
+                .collect(),
+            addresses,
+            clocks: HostClocks::new(scenario, schedule, folder.path())
+                .map_err(ConfirmError::Folder)?,
+            disks: Disks::new(&folder).map_err(ConfirmError::Folder)?,
+            folder,
+            watched: watched(schedule),
+        })
+    }
+
+    /// The servers of this kind.
+    pub(super) fn servers_of(&self, is: impl Fn(&locklab_history::Role) -> bool) -> Vec<Name> {
+        let servers = self.servers.iter().filter(|(_, role)| is(role));
+        servers.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The role of the process of `host` when it starts after all of `records`: a client
+    /// continues its numbering, the resource keeps its contents, a server finds its files.
+    ///
+    /// # Errors
+    /// If a server's files cannot be written.
+    pub(super) fn role(
+        &self,
+        host: &Name,
+        earlier_starts: u32,
+        records: &[Record],
+    ) -> io::Result<Role> {
+        if **host == *RESOURCE {
+            return Ok(Role::Resource(ResourceJob {
+                address: self.addresses.hidden(host),
+                register: register(records, self.scenario.resource.fencing),
+                clock: self.clocks.file(host),
+            }));
+        }
+        match self.servers.get(host) {
+            None => Ok(self.client(host, earlier_starts, records)),
+            Some(role) => self.server(host, role, earlier_starts),
+        }
+    }
+
+    fn server(
+        &self,
+        name: &Name,
+        role: &locklab_history::Role,
+        earlier_starts: u32,
+    ) -> io::Result<Role> {
+        let folder = self.folder.of_host(name)?;
+        let arguments =
+            redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
+        let delay_ns = ns_from_ms(self.scenario.node.restart_delay_ms);
+        let until_ns = match earlier_starts {
+            0 => 0,
+            _ => self.clocks.of(name).now_ns(ClockKind::Wall) + delay_ns,
+        };
+        Ok(Role::Guard(GuardJob {
+            program: self.programs.redis_server.clone().into(),
+            arguments,
+            environment: (self.disks).environment(name, &self.folder, &self.clocks),
+            until_ns,
+            clock: self.clocks.file(name),
+        }))
+    }
+
+    fn client(&self, name: &Name, earlier_starts: u32, records: &[Record]) -> Role {
+        let (calls, grants) = last_numbers(name, records);
+        let sentinels = self.servers_of(|role| *role == locklab_history::Role::Sentinel);
+        let nodes = match sentinels.is_empty() {
+            true => names("n", self.scenario.topology.nodes),
+            false => vec![MASTER.into()],
+        };
+        Role::Client(Box::new(ClientJob {
+            name: name.clone(),
+            seed: self.seed,
+            earlier_starts,
+            lock: self.scenario.lock.clone(),
+            workload: self.scenario.workload.clone(),
+            nodes,
+            sentinels,
+            addresses: self.public_addresses(),
+            source: self.addresses.ip(name),
+            clock: self.clocks.file(name),
+            watched: self.watched.get(name).cloned().unwrap_or_default(),
+            calls,
+            grants,
+        }))
+    }
+
+    fn public_addresses(&self) -> BTreeMap<Name, SocketAddr> {
+        let servers = self.servers.keys().cloned().chain([RESOURCE.into()]);
+        servers
+            .map(|server| {
+                let address = self.addresses.public(&server);
+                (server, address)
+            })
+            .collect()
+    }
+}
+
+fn names(prefix: &str, count: u32) -> Vec<Name> {
+    (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
+}
+
+fn watched(schedule: &Schedule) -> BTreeMap<Name, BTreeSet<Failpoint>> {
+    let mut watched: BTreeMap<Name, BTreeSet<Failpoint>> = BTreeMap::new();
+    for fault in &schedule.faults {
+        if let Start::After { client, point, .. } = &fault.start {
+            let points = watched.entry(client.clone()).or_default();
+            points.insert(*point);
+        }
+    }
+    watched
+}
+
+/// The numbers of a client's last call and of its last grant.
+fn last_numbers(client: &Name, records: &[Record]) -> (u32, u32) {
+    let (mut calls, mut grants) = (0, 0);
+    for record in records.iter().filter(|record| record.host == *client) {
+        match record.event {
+            Event::Invoke { call, .. } => calls = calls.max(call),
+            Event::BeliefBegins { grant, .. } => grants = grants.max(grant),
+            _ => {}
+        }
+    }
+    (calls, grants)
+}
+
+/// The state of the resource after all accesses in `records`.
+fn register(records: &[Record], fencing: Fencing) -> Register {
+    let mut register = Register::new(fencing);
+    for record in records {
+        if let Event::Access { access, token, .. } = &record.event {
+            match access {
+                Access::Read { .. } => register.read(*token),
+                Access::Write { .. } => register.write(*token),
+            };
+        }
+    }
+    register
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_remembers_its_version_and_the_highest_token() {
+        let write = |token, accepted| Record {
+            at_ns: 0,
+            host: RESOURCE.into(),
+            wall_ns: 0,
+            mono_ns: 0,
+            event: Event::Access {
+                client: "c1".into(),
+                grant: 1,
+                access: Access::Write {
+                    based_on: 0,
+                    version: 1,
+                },
+                token: Some(token),
+                accepted,
+            },
+        };
+        let records = [write(34, true), write(33, false)];
+        let mut again = register(&records, Fencing::Writes);
+        assert_eq!(again.write(Some(33)), None);
+        assert_eq!(again.write(Some(34)), Some(2));
+    }
+}

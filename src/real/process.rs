@@ -1,0 +1,271 @@
+//! The processes of a real run: what the hidden subcommand `process` does.
+//!
+//! A process reads its job from its standard input and reports events on its standard output.
+//! It ends with the bench that started it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::io::{self, BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process;
+use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
+
+use locklab_shim::ClockReader;
+use locklab_world::random::Stream;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::task::{LocalSet, spawn_local};
+
+use super::wire::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
+use super::{folder, stamp};
+use crate::machine::{Clocks, Machine, read_clock};
+use locklab_env::Env;
+use locklab_env::observe::Observer;
+use locklab_history::{ClockKind, Event, Failpoint, Name, RESOURCE};
+use locklab_locks::Locker;
+use locklab_model::workload::WorkloadKind;
+use locklab_plant::plant;
+use locklab_runner::workload::adds::{Adder, InTheEnd};
+use locklab_runner::workload::client::LabClient;
+use locklab_runner::workload::resource;
+
+/// Executes the job given on standard input. If it cannot, it tells the bench why, and returns
+/// `false`.
+pub fn main() -> bool {
+    let done = work();
+    if let Err(error) = &done {
+        // If the bench is gone, the message is not needed.
+        let _ = say(&ChildMessage::Failed(error.to_string()));
+    }
+    done.is_ok()
+}
+
+fn work() -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    let job: Job = receive().map_err(|error| {
+        io::Error::other(format!(
+            "no job of a Locklab run on standard input: {error}"
+        ))
+    })?;
+    // If the bench ended before the request above, the request does not end this process.
+    if getppid().as_raw().cast_unsigned() != job.bench {
+        return Err(io::Error::other("the bench is gone"));
+    }
+    match job.role {
+        Role::Client(job) => block_on(client(*job)),
+        Role::Resource(job) => block_on(serve(job)),
+        Role::Guard(job) => Err(become_program(job)),
+        Role::Janitor { folder } => {
+            prctl::set_pdeathsig(None)?;
+            outlive_bench(&folder)
+        }
+    }
+}
+
+/// Replaces this process. The request above survives: the program ends with the bench.
+fn become_program(job: GuardJob) -> io::Error {
+    if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.until_ns) {
+        return error;
+    }
+    process::Command::new(job.program)
+        .args(job.arguments)
+        .envs(job.environment)
+        .exec()
+}
+
+/// Waits until the host's wall clock reads this, as a service manager does: if the clock is set
+/// forward meanwhile, the wait is over.
+fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
+    let clocks = clocks(clock)?;
+    let left_ns = || until_ns.saturating_sub(clocks.now_ns(ClockKind::Wall));
+    if plant("real-restarts-wait-by-true-time") {
+        thread::sleep(Duration::from_nanos(left_ns()));
+    }
+    while left_ns() > 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Waits for the end of the bench, and deletes its folder.
+fn outlive_bench(folder: &Path) -> io::Result<()> {
+    /// The servers of the run, which are killed at the same time, may still write to it.
+    const ATTEMPTS: u32 = 50;
+    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    for _ in 0..ATTEMPTS {
+        if folder::remove(folder).is_ok() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    folder::remove(folder)
+}
+
+/// Uses one thread: a stopped process stops as a whole, and locks need not be `Send`.
+fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, work)
+}
+
+async fn client(job: ClientJob) -> io::Result<()> {
+    let stream = match job.earlier_starts {
+        0 => job.name.to_string(),
+        starts => format!("{}#{}", job.name, starts + 1),
+    };
+    let reporter = Reporter {
+        name: job.name.clone(),
+        clocks: clocks(job.clock.as_deref())?,
+        watched: Rc::new(job.watched),
+        calls: Rc::new(Cell::new(job.calls)),
+        grants: Rc::new(Cell::new(job.grants)),
+    };
+    let env = Machine::new(job.addresses, job.seed, &stream)
+        .watched(reporter.points())
+        .behind_proxy(job.source)
+        .with_clocks(reporter.clocks.clone())
+        .with_sentinels(job.sentinels.into());
+    let random = Stream::new(job.seed, &format!("workload/{stream}"));
+    let workload = job.workload.of(&job.name);
+    await_begin()?;
+    match workload.kind {
+        WorkloadKind::Lock => {
+            let lock = job.lock.build(env.clone(), &job.nodes);
+            let locker = Locker::new(env.clone(), lock, reporter.clone());
+            let client = LabClient {
+                name: job.name,
+                env,
+                observer: reporter,
+                locker,
+                workload,
+                random,
+            };
+            client.run().await;
+        }
+        WorkloadKind::Adds => {
+            let in_the_end = InTheEnd::of(&job.name);
+            let adder = Adder {
+                origin_ns: env.now_ns(ClockKind::Monotonic),
+                name: job.name,
+                env,
+                observer: reporter,
+                master: job.nodes[0].clone(),
+                workload,
+                random,
+            };
+            adder.run(in_the_end).await;
+        }
+    }
+    say(&ChildMessage::Finished)?;
+    // The process lives on, with what the lock has left running, until the bench ends it.
+    std::future::pending().await
+}
+
+/// Reports that this client is ready, and waits for the time at which all begin.
+fn await_begin() -> io::Result<()> {
+    say(&ChildMessage::Ready)?;
+    if let Command::Begin { at_ns } = receive()? {
+        let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
+        thread::sleep(Duration::from_nanos(left_ns));
+    }
+    Ok(())
+}
+
+fn clocks(file: Option<&Path>) -> io::Result<Clocks> {
+    Ok(match file {
+        None => Clocks::default(),
+        Some(file) => Clocks::set_by(ClockReader::open(file)?),
+    })
+}
+
+async fn serve(job: ResourceJob) -> io::Result<()> {
+    let listener = TcpListener::bind(job.address).await?;
+    let register = Rc::new(RefCell::new(job.register));
+    let reporter = Reporter {
+        name: RESOURCE.into(),
+        clocks: clocks(job.clock.as_deref())?,
+        watched: Rc::default(),
+        calls: Rc::default(),
+        grants: Rc::default(),
+    };
+    say(&ChildMessage::Ready)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        spawn_local(resource::serve(stream, register.clone(), reporter.clone()));
+    }
+}
+
+/// Reports the events of a process to the bench.
+#[derive(Clone)]
+struct Reporter {
+    name: Name,
+    clocks: Clocks,
+    watched: Rc<BTreeSet<Failpoint>>,
+    calls: Rc<Cell<u32>>,
+    grants: Rc<Cell<u32>>,
+}
+
+impl Observer for Reporter {
+    fn record(&self, event: Event) {
+        say_or_end(&ChildMessage::Record(stamp::record(
+            &self.name,
+            &self.clocks,
+            event,
+        )));
+    }
+
+    /// Blocks the whole process at a watched point, so that a fault strikes exactly here.
+    async fn reach(&self, point: Failpoint) {
+        if self.watched.contains(&point) {
+            say_or_end(&ChildMessage::Reached(point));
+            if receive::<Command>().is_err() {
+                std::process::exit(1);
+            }
+        }
+    }
+
+    fn next_call(&self) -> u32 {
+        increment(&self.calls)
+    }
+
+    fn next_grant(&self) -> u32 {
+        increment(&self.grants)
+    }
+}
+
+fn increment(number: &Cell<u32>) -> u32 {
+    number.set(number.get() + 1);
+    number.get()
+}
+
+/// Writes and flushes a message: it reaches the bench even if the process dies now.
+fn say(said: &ChildMessage) -> io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Writes a message; if the bench no longer reads, ends the process.
+fn say_or_end(said: &ChildMessage) {
+    if say(said).is_err() {
+        std::process::exit(1);
+    }
+}
+
+fn receive<T: DeserializeOwned>() -> io::Result<T> {
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(serde_json::from_str(&line)?)
+}

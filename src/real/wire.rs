@@ -1,0 +1,129 @@
+//! The messages between the bench and its processes over their standard input and output, one
+//! line of JSON each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use locklab_history::{Failpoint, Name, Record};
+use locklab_locks::LockSpec;
+use locklab_model::workload::Workload;
+use locklab_runner::workload::resource::Register;
+
+/// The first line that a process reads: its job.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// The process id of the bench: a process that has a different parent by now has lost it.
+    pub(super) bench: u32,
+    /// The role of the process.
+    pub(super) role: Role,
+}
+
+/// The role of a process.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Role {
+    /// A client of the lock.
+    Client(Box<ClientJob>),
+    /// The protected resource.
+    Resource(ResourceJob),
+    /// Another program, which must end with the bench.
+    Guard(GuardJob),
+    /// Deletes this folder when the bench has ended, however it did.
+    Janitor {
+        /// The folder of the run.
+        folder: PathBuf,
+    },
+}
+
+/// The job of a client.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ClientJob {
+    /// Its name.
+    pub(super) name: Name,
+    /// The seed of the run.
+    pub(super) seed: u64,
+    /// The number of earlier starts of its process. Each start has its own random streams, so
+    /// that it never mistakes a lock value of an earlier start for its own.
+    pub(super) earlier_starts: u32,
+    /// The lock.
+    pub(super) lock: LockSpec,
+    /// The workload of all clients, with what single ones do otherwise.
+    pub(super) workload: Workload,
+    /// The nodes of the lock.
+    pub(super) nodes: Vec<Name>,
+    /// The sentinels that know which node is the master, if any.
+    pub(super) sentinels: Vec<Name>,
+    /// The addresses of all servers, and of the resource.
+    pub(super) addresses: BTreeMap<Name, SocketAddr>,
+    /// Where its own connections come from.
+    pub(super) source: IpAddr,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
+    /// The points of the program at which a fault may be due.
+    pub(super) watched: BTreeSet<Failpoint>,
+    /// The number of its last call before this start.
+    pub(super) calls: u32,
+    /// The number of its last grant before this start.
+    pub(super) grants: u32,
+}
+
+/// The job of the resource.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ResourceJob {
+    /// Where to listen.
+    pub(super) address: SocketAddr,
+    /// Its initial state.
+    pub(super) register: Register,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
+}
+
+/// The job of a process that becomes another program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct GuardJob {
+    /// The program.
+    pub(super) program: OsString,
+    /// Its arguments.
+    pub(super) arguments: Vec<String>,
+    /// Additional environment variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// What the host's wall clock has to read before the program begins, in nanoseconds; 0 for at
+    /// once. The bench reads the clock when it starts the process, so a process that comes late
+    /// does not wait longer.
+    pub(super) until_ns: u64,
+    /// The file that sets its clocks, if they may be wrong.
+    pub(super) clock: Option<PathBuf>,
+}
+
+/// A message from a process.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ChildMessage {
+    /// The process is connected, or listens.
+    Ready,
+    /// An event. Its `at_ns` is the machine's monotonic clock.
+    Record(Record),
+    /// The process is blocked at this watched point until [`Command::GoOn`].
+    Reached(Failpoint),
+    /// A client has finished its rounds.
+    Finished,
+    /// The process failed, for this reason.
+    Failed(String),
+}
+
+/// A command to a process after its job.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Command {
+    /// Begin when the machine's monotonic clock reads this.
+    Begin {
+        /// Nanoseconds.
+        at_ns: u64,
+    },
+    /// The faults that were due at the point have struck.
+    GoOn,
+}

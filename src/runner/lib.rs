@@ -1,0 +1,24 @@
+//! Execution of runs: one run, many runs in parallel, and their results.
+
+pub mod backend;
+mod baselines;
+pub mod batch;
+mod error;
+mod injector;
+pub mod judged;
+pub mod label;
+pub mod ledger;
+pub mod nemesis;
+mod observer;
+pub mod pool;
+pub mod prediction;
+pub mod recorded;
+mod recorder;
+pub mod run;
+mod sentinels;
+pub mod simulate;
+pub mod simulated;
+mod witness;
+pub mod workload;
+
+pub use self::error::RunError;

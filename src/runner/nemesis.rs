@@ -1,0 +1,7 @@
+//! The execution of a fault schedule, for the simulator and for real processes alike: which fault
+//! strikes when, and what triggers it.
+
+pub mod executor;
+pub mod failover;
+pub mod rates;
+pub mod trigger;

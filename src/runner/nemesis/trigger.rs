@@ -1,0 +1,101 @@
+//! Which faults take effect when a client reaches a point of its program.
+
+use std::collections::BTreeMap;
+
+use locklab_history::{Failpoint, Name, Schedule, Start};
+
+/// Counts the points that clients reach, and finds the faults that are placed there.
+#[derive(Debug, Default)]
+pub struct Triggers {
+    /// Per client and point: how often it was reached, and its faults.
+    watched: BTreeMap<(Name, Failpoint), Watched>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    reached: u32,
+    /// (nth, index of the fault in the schedule, delay in nanoseconds)
+    faults: Vec<(u32, usize, u64)>,
+}
+
+/// A fault that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Its index in the schedule.
+    pub fault: usize,
+    /// How much later it takes effect, in nanoseconds; 0: immediately.
+    pub delay_ns: u64,
+}
+
+impl Triggers {
+    /// Watches for the faults of `schedule` that are placed at points.
+    pub fn new(schedule: &Schedule) -> Self {
+        let mut watched: BTreeMap<_, Watched> = BTreeMap::new();
+        for (index, fault) in schedule.faults.iter().enumerate() {
+            if let Start::After {
+                client,
+                point,
+                nth,
+                delay_ns,
+            } = &fault.start
+            {
+                let place = watched.entry((client.clone(), *point)).or_default();
+                place.faults.push((*nth, index, *delay_ns));
+            }
+        }
+        Self { watched }
+    }
+
+    /// Records that `client` has reached `point` once more; returns the faults that are due
+    /// now.
+    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
+        if self.watched.is_empty() {
+            return Vec::new();
+        }
+        let Some(watched) = self.watched.get_mut(&(client.clone(), point)) else {
+            return Vec::new();
+        };
+        watched.reached += 1;
+        let now = watched.reached;
+        let due = watched.faults.iter().filter(|(nth, ..)| *nth == now);
+        due.map(|&(_, fault, delay_ns)| Due { fault, delay_ns })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_history::{Fault, FaultKind, Target};
+
+    #[test]
+    fn a_fault_strikes_the_nth_time_only() {
+        let fault = Fault {
+            name: "gc".into(),
+            start: Start::After {
+                client: "c1".into(),
+                point: Failpoint::Read,
+                nth: 2,
+                delay_ns: 7,
+            },
+            duration_ns: None,
+            kind: FaultKind::Pause,
+            target: Target::Hosts(vec!["c1".into()]),
+        };
+        let mut triggers = Triggers::new(&Schedule {
+            faults: vec![fault],
+        });
+        let c1 = "c1".into();
+        assert_eq!(triggers.reached(&c1, Failpoint::Read), []);
+        assert_eq!(triggers.reached(&c1, Failpoint::Acquired), []);
+        assert_eq!(
+            triggers.reached(&c1, Failpoint::Read),
+            [Due {
+                fault: 0,
+                delay_ns: 7
+            }]
+        );
+        assert_eq!(triggers.reached(&c1, Failpoint::Read), []);
+        assert_eq!(triggers.reached(&"c2".into(), Failpoint::Read), []);
+    }
+}

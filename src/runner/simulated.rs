@@ -1,0 +1,99 @@
+//! [`Env`] in the simulated world.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use locklab_world::random::{Rng, Stream};
+use locklab_world::{Host, HostId, TcpStream};
+
+use locklab_env::redis::Target;
+use locklab_env::{Env, Points, unwatched};
+use locklab_history::{ClockKind, Failpoint, Name};
+
+/// The port on which every server of a simulated scenario listens: hosts do not share
+/// addresses.
+pub const PORT: u16 = 6379;
+
+/// The hosts of a simulated scenario by name.
+pub type Directory = Rc<BTreeMap<Name, HostId>>;
+
+/// A process of a simulated host.
+#[derive(Clone)]
+pub struct Simulated {
+    host: Host,
+    directory: Directory,
+    random: Rc<RefCell<Stream>>,
+    points: Points,
+    sentinels: Rc<[Name]>,
+}
+
+impl Simulated {
+    /// The process called `name` on `host`; it has its own stream of random numbers.
+    pub fn new(host: Host, directory: Directory, name: &str) -> Self {
+        let random = Rc::new(RefCell::new(host.stream(&format!("clients/{name}"))));
+        Self {
+            host,
+            directory,
+            random,
+            points: unwatched(),
+            sentinels: Rc::default(),
+        }
+    }
+
+    /// The same process, with an observer that is notified of the points it reaches.
+    pub fn watched(self, points: Points) -> Self {
+        Self { points, ..self }
+    }
+
+    /// The same process, in a scenario where these sentinels know which node is the master.
+    pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
+        Self { sentinels, ..self }
+    }
+}
+
+impl Env for Simulated {
+    type Stream = TcpStream;
+
+    fn now_ns(&self, clock: ClockKind) -> u64 {
+        match clock {
+            ClockKind::Wall => self.host.wall_ns(),
+            ClockKind::Monotonic => self.host.mono_ns(),
+        }
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        self.host.sleep(duration)
+    }
+
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {
+        let host = self.host.clone();
+        let id = self.directory.get(to).copied();
+        let to = to.clone();
+        async move {
+            let id = id.ok_or_else(|| {
+                io::Error::new(io::ErrorKind::NotFound, format!("no host is called {to}"))
+            })?;
+            host.connect(id, PORT).await
+        }
+    }
+
+    fn target(&self, name: &Name) -> Target {
+        Target::of(name, &self.sentinels)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.host.spawn(task);
+    }
+
+    fn random(&self) -> u64 {
+        self.random.borrow_mut().next_u64()
+    }
+
+    fn reach(&self, point: Failpoint) -> impl Future<Output = ()> {
+        (self.points)(point)
+    }
+}

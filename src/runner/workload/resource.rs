@@ -1,0 +1,342 @@
+//! The protected resource: a register that stores its version and, if it is fenced, the highest
+//! fencing token it has seen.
+//!
+//! [`Register`] is the resource itself, without input or output. Its protocol is RESP: `READ
+//! client grant token` and `WRITE client grant token version`, where `-` stands for no token,
+//! return a version, or `FENCED`; `TOKEN` returns a fencing token higher than all earlier ones.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use redis_protocol::resp2::decode::decode_bytes_mut;
+use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use locklab_env::Env;
+use locklab_env::observe::Observer;
+use locklab_env::redis::{Client, Error, Reply};
+use locklab_history::{Access, Event, Name};
+use locklab_model::workload::Fencing;
+use locklab_plant::plant;
+
+/// The resource itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Register {
+    fencing: Fencing,
+    version: u64,
+    highest_token: u64,
+    /// The token of the last read.
+    token_left: Option<u64>,
+    issued_token: u64,
+}
+
+/// The sender's identity in a request.
+pub struct Showing {
+    /// The client.
+    pub client: Name,
+    /// The number of the client's grant.
+    pub grant: u32,
+    /// Its fencing token, if its lock gives one.
+    pub token: Option<u64>,
+}
+
+/// Why an access failed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The resource has seen a higher token.
+    Fenced,
+    /// No usable answer.
+    Failed(Error),
+}
+
+impl Register {
+    /// A register at version 0.
+    pub fn new(fencing: Fencing) -> Self {
+        Self {
+            fencing,
+            version: 0,
+            highest_token: 0,
+            token_left: None,
+            issued_token: 0,
+        }
+    }
+
+    /// Reads, and leaves the token: returns the version, unless the token is too low.
+    pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
+        if self.token_left.is_none() || !plant("resource-keeps-the-first-token") {
+            self.token_left = token;
+        }
+        let fenced = self.fencing == Fencing::ReadsAndWrites;
+        self.admit(token, fenced && !plant("resource-compares-no-reads"))
+            .then_some(self.version)
+    }
+
+    /// Writes a new version, whatever version the writer had read; returns it, unless the token
+    /// is too low, or not the one that the last read left.
+    pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
+        let admitted = match self.fencing {
+            _ if plant("resource-compares-no-writes") => true,
+            Fencing::None => true,
+            Fencing::Writes | Fencing::ReadsAndWrites => self.admit(token, true),
+            Fencing::SameToken => self.token_left == token,
+        };
+        if !admitted {
+            return None;
+        }
+        self.version += 1;
+        Some(self.version)
+    }
+
+    /// Issues a token, each higher than the previous one.
+    pub fn issue(&mut self) -> u64 {
+        self.issued_token += u64::from(!plant("resource-issues-one-token"));
+        self.issued_token
+    }
+
+    fn admit(&mut self, token: Option<u64>, fenced: bool) -> bool {
+        let Some(token) = token.filter(|_| fenced) else {
+            return true;
+        };
+        let admitted = match plant("resource-refuses-an-equal-token") {
+            false => token >= self.highest_token,
+            true => token > self.highest_token,
+        };
+        if !plant("resource-forgets-the-highest-token") {
+            self.highest_token = self.highest_token.max(token);
+        }
+        admitted || plant("resource-admits-everybody")
+    }
+}
+
+/// Serves one connection to the register until it ends.
+pub async fn serve<S, O>(mut stream: S, register: Rc<RefCell<Register>>, observer: O)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    O: Observer,
+{
+    let mut inbound = BytesMut::new();
+    while let Ok(1..) = stream.read_buf(&mut inbound).await {
+        while !inbound.is_empty() {
+            let request = match decode_bytes_mut(&mut inbound) {
+                Ok(Some((frame, _, _))) => Request::parse(&frame),
+                Ok(None) => break,
+                Err(_) => return,
+            };
+            let reply = match request {
+                Some(request) => request.serve(&mut register.borrow_mut(), &observer),
+                None => {
+                    "-ERR READ client grant token | WRITE client grant token version | TOKEN\r\n"
+                        .into()
+                }
+            };
+            if stream.write_all(reply.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Reads the resource; returns its version.
+pub async fn read<E: Env>(resource: &Client<E>, who: &Showing) -> Result<u64, Refusal> {
+    ask(resource, b"READ", who, None).await
+}
+
+/// Writes the resource, computed from `based_on`; returns the new version.
+pub async fn write<E: Env>(
+    resource: &Client<E>,
+    who: &Showing,
+    based_on: u64,
+) -> Result<u64, Refusal> {
+    ask(resource, b"WRITE", who, Some(based_on)).await
+}
+
+async fn ask<E: Env>(
+    resource: &Client<E>,
+    verb: &[u8],
+    who: &Showing,
+    based_on: Option<u64>,
+) -> Result<u64, Refusal> {
+    let grant = who.grant.to_string();
+    let token = who.token.map_or("-".to_string(), |token| token.to_string());
+    let based_on = based_on.map(|version| version.to_string());
+    let mut command = vec![
+        verb,
+        who.client.as_bytes(),
+        grant.as_bytes(),
+        token.as_bytes(),
+    ];
+    command.extend(based_on.as_ref().map(|version| version.as_bytes()));
+    match resource.ask(&command, Reply::number).await {
+        Ok(version) => Ok(version),
+        Err(Error::Refused { text, .. }) if text.starts_with("FENCED") => Err(Refusal::Fenced),
+        Err(error) => Err(Refusal::Failed(error)),
+    }
+}
+
+enum Request {
+    Token,
+    Access(AccessRequest),
+}
+
+impl Request {
+    fn parse(frame: &BytesFrame) -> Option<Self> {
+        let BytesFrame::Array(words) = frame else {
+            return None;
+        };
+        let words: Vec<&str> = words
+            .iter()
+            .map(|word| word.as_str())
+            .collect::<Option<_>>()?;
+        match words[..] {
+            ["TOKEN"] => Some(Request::Token),
+            _ => AccessRequest::parse(&words).map(Request::Access),
+        }
+    }
+
+    fn serve(self, register: &mut Register, observer: &impl Observer) -> String {
+        match self {
+            Request::Token => format!(":{}\r\n", register.issue()),
+            Request::Access(request) => request.serve(register, observer),
+        }
+    }
+}
+
+struct AccessRequest {
+    client: Name,
+    grant: u32,
+    token: Option<u64>,
+    /// For a write, the version that it was computed from.
+    based_on: Option<u64>,
+}
+
+impl AccessRequest {
+    fn parse(words: &[&str]) -> Option<Self> {
+        let (client, grant, token, based_on) = match *words {
+            ["READ", client, grant, token] => (client, grant, token, None),
+            ["WRITE", client, grant, token, based_on] => {
+                (client, grant, token, Some(based_on.parse().ok()?))
+            }
+            _ => return None,
+        };
+        let token = match token {
+            "-" => None,
+            number => Some(number.parse().ok()?),
+        };
+        Some(Self {
+            client: client.into(),
+            grant: grant.parse().ok()?,
+            token,
+            based_on,
+        })
+    }
+
+    fn serve(self, register: &mut Register, observer: &impl Observer) -> String {
+        let (answer, access) = match self.based_on {
+            None => {
+                let answer = register.read(self.token);
+                (
+                    answer,
+                    Access::Read {
+                        version: register.version,
+                    },
+                )
+            }
+            Some(based_on) => {
+                let answer = register.write(self.token);
+                (
+                    answer,
+                    Access::Write {
+                        based_on,
+                        version: register.version,
+                    },
+                )
+            }
+        };
+        observer.record(Event::Access {
+            client: self.client,
+            grant: self.grant,
+            access,
+            token: self.token,
+            accepted: answer.is_some(),
+        });
+        match answer {
+            Some(version) => format!(":{version}\r\n"),
+            None => "-FENCED a higher token was seen\r\n".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Kind::{Read, Write};
+
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Read,
+        Write,
+    }
+
+    /// Checks which of these accesses, each with its token, a register admits.
+    #[track_caller]
+    fn check(fencing: Fencing, accesses: &[(Kind, u64)], expected: &[bool]) {
+        let mut register = Register::new(fencing);
+        let admitted = accesses.iter().map(|(kind, token)| match kind {
+            Read => register.read(Some(*token)).is_some(),
+            Write => register.write(Some(*token)).is_some(),
+        });
+        assert_eq!(admitted.collect::<Vec<_>>(), expected);
+    }
+
+    /// Safety alone is easy: a register that refuses a holder's second access is safe, too.
+    #[test]
+    fn a_holder_is_admitted_as_often_as_it_comes() {
+        for fencing in [Fencing::None, Fencing::Writes, Fencing::ReadsAndWrites] {
+            let accesses = [(Read, 1), (Write, 1), (Write, 1), (Read, 2), (Write, 2)];
+            check(fencing, &accesses, &[true; 5]);
+        }
+    }
+
+    #[test]
+    fn a_lower_token_is_refused_where_tokens_are_compared() {
+        let late = [
+            (Read, 2),
+            (Read, 1),
+            (Write, 1),
+            (Write, 2),
+            (Write, 1),
+            (Read, 1),
+        ];
+        check(Fencing::None, &late, &[true; 6]);
+        let writes = [true, true, true, true, false, true];
+        check(Fencing::Writes, &late, &writes);
+        let both = [true, false, false, true, false, false];
+        check(Fencing::ReadsAndWrites, &late, &both);
+    }
+
+    #[test]
+    fn a_write_needs_the_token_of_the_last_read_where_equal_tokens_are_asked_for() {
+        let accesses = [
+            (Read, 9),
+            (Write, 9),
+            (Write, 9),
+            (Read, 5),
+            (Write, 9),
+            (Write, 5),
+        ];
+        let expected = [true, true, true, true, false, true];
+        check(Fencing::SameToken, &accesses, &expected);
+    }
+
+    #[test]
+    fn a_refused_write_changes_nothing_and_tokens_rise() {
+        let mut register = Register::new(Fencing::Writes);
+        assert_eq!(register.write(Some(2)), Some(1));
+        assert_eq!(register.write(Some(1)), None);
+        assert_eq!(register.read(None), Some(1));
+        assert_eq!([register.issue(), register.issue()], [1, 2]);
+    }
+}
