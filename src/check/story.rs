@@ -4,8 +4,8 @@ mod expect;
 
 use std::collections::BTreeMap;
 
-pub use locklab_units::NS_PER_MS as MS;
-use locklab_units::NS_PER_S;
+pub use locklab_values::units::NS_PER_MS as MS;
+use locklab_values::units::NS_PER_S;
 
 use super::{Bounds, ResourceRole};
 use locklab_history::{

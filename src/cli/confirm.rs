@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 use serde_json::json;
 
 mod outcome;

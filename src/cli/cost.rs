@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use console::style;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use serde::Serialize;
 use serde_json::json;
 

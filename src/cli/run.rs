@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use locklab_units::NS_PER_MS;
+use locklab_values::units::NS_PER_MS;
 use serde_json::{Value, json};
 
 use super::bug::Bug;

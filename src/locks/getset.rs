@@ -18,7 +18,7 @@
 
 use std::rc::Rc;
 
-use locklab_units::{ms_from_ns, ns_from_ms};
+use locklab_values::units::{ms_from_ns, ns_from_ms};
 use serde::{Deserialize, Serialize};
 
 use super::KEY;

@@ -17,7 +17,7 @@
 
 use std::rc::Rc;
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;

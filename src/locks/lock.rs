@@ -7,7 +7,7 @@
 use std::future::{Future, ready};
 use std::pin::Pin;
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 use thiserror::Error;
 
 use locklab_env::redis;

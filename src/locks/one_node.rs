@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Bound, CONNECTING, EXPIRY_MS, InvalidParams, require};

@@ -24,7 +24,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_units::ms_from_ns;
+use locklab_values::units::ms_from_ns;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};

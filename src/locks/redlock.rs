@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{

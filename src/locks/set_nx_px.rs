@@ -20,7 +20,7 @@
 
 use std::rc::Rc;
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};

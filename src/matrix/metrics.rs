@@ -1,6 +1,6 @@
 //! Measurements of a run, taken from its history alone.
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 use serde::{Deserialize, Serialize};
 
 use locklab_history::timeline::Timeline;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use locklab_history::{FaultKind, Outcome, Phase, Record};
 
-    use locklab_units::NS_PER_MS as MS;
+    use locklab_values::units::NS_PER_MS as MS;
 
     fn at(at_ms: u64, host: &str, event: Event) -> Record {
         Record {

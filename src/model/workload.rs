@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// What every client does, unless its own table says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! True time of a real run.
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 use nix::time::{ClockId, clock_gettime};
 
 /// The machine's `CLOCK_MONOTONIC`, in nanoseconds. All processes of a machine share it.

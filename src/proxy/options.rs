@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use locklab_history::Name;
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// The hosts of a run and the links between them.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::process;
 
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 
 use crate::machine::read_clock;
 use locklab_history::{ClockKind, Name};

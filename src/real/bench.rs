@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locklab_proxy::{Greeting, Proxy, RuleId, Segment};
-use locklab_units::NS_PER_S;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
+use locklab_values::units::NS_PER_S;
 
 use super::child::{Child, ChildEvent, Collector, Who};
 use super::clocks::HostClocks;

@@ -4,7 +4,7 @@
 //! differ. So they are measured: what servers do regularly, the steps of a failover, what a power
 //! failure takes from a file, and when TCP sends again. The first three are taken in the same way
 //! from histories of the world and of real runs. TCP's times are the kernel's own beside
-//! [`locklab_world::tcp`], since in real runs the proxy applies that model.
+//! [`locklab_values::tcp`], since in real runs the proxy applies that model.
 
 mod kernel;
 mod observe;
@@ -15,8 +15,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use locklab_units::fractional_ms_from_ns;
-use locklab_world::tcp::Phase;
+use locklab_values::tcp::Phase;
+use locklab_values::units::fractional_ms_from_ns;
 
 use super::series::{LONGEST_STALL_NS, attempt};
 use locklab_history::History;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use locklab_shim::{ClockFile, ClockReader};
-use locklab_units::ns_from_fractional_ms;
+use locklab_values::units::ns_from_fractional_ms;
 
 use crate::machine::Clocks;
 use locklab_history::{Name, Schedule};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use locklab_proxy::RuleId;
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 
 use super::ConfirmError;
 use super::bench::Bench;

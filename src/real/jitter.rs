@@ -12,7 +12,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 
 use super::Programs;
 use super::series::{Agreement, Finding};
@@ -165,7 +165,7 @@ fn echo(mut client: TcpStream) {
 
 #[cfg(test)]
 mod tests {
-    use locklab_units::ns_from_ms;
+    use locklab_values::units::ns_from_ms;
 
     use super::*;
     use locklab_model::scenario::{Scale, load};

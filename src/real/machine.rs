@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_shim::ClockReader;
-use locklab_units::NS_PER_S;
-use locklab_world::random::{Rng, Stream};
+use locklab_values::random::{Rng, Stream};
+use locklab_values::units::NS_PER_S;
 use nix::time::{ClockId, clock_gettime};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};

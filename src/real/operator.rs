@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle as Task, LocalSet, spawn_local};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 
 use super::addresses::Addresses;
 use super::clocks::HostClocks;

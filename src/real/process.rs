@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use locklab_shim::ClockReader;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;

@@ -23,7 +23,7 @@ mod scene;
 mod shades;
 pub mod window;
 
-use locklab_units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
+use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
 
 use super::Error;
 use locklab_check::Violation;

@@ -82,7 +82,7 @@ pub fn number(value: Option<f64>) -> String {
 /// Nanoseconds as milliseconds; empty if there are none.
 pub fn milliseconds(ns: Option<u64>) -> String {
     ns.map_or(String::new(), |ns| {
-        locklab_units::fractional_ms_from_ns(ns).to_string()
+        locklab_values::units::fractional_ms_from_ns(ns).to_string()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use locklab_check::{Pace, Part};

@@ -1,6 +1,6 @@
 //! Errors of a run: its scenario cannot be run to the end.
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 use locklab_world::{MOST_MESSAGES, MOST_STEPS};
 
 use super::recorder::MOST_RECORDS;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_units::{NS_PER_MS, ns_from_ms};
+use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use locklab_world::TraceEvent;
 
 use super::run::Run;
@@ -15,7 +15,7 @@ use locklab_history::{Contents, History};
 use locklab_model::scenario::{Drawn, Network, Scenario};
 use locklab_results::Judged;
 use locklab_results::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// A run and its verdicts.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! Converts a recording back to something that can be run. Recordings are files that can be
 //! edited, so impossible values are reported, not run.
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 use locklab_history::{Fault, FaultKind, Name, Schedule, Start, Topology};
 use locklab_model::scenario::{self, Scenario};

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use locklab_world::{Host, HostId};
 
 use crate::simulated::Directory;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use locklab_redis::{EvictionPolicy, NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
-use locklab_units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
+use locklab_values::random::{Rng, Stream};
+use locklab_values::units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
 use locklab_world::clock::EPOCH_NS;
-use locklab_world::random::{Rng, Stream};
 use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
 
 use super::injector::Faults;

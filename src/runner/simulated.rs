@@ -7,7 +7,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_world::random::{Rng, Stream};
+use locklab_values::random::{Rng, Stream};
 use locklab_world::{Host, HostId, TcpStream};
 
 use locklab_env::redis::Target;

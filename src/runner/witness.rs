@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use locklab_redis::{Key, Node};
 use locklab_services::serve::Watch;
-use locklab_units::NS_PER_MS;
+use locklab_values::units::NS_PER_MS;
 use locklab_world::Host;
 
 use locklab_history::{ClockKind, Deadline, KeyChange, KeyState, Name, Sighting};
@@ -99,7 +99,7 @@ fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
 
 #[cfg(test)]
 mod tests {
-    use locklab_units::NS_PER_MS;
+    use locklab_values::units::NS_PER_MS;
 
     use crate::judged;
     use crate::simulate::Keep;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 
-use locklab_units::NS_PER_MS;
+use locklab_values::units::NS_PER_MS;
 
 use crate::record::{ClockRecord, RECORD_LEN, Readings, machine_mono_ns};
 

@@ -3,7 +3,7 @@
 
 use nix::time::{ClockId, clock_gettime};
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 /// The lowest rate error: a clock never stops completely, as in the simulated world.
 pub const SLOWEST_PPM: i64 = 1 - MILLION;

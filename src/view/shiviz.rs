@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 
 use super::{Subject, sentences};
 use locklab_history::Message;

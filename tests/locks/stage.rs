@@ -22,7 +22,7 @@ use locklab_runner::workload::resource::{self, Register};
 use locklab_services::consensus::Timing;
 use locklab_services::serve;
 use locklab_testing::RedisServer;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use locklab_world::{Config, HostConfig, HostId, World};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use locklab_redis::sentinel::{
     Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile,
 };
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};

@@ -6,7 +6,7 @@
 
 use locklab_plant::plant;
 use locklab_redis::{DiskWrite, Files};
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 use locklab_world::Host;
 
 /// The age at which Linux writes data back on its own: `vm.dirty_expire_centisecs`.

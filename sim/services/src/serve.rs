@@ -16,7 +16,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_units::NS_PER_US;
+use locklab_values::units::NS_PER_US;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::TcpStream;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use locklab_world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

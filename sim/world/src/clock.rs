@@ -5,7 +5,7 @@
 //! oscillator drives both, but is never stepped; it stops while its machine is suspended.
 
 use locklab_plant::plant;
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 /// The default reading of a right wall clock when a run begins: 2016-02-08 00:00 UTC, the day
 /// of Kleppmann's article. Any date would do; a real one makes `TIME` plausible.

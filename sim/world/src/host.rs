@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use locklab_values::random::Stream;
 use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
 use super::packet::address_of;
-use super::random::Stream;
 use super::task::{Key, Timer};
 use super::{Core, HostId, World};
 

@@ -32,14 +32,11 @@
 
 mod agenda;
 pub mod clock;
-pub mod dist;
 mod host;
 mod network;
 mod packet;
 mod power;
-pub mod random;
 mod task;
-pub mod tcp;
 mod trace;
 mod window;
 mod wire;
@@ -50,6 +47,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
 
 pub use self::host::{Host, Sleep};
@@ -59,10 +58,8 @@ pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
 use self::agenda::Agenda;
 use self::clock::{Clocks, EPOCH_NS};
-use self::dist::Dist;
 use self::network::{Departure, Network, Transit};
 use self::packet::Route;
-use self::random::Stream;
 use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
 use self::window::Windows;
 

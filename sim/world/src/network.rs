@@ -18,15 +18,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
+use locklab_values::tcp::Phase;
 use turmoil_net::{NetstatState, Packet};
 
 use super::HostId;
-use super::dist::Dist;
 use super::packet::{
     Route, acknowledgement, address_of, flags, payload, reset_for_sender, segment, socket,
 };
-use super::random::Stream;
-use super::tcp::Phase;
 use locklab_plant::plant;
 
 /// The effect of a rule on the packets that match it.

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
+use locklab_values::random::Stream;
+
 use super::HostId;
-use super::random::Stream;
 
 /// A future that the world polls; it stays on the world's thread.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = ()>>>;

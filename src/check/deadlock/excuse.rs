@@ -1,7 +1,7 @@
 //! What hinders clients that request the lock: which faults, on which hosts, and for how long.
 //! The rule is that of [`deadlock`](super).
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 use super::Watch;
 use crate::ResourceRole;

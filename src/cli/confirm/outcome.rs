@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_units::NS_PER_MS;
+use locklab_values::units::NS_PER_MS;
 use serde::Serialize;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The parameters that all locks of the family have.
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use locklab_units::{NS_PER_MS, ns_from_fractional_ms};
-use locklab_world::dist::Dist;
-use locklab_world::random::Stream;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
+use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
 
 use super::spec::{Described, FaultSpec, Placement};
 use locklab_history::{Convert, Fault, Name, Schedule, Settled, Start};

@@ -1,6 +1,6 @@
 //! A fault as a scenario describes it, some of its numbers as distributions.
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use serde::{Deserialize, Serialize};
 
 use super::table::FaultTable;

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 use super::spec::{Described, FaultSpec, Placement};
 use locklab_history::{Aim, Bare, Convert, FaultKind, Links, Moment, Name, Span, Target};

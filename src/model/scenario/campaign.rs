@@ -12,9 +12,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use locklab_units::{NS_PER_MS, ns_from_ms};
-use locklab_world::dist::Dist;
-use locklab_world::random::Stream;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
+use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use serde::{Deserialize, Serialize};
 
 use super::{Persistence, Scenario};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// The configuration of every Redis node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

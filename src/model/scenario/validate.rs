@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use locklab_redis::EvictionPolicy;
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 use super::{NodeSpec, Scenario, axis};
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};

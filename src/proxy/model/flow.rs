@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use locklab_world::tcp::Phase;
+use locklab_values::tcp::Phase;
 
 use super::connection::End;
 use super::log::MessageId;

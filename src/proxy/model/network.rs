@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use locklab_history::{FaultyLinks, Name};
-use locklab_world::dist::Dist;
-use locklab_world::random::Stream;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
 
 use super::agenda::Agenda;
 use super::connection::{Connection, ConnectionId, End, Knows};

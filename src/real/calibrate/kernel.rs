@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_world::tcp::Phase;
+use locklab_values::tcp::Phase;
 use socket2::{SockFilter, SockRef};
 
 /// The retransmissions that are measured, of each phase.

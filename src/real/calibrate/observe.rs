@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 
 use locklab_history::{Event, History, Op, Outcome, Point, Record};
 

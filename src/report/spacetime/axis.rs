@@ -1,6 +1,6 @@
 //! The time axis, and the columns in which time is compressed.
 
-use locklab_units::fractional_ms_from_ns;
+use locklab_values::units::fractional_ms_from_ns;
 
 use super::{
     super::{

@@ -125,7 +125,7 @@ impl Stretch {
 mod tests {
     use super::*;
 
-    use locklab_units::NS_PER_MS as MS;
+    use locklab_values::units::NS_PER_MS as MS;
 
     fn scale(instants_ms: &[u64]) -> Scale {
         let instants: Vec<u64> = instants_ms.iter().map(|ms| ms * MS).collect();

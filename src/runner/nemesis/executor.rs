@@ -241,7 +241,7 @@ impl Executor {
 mod tests {
     use std::convert::Infallible;
 
-    use locklab_units::NS_PER_MS as MS;
+    use locklab_values::units::NS_PER_MS as MS;
 
     use super::*;
     use locklab_model::fault::expand;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use locklab_units::ns_from_ms;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
+use locklab_values::units::ns_from_ms;
 
 use locklab_env::Env;
 use locklab_env::observe::Observer;
@@ -16,7 +16,7 @@ use locklab_env::redis::{Client, Reply};
 use locklab_history::{ClockKind, Event, Name, Op, Outcome};
 use locklab_locks::Call;
 use locklab_model::workload::Workload;
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// The key of the set.
 const SET: &[u8] = b"adds";

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use locklab_units::ns_from_ms;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
+use locklab_values::units::ns_from_ms;
 
 use super::resource::{self, Refusal};
 use locklab_env::Env;
@@ -12,7 +12,7 @@ use locklab_env::redis::Client;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, RESOURCE};
 use locklab_locks::{Call, Guard, LockError, Locker, Owner};
 use locklab_model::workload::{CheckBeforeWrite, Ending, Mode, Workload};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 /// One client's program, with its environment.
 pub struct LabClient<E: Env, O: Observer> {

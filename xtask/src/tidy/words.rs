@@ -29,6 +29,7 @@ const BANS: &[Ban] = &[
             "sim/redis/src/",
             "sim/services/src/",
             "sim/world/src/",
+            "src/values/",
         ],
         except: &["sim/redis/src/server/"],
         part: Part::Code,
@@ -78,7 +79,7 @@ const BANS: &[Ban] = &[
     Ban {
         rule: "units",
         within: &["sim/services/src/", "sim/world/src/", "src/"],
-        except: &[],
+        except: &["src/values/units.rs"],
         part: Part::Code,
         words: &[
             "* 1_000_000",
@@ -89,7 +90,7 @@ const BANS: &[Ban] = &[
             "/ 1e6",
             "/ 1e9",
         ],
-        remedy: "`locklab-units` converts times",
+        remedy: "`locklab_values::units` converts times",
     },
     Ban {
         rule: "outside",
@@ -177,7 +178,7 @@ mod tests {
                     "src/b.rs",
                     "let s = ns / 1_000_000_000;\nlet ppm = x * 1_000_000_007;",
                 ),
-                ("sim/units/src/lib.rs", "ms * 1_000_000"),
+                ("src/values/units.rs", "ms * 1_000_000"),
             ],
             &["src/a.rs:1: units", "src/b.rs:1: units"],
         );

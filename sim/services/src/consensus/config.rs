@@ -1,6 +1,6 @@
 //! The configuration of a member.
 
-use locklab_units::NS_PER_MS as MS;
+use locklab_values::units::NS_PER_MS as MS;
 
 /// The timeouts of a member, by its own monotonic clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

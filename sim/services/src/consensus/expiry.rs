@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_units::ns_from_ms;
+use locklab_values::units::ns_from_ms;
 
 use super::command::SessionId;
 

@@ -10,7 +10,7 @@ use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 use super::lines::{self, Lines};
 use crate::consensus::{ConnId, Effect, LinkId, Member, MemberConfig, Timing};
 use crate::disk::Disk;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use locklab_world::{Host, HostId};
 
 /// The setup of a member.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use locklab_units::ms_from_ns;
+use locklab_values::units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
 

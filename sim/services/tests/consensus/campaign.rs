@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_services::disk::Disk;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use locklab_world::{HostId, LinkEffect, LinkRule, World};
 
 use super::history::Shared;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use locklab_services::consensus::Timing;
 use locklab_services::disk::Disk;
 use locklab_services::serve::consensus::{Setup, consensus};
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 use locklab_world::{Config, Host, HostConfig, HostId, World};
 
 use super::client::Client;

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use locklab_world::random::{Rng, Stream};
+use locklab_values::random::{Rng, Stream};
 use locklab_world::{Config, Host, HostConfig, HostId, TaskOrder, World, first_difference};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

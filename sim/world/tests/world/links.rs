@@ -1,6 +1,6 @@
 //! Effects of links on messages: delay, order, loss, partitions, and when TCP gives up.
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use locklab_world::{
     Config, Ending, Host, HostId, LinkEffect, LinkRule, SentMessage, TcpStream, World,
 };

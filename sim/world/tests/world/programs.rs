@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use locklab_world::{
     Config, Ending, Host, HostConfig, HostId, LinkEffect, LinkRule, TaskOrder, World,
 };

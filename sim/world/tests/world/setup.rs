@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use locklab_world::{Config, Host, HostConfig, HostId, TaskOrder, World};
 
 /// The port of every server here.

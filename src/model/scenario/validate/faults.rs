@@ -5,7 +5,7 @@ use crate::fault::{Described, FaultSpec, Placement};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
 use locklab_history::{Aim, Bare, Convert, Failpoint, Links, Moment, Name, Target};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     scenario.fault.iter().try_for_each(|(name, spec)| {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_history::{FaultyLinks, Name, PacketFault};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use tokio::sync::Notify;
 
 use crate::model::connection::Side;

@@ -1,8 +1,8 @@
 //! Latency, loss and faults of links.
 
 use locklab_history::PacketFault::{Cut, Lossy, Slow};
-use locklab_world::dist::Dist;
-use locklab_world::random::Stream;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
 
 use super::bench::{Bench, MS, S, Seen, Ways, got};
 use crate::model::connection::Side::{Connector, Server};

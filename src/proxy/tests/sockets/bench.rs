@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use locklab_history::{FaultyLinks, Name, PacketFault};
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy, RuleId};
 use locklab_testing::{PATIENCE, until};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 use tokio::net::TcpSocket;
 
 /// How long a test watches that nothing arrives.

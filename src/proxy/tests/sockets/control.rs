@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
-use locklab_world::dist::Dist;
+use locklab_values::dist::Dist;
 
 use super::bench::{Bench, end_with_reset, expect, n1};
 

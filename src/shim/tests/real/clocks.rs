@@ -4,7 +4,7 @@ use std::fs;
 
 use locklab_shim::{ClockFile, ClockReader};
 use locklab_testing::until;
-use locklab_units::{NS_PER_S, NS_PER_US};
+use locklab_values::units::{NS_PER_S, NS_PER_US};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::server::{Plan, Server, is_there};

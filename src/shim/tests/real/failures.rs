@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use locklab_shim::{ClockReader, ClockRecord, Readings};
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 use crate::folder::Folder;
 

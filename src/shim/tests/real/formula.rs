@@ -3,7 +3,7 @@
 use std::fs;
 
 use locklab_shim::{ClockReader, ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 
 use nix::time::ClockId;
 

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use locklab_units::NS_PER_S;
+use locklab_values::units::NS_PER_S;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::folder::Folder;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use locklab_shim::{ClockFile, ClockReader, Readings};
 use locklab_testing::until;
-use locklab_units::{NS_PER_MS, NS_PER_S};
+use locklab_values::units::{NS_PER_MS, NS_PER_S};
 
 use crate::folder::Folder;
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use locklab_testing::{Process, free_ports, program, until};
-use locklab_units::{NS_PER_S, NS_PER_US};
+use locklab_values::units::{NS_PER_S, NS_PER_US};
 
 use crate::folder::Folder;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use locklab_shim::{ClockFile, ClockReader, Readings, SyncedLog};
 use locklab_testing::{program, until};
-use locklab_units::{NS_PER_S, NS_PER_US};
+use locklab_values::units::{NS_PER_S, NS_PER_US};
 
 use crate::folder::Folder;
 use crate::preloaded::clocks;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::*;
-use locklab_world::random::Stream;
+use locklab_values::random::Stream;
 
-use locklab_units::NS_PER_MS as MS;
+use locklab_values::units::NS_PER_MS as MS;
 
 /// The state of the disk after a restart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

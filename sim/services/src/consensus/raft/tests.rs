@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::*;
 
-use locklab_units::NS_PER_MS as MS;
+use locklab_values::units::NS_PER_MS as MS;
 
 /// The member `me` of three at time 0, in the term of its last log entry. Its log has entries
 /// of these terms. It stands for election at 300 ms.

@@ -6,12 +6,12 @@
 
 use std::fmt;
 
-use locklab_units::ns_from_fractional_ms;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::random::{Rng, unit_f64};
+use super::units::ns_from_fractional_ms;
 
 /// A distribution of durations in milliseconds, never negative.
 ///
@@ -168,9 +168,8 @@ enum Table {
 
 #[cfg(test)]
 mod tests {
-    use locklab_units::fractional_ms_from_ns;
-
     use super::super::random::Stream;
+    use super::super::units::fractional_ms_from_ns;
     use super::*;
 
     fn draws(dist: Dist) -> Vec<u64> {

@@ -5,7 +5,7 @@
 //! its reply are. With several on their way Linux probes sooner, and a receiver's acknowledgements
 //! of later segments bring a lost one back within a round trip; neither is modelled.
 
-use locklab_units::{NS_PER_MS, NS_PER_S};
+use super::units::{NS_PER_MS, NS_PER_S};
 
 /// The first timeout of an established connection: Linux's minimum (`TCP_RTO_MIN`).
 const RETRANSMISSION_NS: u64 = 200 * NS_PER_MS;
