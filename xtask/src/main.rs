@@ -14,6 +14,7 @@ mod mutants;
 mod published;
 mod redis;
 mod test;
+mod tests;
 mod tidy;
 mod tool;
 
@@ -27,7 +28,8 @@ Usage: cargo xtask <chore>
                    published results, and the build of the other simulators' workloads
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
-  determinism      Run every scenario twice, and in several processes, and compare
+  determinism [--long]
+                   Run every scenario twice, and in several processes, and compare
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--shard K/N]
@@ -53,7 +55,8 @@ fn main() -> ExitCode {
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
-        ["determinism"] => determinism::run(),
+        ["determinism"] => determinism::run(determinism::FEW),
+        ["determinism", "--long"] => determinism::run(determinism::MANY),
         ["published"] => published::run(),
         ["deny"] => deny::run(),
         ["mutants"] => mutants::run(mutants::Shard::WHOLE),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, deny, determinism, format, fuzz, mutants, published, redis, tidy};
+use crate::{bench, deny, determinism, format, fuzz, mutants, published, redis, tests, tidy};
 
 /// The seed from which random tests draw their cases; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -37,7 +37,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tests", // and doc tests
-        action: Action::Test(&[], "cargo test --workspace"),
+        action: Action::Tests("cargo test --workspace"),
     },
     Step {
         name: "the node without Lua",
@@ -80,7 +80,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "determinism",
-        action: Action::Chore("determinism", determinism::run),
+        action: Action::Chore("determinism", || determinism::run(determinism::FEW)),
     },
 ];
 
@@ -115,6 +115,10 @@ const LONG_STEPS: &[Step] = &[
              --package locklab-locks --package locklab-world \
              --features locklab/plants --test plants every_mistake",
         ),
+    },
+    Step {
+        name: "determinism with more seeds",
+        action: Action::Chore("determinism --long", || determinism::run(determinism::MANY)),
     },
     Step {
         name: "published results",
@@ -192,7 +196,9 @@ struct Step {
 enum Action {
     /// Environment variables, and a command whose words contain no spaces.
     Run(&'static [(&'static str, &'static str)], &'static str),
-    /// The same, for tests of which some are random.
+    /// All tests, several binaries at a time; and the command that runs them one by one.
+    Tests(&'static str),
+    /// Like `Run`, for tests of which some are random.
     Test(&'static [(&'static str, &'static str)], &'static str),
     /// A chore of this program: its name and its function.
     Chore(&'static str, fn() -> Result<()>),
@@ -211,6 +217,7 @@ impl Action {
                 }
                 Ok(())
             }
+            Action::Tests(_) => tests::run(&self.variables(seed)),
             Action::Chore(_, chore) => chore(),
         }
     }
@@ -218,7 +225,7 @@ impl Action {
     /// The command that runs only this step.
     fn alone(&self, seed: &str) -> String {
         match self {
-            Action::Run(_, line) | Action::Test(_, line) => {
+            Action::Run(_, line) | Action::Test(_, line) | Action::Tests(line) => {
                 let variables = self.variables(seed).into_iter();
                 let variables = variables.map(|(name, value)| format!("{name}='{value}' "));
                 variables.collect::<String>() + line
@@ -231,6 +238,7 @@ impl Action {
         match self {
             Action::Run(variables, _) => variables.to_vec(),
             Action::Test(variables, _) => [&[(SEED, seed)], *variables].concat(),
+            Action::Tests(_) => vec![(SEED, seed)],
             Action::Chore(..) => Vec::new(),
         }
     }

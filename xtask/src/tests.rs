@@ -1,0 +1,202 @@
+//! The tests of the workspace, several binaries at a time.
+//!
+//! `cargo test` runs one test binary after the other. Some of them mostly wait: for real servers,
+//! for timers, for a browser. Here they wait beside those that compute.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
+use std::{env, thread};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// Test binaries that take long although they compute little. They start first.
+const WAITING: &[&str] = &[
+    "agreement", "soak", "parity", "confirm", "real", "sentinel", "serve", "sockets", "cli", "view",
+];
+
+/// The test binaries that run beside the one for each core.
+const BESIDE: usize = 1;
+
+/// A test binary as cargo has built it.
+#[derive(Debug, PartialEq, Eq)]
+struct Binary {
+    /// The package and the target: `locklab cli`.
+    name: String,
+    /// Where its tests expect to run.
+    folder: PathBuf,
+    executable: PathBuf,
+}
+
+/// Builds all test binaries, runs them, and then the doc tests.
+///
+/// # Errors
+///
+/// If something does not compile, or the tests that failed, with what they printed.
+pub fn run(variables: &[(&str, &str)]) -> Result<()> {
+    let mut waiting = VecDeque::from(binaries()?);
+    ensure!(!waiting.is_empty(), "there are no tests");
+    let is_slow = |binary: &Binary| WAITING.iter().any(|name| binary.name.ends_with(name));
+    waiting.make_contiguous().sort_by_key(|binary| !is_slow(binary));
+    let waiting = Mutex::new(waiting);
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let work = || {
+            while let Some(binary) = { waiting.lock().expect("no test panics here").pop_front() } {
+                let start = Instant::now();
+                let output = execute(&binary, variables);
+                let seconds = start.elapsed().as_secs_f64();
+                let (line, complaint) = outcome(&binary.name, output);
+                println!("{line} ({seconds:.1} s)");
+                failed.lock().expect("no test panics here").extend(complaint);
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from) + BESIDE;
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    let failed = failed.into_inner().expect("no test panics here");
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    let status = cargo(&["test", "--quiet", "--workspace", "--doc"])
+        .envs(variables.iter().copied())
+        .status()
+        .context("cargo did not start")?;
+    ensure!(status.success(), "doc tests: {status}");
+    Ok(())
+}
+
+fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words);
+    command
+}
+
+/// Builds the test binaries.
+fn binaries() -> Result<Vec<Binary>> {
+    let words = "test --workspace --no-run --message-format json-render-diagnostics";
+    let built = cargo(&words.split(' ').collect::<Vec<_>>())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo did not start")?;
+    if !built.status.success() {
+        bail!("the tests do not compile: {}", built.status);
+    }
+    let messages = String::from_utf8(built.stdout).context("cargo's messages")?;
+    messages.lines().filter_map(|line| binary(line).transpose()).collect()
+}
+
+/// The test binary that a message of cargo is about.
+fn binary(message: &str) -> Result<Option<Binary>> {
+    let message: Value = serde_json::from_str(message).context("cargo's messages")?;
+    let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
+    let is_test = message.pointer("/profile/test").and_then(Value::as_bool) == Some(true);
+    let (Some(executable), Some(manifest), Some(target), true) = (
+        text("/executable"),
+        text("/manifest_path"),
+        text("/target/name"),
+        is_test,
+    ) else {
+        return Ok(None);
+    };
+    let manifest = PathBuf::from(manifest);
+    let folder = manifest.parent().context("a manifest is in a folder")?;
+    let package = folder.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Some(Binary {
+        name: format!("{package} {target}"),
+        folder: folder.to_owned(),
+        executable: executable.into(),
+    }))
+}
+
+fn execute(binary: &Binary, variables: &[(&str, &str)]) -> Result<Output> {
+    Command::new(&binary.executable)
+        .current_dir(&binary.folder)
+        .env("CARGO_MANIFEST_DIR", &binary.folder)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{} did not start", binary.executable.display()))
+}
+
+/// A line on a binary that has run, and what it printed if it failed.
+fn outcome(name: &str, output: Result<Output>) -> (String, Option<String>) {
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => return (format!("{name}: failed"), Some(format!("{name}: {error:#}"))),
+    };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let results: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.starts_with("test result:"))
+        .collect();
+    // A binary of tests says what came of them; one that ends without a word has not run them.
+    if output.status.success() && !results.is_empty() {
+        return (format!("{name}: {}", results.join(" ")), None);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let complaint = format!("{name}: {}\n{printed}\n{errors}", output.status);
+    (format!("{name}: failed"), Some(complaint))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn output(code: i32, printed: &str) -> Result<Output> {
+        Ok(Output {
+            status: ExitStatus::from_raw(code << 8),
+            stdout: printed.into(),
+            stderr: b"a warning".to_vec(),
+        })
+    }
+
+    #[test]
+    fn only_test_binaries_are_taken_from_cargos_messages() {
+        let artifact = |test: bool, executable: &str| {
+            format!(
+                r#"{{"reason": "compiler-artifact", "manifest_path": "/x/src/cli/Cargo.toml",
+                     "target": {{"name": "locklab_cli"}}, "profile": {{"test": {test}}},
+                     "executable": {executable}}}"#
+            )
+        };
+        let found = binary(&artifact(true, r#""/x/target/a""#)).expect("a message");
+        let expected = Binary {
+            name: "cli locklab_cli".into(),
+            folder: "/x/src/cli".into(),
+            executable: "/x/target/a".into(),
+        };
+        assert_eq!(found, Some(expected));
+        for other in [
+            artifact(false, r#""/x/target/a""#),
+            artifact(true, "null"),
+            r#"{"reason": "build-finished", "success": true}"#.into(),
+        ] {
+            assert_eq!(binary(&other).expect("a message"), None, "{other}");
+        }
+        assert!(binary("no JSON").is_err());
+    }
+
+    #[test]
+    fn a_binary_that_passes_is_one_line() {
+        let passed = output(0, "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed\n");
+        let expected = "x: test result: ok. 2 passed; 0 failed".to_owned();
+        assert_eq!(outcome("x", passed), (expected, None));
+    }
+
+    #[test]
+    fn a_binary_that_fails_or_runs_nothing_is_shown_with_its_output() {
+        for (code, printed) in [(101, "test result: FAILED. 1 failed"), (0, "nothing")] {
+            let (line, complaint) = outcome("x", output(code, printed));
+            assert_eq!(line, "x: failed");
+            let complaint = complaint.expect("it failed");
+            assert!(complaint.contains(printed) && complaint.contains("a warning"));
+        }
+        let (_, complaint) = outcome("x", Err(anyhow::anyhow!("no such file")));
+        assert!(complaint.expect("it failed").contains("no such file"));
+    }
+}
