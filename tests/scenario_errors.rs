@@ -103,7 +103,7 @@ fn impossible_values() {
     assert_snapshot!(told("hold_ms = 20", "hold_ms = -1"), @"scenarios/x.toml:13:11: a duration cannot be negative: -1");
     assert_snapshot!(told("hold_ms = 20", "hold_ms = inf"), @"scenarios/x.toml:13:11: a duration must be finite, not inf");
     assert_snapshot!(told("uniform = [1, 5]", "uniform = [5, 1]"), @"scenarios/x.toml:16:14: the lower bound 5 is above the upper bound 1");
-    assert_snapshot!(told("uniform = [1, 5]", "uniform = [1]"), @"scenarios/x.toml:16:26: network.latency_ms.uniform: write a list of 2, not of 1");
+    assert_snapshot!(told("uniform = [1, 5]", "uniform = [1]"), @"scenarios/x.toml:16:26: network.latency_ms.uniform: expected 2 values, found 1");
     assert_snapshot!(told("[expect]", "[network.x]"), @r#"scenarios/x.toml:24:10: unknown key "x" in [network]; it can be "latency_ms" or "loss""#);
     assert_snapshot!(told("latency_ms = ", "loss = 1.5 # "), @"scenarios/x.toml:16:8: a probability is between 0 and 1, not 1.5");
     assert_snapshot!(told("name = \"redlock\"\nttl_ms = 1000\nquorum = 3", "name = \"set-nx-px\"\nttl_ms = 1000"), @r#"scenarios/x.toml:4:9: "set-nx-px" locks on one node, not on 5"#);

@@ -116,7 +116,7 @@ const A_YEAR_S: u64 = 365 * 86_400;
 
 /// `90s`, `5m` or `1h`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let usage = || format!("`{text}` is no time; write 90s, 5m or 1h");
+    let usage = || format!("invalid duration `{text}`; write 90s, 5m or 1h");
     let unit = text.char_indices().next_back().ok_or_else(usage)?;
     let seconds = match unit.1 {
         's' => 1,
@@ -223,7 +223,7 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<(usize, Case)>, usize)> {
     if let Some(filter) = &options.filter {
         cases.retain(|case| filter.accepts(&case.scenario));
     }
-    ensure!(!cases.is_empty(), "no case is chosen");
+    ensure!(!cases.is_empty(), "no scenario or recording matches");
     let suite = cases.len();
     let mut cases: Vec<(usize, Case)> = cases.into_iter().enumerate().collect();
     if let Some(shard) = options.shard {

@@ -53,7 +53,7 @@ pub(super) fn present(before: &str, after: &str, comparison: &Comparison) {
     for change in &comparison.changes {
         let what = match () {
             () if change.newly_fails() => style("newly fails").red(),
-            () if change.newly_holds() => style("fails no more").green(),
+            () if change.newly_holds() => style("now passes").green(),
             () if change.is_worse() => style("violated more often").yellow(),
             () if change.is_shown() => style("violated less often").green(),
             () => style("judged otherwise").dim(),
@@ -72,7 +72,7 @@ pub(super) fn present(before: &str, after: &str, comparison: &Comparison) {
         );
     }
     for (ids, what) in [
-        (&comparison.unlike, "is not deterministic any more"),
+        (&comparison.unlike, "is no longer deterministic"),
         (&comparison.gone, "is gone"),
         (&comparison.new, "is new"),
     ] {

@@ -1,4 +1,4 @@
-//! `locklab confirm`: scenarios in the world and on real Redis, side by side.
+//! `locklab confirm`: scenarios in the simulator and on real Redis, side by side.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -37,7 +37,7 @@ Examples:
   locklab confirm --scale 0.2 --at-once 6  every duration a fifth, of a lease and of a run
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
 
-Each scenario runs in the world and on real Redis, where a run takes as long as it says. Two rates
+Each scenario runs in the simulator and on real Redis, where a run takes as long as it says. Two rates
 differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05), more
 runs are made. A run during which the machine stood still for more than 50 ms is discarded.
 
@@ -165,7 +165,7 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
         let source = Source::find(name)?;
         ensure!(
             !seen.iter().any(|other| other == source.file()),
-            "{name} is a scenario that is named before; name it once"
+            "{name} is given twice"
         );
         seen.push(source.file().into());
         let scenario = source.scenario(&options.sets);

@@ -95,7 +95,7 @@ Examples:
   locklab campaign                              every lock under random faults
   locklab cost                                  what every lock costs
   locklab reproduce                             the whole debate, as a page to read
-  locklab confirm kleppmann/k1                  the world and real Redis, side by side
+  locklab confirm kleppmann/k1                  simulator and real Redis, side by side
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
   locklab view target/locklab/…/seed-0.jsonl    a page to explore a run in a browser
   locklab serve --nodes 5                       five fake Redis nodes for other programs
@@ -124,7 +124,7 @@ enum Command {
     Campaign(campaign::Options),
     /// Measure what every lock costs, and how clients wait for it
     Cost(cost::Options),
-    /// Run scenarios in the world and on real Redis, and compare
+    /// Run scenarios in the simulator and on real Redis, and compare
     Confirm(confirm::Options),
     /// Measure the model's constants on real Redis and on this kernel
     #[cfg(target_os = "linux")]

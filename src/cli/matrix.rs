@@ -86,7 +86,7 @@ pub(super) fn lock(text: &str) -> Result<String, String> {
             none if none.is_empty() => "; `locklab list locks` has their names".into(),
             hint => hint,
         };
-        format!("no lock is called so{hint}")
+        format!("unknown lock{hint}")
     })
 }
 

@@ -87,7 +87,7 @@ fn loopback(text: &str) -> Result<IpAddr, String> {
 pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     ensure!(
         options.sentinels == 0 || options.replicas > 0,
-        "--sentinels {} would have nobody to fail over to: give each node a replica with --replicas 1",
+        "--sentinels {} needs at least one replica; add --replicas 1",
         options.sentinels
     );
     let (sender, events) = mpsc::channel();

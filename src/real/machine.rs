@@ -178,7 +178,7 @@ impl Clocks {
     }
 
     async fn sleep_alone(self, duration: Duration) {
-        /// So much is slept at once: what remains of a longer time is looked up halfway.
+        /// The longest sleep without reading the clock again.
         const LAST: Duration = Duration::from_millis(4);
         if self.0.is_none() {
             return tokio::time::sleep(duration).await;

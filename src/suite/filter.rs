@@ -145,7 +145,7 @@ impl FromStr for Filter {
         match parser.rest.trim_start() {
             "" => Ok(filter),
             rest => Err(format!(
-                "nothing belongs after the expression, but `{rest}` follows; join two with & or |"
+                "unexpected `{rest}`; join two expressions with & or |"
             )),
         }
     }
@@ -206,7 +206,7 @@ impl<'t> Parser<'t> {
         let names = predicate.names();
         if !names.is_empty() && !names.iter().any(|name| pattern.matches(name)) {
             return Err(format!(
-                "{name}({argument}) matches nothing that there is: {}",
+                "{name}({argument}) matches none of {}",
                 names.join(", ")
             ));
         }
@@ -277,7 +277,7 @@ mod tests {
         insta::assert_snapshot!(told("claim(K1"), @"the parenthesis of claim( is not closed");
         insta::assert_snapshot!(told("(claim(K1)"), @"a parenthesis is not closed");
         insta::assert_snapshot!(told("claim K1"), @"write claim(…), with what it has to be");
-        insta::assert_snapshot!(told("claim(K1) claim(K2)"), @"nothing belongs after the expression, but `claim(K2)` follows; join two with & or |");
-        insta::assert_snapshot!(told("on(valkey)"), @"on(valkey) matches nothing that there is: world, redis");
+        insta::assert_snapshot!(told("claim(K1) claim(K2)"), @"unexpected `claim(K2)`; join two expressions with & or |");
+        insta::assert_snapshot!(told("on(valkey)"), @"on(valkey) matches none of world, redis");
     }
 }

@@ -1,4 +1,4 @@
-//! `locklab.toml`: what `locklab check` is asked when nothing else is said, by profiles.
+//! `locklab.toml`: default options of `locklab check`, by profile.
 //!
 //! ```toml
 //! [profile.default]

@@ -119,7 +119,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
         _ => {
             let most = MOST_CELLS - 1;
             return Err(format!(
-                "\"{steps}\" is no number of steps; after the / comes a whole number from 1 to {most}"
+                "invalid number of steps \"{steps}\"; after the / comes a whole number from 1 to {most}"
             ));
         }
     };
@@ -236,7 +236,7 @@ mod tests {
         check("a=0..0.3/3", Ok(&["0.0", "0.1", "0.2", "0.3"]));
         for steps in ["0", "2.5", "-1", "", "many", "1000000"] {
             let told = format!(
-                "\"{steps}\" is no number of steps; after the / comes a whole number from 1 to 999999"
+                "invalid number of steps \"{steps}\"; after the / comes a whole number from 1 to 999999"
             );
             check(&format!("a=0..10/{steps}"), Err(&told));
         }

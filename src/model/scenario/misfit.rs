@@ -31,7 +31,10 @@ pub(super) fn plainly(message: &str) -> String {
         Some(digits) if expected == "u32" => {
             format!("{digits} is too large; {}", largest(expected))
         }
-        _ => format!("write {wanted}, not {}", named(found)),
+        _ => match expected.strip_prefix("an array of length ") {
+            Some(length) => format!("expected {length} values, found {}", named(found)),
+            None => format!("write {wanted}, not {}", named(found)),
+        },
     }
 }
 
@@ -58,13 +61,10 @@ fn wanted(expected: &str) -> String {
         "a string" => "a text in quotes".into(),
         "a sequence" => "a list in brackets".into(),
         "a map" => "a table of keys and values".into(),
-        other => match other.strip_prefix("an array of length ") {
-            Some(length) => format!("a list of {length}"),
-            None if other.starts_with("struct ") || other.contains(" enum ") => {
-                "a table of keys and values".into()
-            }
-            None => other.replace('`', ""),
-        },
+        other if other.starts_with("struct ") || other.contains(" enum ") => {
+            "a table of keys and values".into()
+        }
+        other => other.replace('`', ""),
     }
 }
 
@@ -77,8 +77,6 @@ fn named(found: &str) -> String {
         ("sequence", _) => "a list".into(),
         (found, _) => match found.strip_prefix("string ") {
             Some(text) => text.into(),
-            // The length of a list.
-            None if found.chars().all(|c| c.is_ascii_digit()) => format!("of {found}"),
             None => found.into(),
         },
     }
@@ -125,7 +123,7 @@ mod tests {
         );
         check(
             "invalid length 1, expected an array of length 2",
-            "write a list of 2, not of 1",
+            "expected 2 values, found 1",
         );
         check(
             "invalid type: boolean `true`, expected \"holds\", or a table",

@@ -105,7 +105,7 @@ fn text(bytes: Vec<u8>) -> Result<String, (usize, String)> {
         return Err((1, "this is text in UTF-16; save it as UTF-8".into()));
     }
     if let Some(zero) = bytes.iter().position(|byte| *byte == 0) {
-        let what = "this is no text; a scenario is a text file, in TOML";
+        let what = "not a text file; a scenario is TOML";
         return Err((line_at(zero), what.into()));
     }
     if bytes.starts_with(b"{\"locklab\":") {
@@ -142,7 +142,7 @@ mod tests {
         check(b"", 1, "this is empty");
         check(b" \r\n\n", 1, "this is empty");
         check(b"a = 1\nb = \"\xe9\"", 2, "this line is not text in UTF-8");
-        check(b"\x7fELF\0", 1, "this is no text");
+        check(b"\x7fELF\0", 1, "not a text file");
         check(b"\xff\xfea\0", 1, "this is text in UTF-16");
         check(
             b"{\"locklab\":\"0.1.0\"",
