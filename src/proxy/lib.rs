@@ -4,9 +4,9 @@
 //! connections to that address: the peer's address tells the proxy who connects. A server
 //! listens on a *real* address that only the proxy knows, and the proxy listens on its *public*
 //! address. All data between hosts therefore passes the proxy, which treats it as the simulated
-//! network does (`locklab_world`, `network.rs`): the model of latency, loss, partitions and
-//! TCP's retransmission is in the module `model`, without sockets; `relay` connects it to
-//! sockets.
+//! network does: both go by the links of `locklab_link`, with their latency, loss, partitions and
+//! TCP's retransmission. The module `model` has connections over these links, without sockets;
+//! `relay` connects it to sockets.
 //!
 //! What one read returns, up to 64 KiB, is one segment: it arrives whole or is lost whole.
 //!
@@ -33,6 +33,6 @@ mod options;
 mod proxy;
 mod relay;
 
-pub use model::{MOST_MESSAGE_BYTES, MOST_MESSAGES, RuleId, Segment};
+pub use model::{MOST_MESSAGE_BYTES, MOST_MESSAGES, Segment};
 pub use options::{Greeting, Host, Keep, Options};
 pub use proxy::Proxy;

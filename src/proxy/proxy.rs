@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use locklab_history::{FaultyLinks, Name};
+use locklab_history::Name;
+use locklab_link::{LinkRule, RuleId};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{RuleId, Segment};
+use crate::model::Segment;
 use crate::options::Options;
 use crate::relay::{self, Command, Relay};
 
@@ -74,9 +75,8 @@ impl Proxy {
 
     /// Installs a fault on links. It applies to what leaves from now on; names that are not
     /// hosts match nothing.
-    pub fn install(&self, links: &FaultyLinks) -> RuleId {
-        let links = links.clone();
-        self.call(move |relay| relay.act(|network, _| network.install(links)))
+    pub fn install(&self, rule: LinkRule<Name>) -> RuleId {
+        self.call(move |relay| relay.act(|network, _| network.install(rule)))
     }
 
     /// Ends a fault on links. What was held back is sent at its next retransmission.

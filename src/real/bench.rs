@@ -9,7 +9,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_proxy::{Greeting, Proxy, RuleId, Segment};
+use locklab_link::RuleId;
+use locklab_proxy::{Greeting, Proxy, Segment};
 use locklab_values::random::Stream;
 use locklab_values::units::NS_PER_S;
 
@@ -25,7 +26,7 @@ use locklab_history::{ClockKind, Event, FaultyLinks, History, Message, Name, Poi
 use locklab_history::{RESOURCE, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::label;
-use locklab_runner::nemesis::failover;
+use locklab_runner::nemesis::{failover, link_rule};
 use locklab_runner::pool::lock;
 use locklab_runner::simulate::Keep;
 
@@ -360,7 +361,7 @@ impl<'a> Bench<'a> {
 
     /// Injects a fault of links.
     pub(super) fn install(&mut self, links: &FaultyLinks) -> RuleId {
-        self.proxy.install(links)
+        self.proxy.install(link_rule(links, Name::clone))
     }
 
     /// Ends it.

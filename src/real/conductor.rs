@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use locklab_proxy::RuleId;
+use locklab_link::{Agenda, RuleId};
 use locklab_values::units::ns_from_ms;
 
 use super::ConfirmError;
@@ -33,7 +33,7 @@ pub(super) fn conduct(
         processes: Processes {
             working: bench.clients().iter().cloned().collect(),
             bench,
-            agenda: Agenda::default(),
+            agenda: Agenda::new(),
             starting: BTreeMap::new(),
             rules: BTreeMap::new(),
         },
@@ -52,7 +52,8 @@ struct Conductor<'a> {
 /// The processes of a run, as targets of faults.
 struct Processes<'a> {
     bench: Bench<'a>,
-    agenda: Agenda,
+    /// The pending steps, by true time in nanoseconds.
+    agenda: Agenda<Step>,
     /// Clients that have not finished their rounds and are not dead for good.
     working: BTreeSet<Name>,
     /// Restarted processes that are not ready yet, each with the fault after which it restarts.
@@ -71,7 +72,7 @@ impl Conductor<'_> {
             if now_ns >= horizon_ns {
                 break;
             }
-            if let Some(step) = self.processes.agenda.take_due(now_ns) {
+            if let Some(step) = self.processes.agenda.pop_due(now_ns) {
                 self.executor.perform(step, &mut self.processes)?;
                 continue;
             }
@@ -139,7 +140,7 @@ impl Injector for Processes<'_> {
     }
 
     fn schedule(&mut self, at_ns: u64, step: Step) {
-        self.agenda.add(at_ns, step);
+        self.agenda.schedule(at_ns, step);
     }
 
     fn is_running(&self, host: &Name) -> bool {
@@ -232,29 +233,5 @@ impl Processes<'_> {
         if strike.fault.duration_ns.is_none() {
             self.working.retain(|client| !is_struck(client));
         }
-    }
-}
-
-/// The pending steps, by time.
-#[derive(Default)]
-struct Agenda {
-    /// By true time in nanoseconds; steps with equal times in the order of insertion.
-    steps: BTreeMap<(u64, u64), Step>,
-    entries: u64,
-}
-
-impl Agenda {
-    fn add(&mut self, at_ns: u64, step: Step) {
-        self.entries += 1;
-        self.steps.insert((at_ns, self.entries), step);
-    }
-
-    fn next_ns(&self) -> Option<u64> {
-        self.steps.keys().next().map(|(at_ns, _)| *at_ns)
-    }
-
-    fn take_due(&mut self, now_ns: u64) -> Option<Step> {
-        let first = self.steps.first_entry()?;
-        (first.key().0 <= now_ns).then(|| first.remove())
     }
 }

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use locklab_world::{HostId, LinkEffect, LinkRule, RuleId, World};
+use locklab_link::RuleId;
+use locklab_world::{HostId, World};
 
 use super::recorder::Recorder;
 use crate::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
-use crate::nemesis::failover;
 use crate::nemesis::rates::Rates;
 use crate::nemesis::trigger::Due;
+use crate::nemesis::{failover, link_rule};
 use crate::simulated::Simulated;
 use crate::workload::operator;
-use locklab_history::{Event, Failpoint, FaultKind, FaultyLinks, Name, PacketFault, Schedule};
+use locklab_history::{Event, Failpoint, FaultKind, FaultyLinks, Name, Schedule};
 use locklab_plant::plant;
 
 /// The faults of one run.
@@ -194,16 +195,7 @@ impl WorldInjector<'_> {
 
     /// Installs a fault on these links.
     fn install_rule(&mut self, index: usize, links: &FaultyLinks) {
-        let rule = LinkRule {
-            from: self.ids(&links.from),
-            to: self.ids(&links.to),
-            both_ways: links.both_ways,
-            effect: match links.packets {
-                PacketFault::Cut => LinkEffect::Cut,
-                PacketFault::Slow { extra_ns } => LinkEffect::Slow { extra_ns },
-                PacketFault::Lossy { probability } => LinkEffect::Lossy { probability },
-            },
-        };
+        let rule = link_rule(links, |name| self.faults.recorder.id(name));
         let id = self.world.install(rule);
         self.faults.rules.borrow_mut().insert(index, id);
     }

@@ -3,5 +3,8 @@
 
 pub mod executor;
 pub mod failover;
+mod links;
 pub mod rates;
 pub mod trigger;
+
+pub use links::link_rule;

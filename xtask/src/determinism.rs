@@ -25,7 +25,9 @@ pub fn run(seeds: u64) -> Result<()> {
     let twice = format!("0..{}", seeds.div_ceil(2));
     locklab("release", &["run", "--all", "--seeds", &twice, "--twice"])?;
     let results = |profile, jobs| {
-        let all = ["run", "--all", "--seeds", &range, "--format", "svg", "--json"];
+        let all = [
+            "run", "--all", "--seeds", &range, "--format", "svg", "--json",
+        ];
         let rest = ["--out", "target/locklab/gate", "--jobs", jobs];
         locklab(profile, &[&all[..], &rest].concat())
     };

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 
 mod bench;
+mod binaries;
 mod deny;
 mod determinism;
 mod format;
@@ -14,7 +15,6 @@ mod mutants;
 mod published;
 mod redis;
 mod test;
-mod tests;
 mod tidy;
 mod tool;
 

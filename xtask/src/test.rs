@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, deny, determinism, format, fuzz, mutants, published, redis, tests, tidy};
+use crate::{bench, binaries, deny, determinism, format, fuzz, mutants, published, redis, tidy};
 
 /// The seed from which random tests draw their cases; read by proptest.
 const SEED: &str = "PROPTEST_RNG_SEED";
@@ -217,7 +217,7 @@ impl Action {
                 }
                 Ok(())
             }
-            Action::Tests(_) => tests::run(&self.variables(seed)),
+            Action::Tests(_) => binaries::run(&self.variables(seed)),
             Action::Chore(_, chore) => chore(),
         }
     }

@@ -6,10 +6,11 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
 use locklab_values::dist::Dist;
-use locklab_world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, TcpStream, World};
+use locklab_world::{Config, Host, HostConfig, HostId, TcpStream, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const PORT: u16 = 6379;

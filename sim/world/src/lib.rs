@@ -30,7 +30,6 @@
 //! assert!(world.now_ns() > 0);
 //! ```
 
-mod agenda;
 pub mod clock;
 mod host;
 mod network;
@@ -47,18 +46,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use locklab_link::{Agenda, Links};
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
 
 pub use self::host::{Host, Sleep};
-pub use self::network::{LinkEffect, LinkRule, RuleId, SentMessage};
+pub use self::network::SentMessage;
 pub use self::trace::{Trace, TraceEvent, first_difference};
 pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
-use self::agenda::Agenda;
 use self::clock::{Clocks, EPOCH_NS};
-use self::network::{Departure, Network, Transit};
+use self::network::{Network, Transit};
 use self::packet::Route;
 use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
 use self::window::Windows;
@@ -234,16 +233,11 @@ impl World {
             trace: RefCell::new(Trace::new(config.keep_trace)),
             ready: ready.clone(),
         };
-        let links = Stream::new(config.seed, "network");
+        let random = Stream::new(config.seed, "network");
+        let links = Links::new(config.latency, config.loss, random);
         Self {
             core: Rc::new(core),
-            network: Network::new(
-                config.latency,
-                config.loss,
-                links,
-                hosts.len(),
-                config.keep_messages,
-            ),
+            network: Network::new(links, config.keep_messages),
             net: net.enter(),
             net_hosts,
             ready,
@@ -419,11 +413,8 @@ impl World {
             Event::Arrival(transit) => self.arrive(*transit),
             Event::Retry(route) => {
                 self.stirred = true;
-                match self.network.retry(route, self.now_ns()) {
-                    Ok(departures) => departures
-                        .into_iter()
-                        .for_each(|d| self.core.put_on_agenda(d)),
-                    Err(reset) => self.deliver_reset(reset),
+                for fate in self.network.retry(route, self.now_ns()) {
+                    self.follow(route, fate);
                 }
             }
             Event::Act(act) => act(self),
@@ -475,14 +466,6 @@ impl Core {
         self.agenda
             .borrow_mut()
             .schedule(at_ns.max(self.now_ns.get()), event);
-    }
-
-    fn put_on_agenda(&self, departure: Departure) {
-        let (at_ns, event) = match departure {
-            Departure::Arrives { at_ns, transit } => (at_ns, Event::Arrival(Box::new(transit))),
-            Departure::RetryAt { at_ns, route } => (at_ns, Event::Retry(route)),
-        };
-        self.schedule(at_ns, event);
     }
 
     fn spawn(&self, host: HostId, future: BoxFuture) {

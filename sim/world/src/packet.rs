@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
+use locklab_link::Hop;
 use turmoil_net::{NetstatEntry, Packet, TcpFlags, TcpSegment, Transport};
 
 use super::HostId;
@@ -40,6 +41,14 @@ impl Route {
             SocketAddr::new(address_of(self.from), self.from_port),
             SocketAddr::new(address_of(self.to), self.to_port),
         )
+    }
+
+    /// Its hosts, for the link.
+    pub(super) fn hop(&self) -> Hop<'_, HostId> {
+        Hop {
+            from: &self.from,
+            to: &self.to,
+        }
     }
 
     pub(super) fn reverse(self) -> Self {

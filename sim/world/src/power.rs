@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use super::network::{LinkRule, RuleId};
 use super::{Host, HostId, World, program};
+use locklab_link::{LinkRule, RuleId};
 use locklab_plant::plant;
 
 impl World {
@@ -158,7 +158,7 @@ impl World {
     }
 
     /// Installs a fault on links.
-    pub fn install(&mut self, rule: LinkRule) -> RuleId {
+    pub fn install(&mut self, rule: LinkRule<HostId>) -> RuleId {
         self.note("link fault", (rule.from.len() as u64, rule.to.len() as u64));
         self.network.install(rule)
     }

@@ -1,20 +1,21 @@
 //! The interface between kernels and network: arriving packets go into a kernel, and outbound
 //! packets leave the kernels once per instant.
 
+use locklab_link::Fate;
 use turmoil_net::Packet;
 
-use super::World;
-use super::network::Transit;
+use super::network::{Parcel, Transit};
 use super::packet::{self, Route};
+use super::{Event, World};
 
 impl World {
     /// A packet arrives at its destination.
     pub(super) fn arrive(&mut self, transit: Transit) {
-        let to = transit.route.to;
+        let to = transit.segment.route.to;
         if self.network.is_silent(to) {
-            if let Some(retry) = self.network.hold(transit, self.now_ns()) {
-                self.core.put_on_agenda(retry);
-            }
+            let route = transit.segment.route;
+            let fate = self.network.hold(transit, self.now_ns());
+            self.follow(route, fate);
             return;
         }
         {
@@ -28,17 +29,30 @@ impl World {
         self.deliver(transit);
     }
 
+    /// Does what follows from the fate of a packet of `route`.
+    pub(super) fn follow(&mut self, route: Route, fate: Fate<Parcel>) {
+        match fate {
+            Fate::Arrives { at_ns, transit } => {
+                let arrival = Event::Arrival(Box::new(transit));
+                self.core.schedule(at_ns, arrival);
+            }
+            Fate::SentAgain { at_ns } => self.core.schedule(at_ns, Event::Retry(route)),
+            Fate::Waits | Fate::Lost => {}
+            Fate::GivenUp(_) => self.deliver_reset(packet::reset_for_sender(route)),
+        }
+    }
+
     /// Delivers a packet to the kernel of its destination.
     pub(super) fn deliver(&mut self, transit: Transit) {
-        let route = transit.route;
+        let route = transit.segment.route;
         let which = (
             u64::from(route.from.0) << 16 | u64::from(route.from_port),
             u64::from(route.to.0) << 16 | u64::from(route.to_port),
         );
-        self.trace("packet", which, packet::payload(&transit.packet));
+        self.trace("packet", which, packet::payload(&transit.segment.packet));
         self.network.arrived(&transit, self.now_ns());
         self.stirred = true;
-        let mut packet = transit.into_packet();
+        let mut packet = transit.segment.packet;
         let flags = packet::flags(&packet);
         if flags.rst {
             self.deliver_reset(packet);
@@ -80,8 +94,8 @@ impl World {
         while let Some(packet) = packets.next() {
             self.windows.sent(&packet, self.network.under_way());
             if !packet::is_bare_ack(&packet) {
-                if let Some(departure) = self.network.send(packet, self.core.now_ns.get()) {
-                    self.core.put_on_agenda(departure);
+                if let Some((route, fate)) = self.network.send(packet, self.now_ns()) {
+                    self.follow(route, fate);
                 }
                 continue;
             }

@@ -1,8 +1,9 @@
 //! A connection and its two ends.
 
 use locklab_history::Name;
+use locklab_link::Flow;
 
-use super::flow::{Content, Flow, Transit};
+use super::flow::{Content, Parcel, Transit};
 
 /// Identifies a connection; no two have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +69,7 @@ pub(super) struct EndState {
     pub(super) host: Name,
     pub(super) knows: Knows,
     /// What it sends.
-    pub(super) flow: Flow,
+    pub(super) flow: Flow<Parcel>,
     /// Whether the end of its stream has arrived at its peer.
     pub(super) has_ended: bool,
 }

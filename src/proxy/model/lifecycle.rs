@@ -12,7 +12,7 @@ impl Network {
     pub(crate) fn open(&mut self, connector: Name, server: Name, now_ns: u64) -> ConnectionId {
         let id = ConnectionId(self.opened);
         self.opened += 1;
-        if self.silent.contains(&connector) {
+        if self.links.is_silent(&connector) {
             // Its process does not know yet that its power is cut.
             self.effects.push_back(Effect::Detach(id.connector()));
             return id;
@@ -31,7 +31,7 @@ impl Network {
             return;
         };
         let server = connection.at_mut(Side::Server);
-        if self.silent.contains(&server.host) {
+        if self.links.is_silent(&server.host) {
             self.effects.push_back(Effect::Detach(id.server()));
             self.send_syn_again(id, now_ns);
             return;
@@ -49,7 +49,7 @@ impl Network {
         let Some(syn) = connection.take_syn() else {
             return;
         };
-        if self.silent.contains(&server) || self.suspended.contains_key(&server) {
+        if self.links.is_silent(&server) || self.suspended.contains_key(&server) {
             self.arrive(syn, now_ns);
         } else {
             self.answer_with_reset(syn, now_ns);
@@ -108,7 +108,7 @@ impl Network {
     }
 
     pub(super) fn syn_arrived(&mut self, transit: Transit) {
-        let id = transit.from.connection;
+        let id = transit.segment.from.connection;
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! The network without sockets: what happens to data between two hosts, driven by times.
 //!
-//! It mirrors `network.rs` of `locklab_world`, with these differences:
+//! What a link does to a segment is decided in `locklab_link`, as it is for the simulator. The two
+//! differ in what surrounds the links:
 //!
 //! - It knows connections, since it has no kernels that do. A connection has two ends, each of
 //!   which sends one flow of segments.
@@ -9,10 +10,8 @@
 //! - Segments in the network card of a suspended host that loses power are sent again. In the
 //!   world they are lost.
 //! - A suspended host retransmits nothing, and its timers stand still. In the world they run.
-//! - Whatever resets, power cuts and retransmissions do, a flow is never reordered.
 //! - A server's reset before its SYN-ACK got through makes the connector send its SYN again.
 
-mod agenda;
 mod connection;
 mod flow;
 mod lifecycle;
@@ -20,7 +19,6 @@ mod log;
 mod network;
 mod payload;
 mod power;
-mod rules;
 
 #[cfg(test)]
 mod tests;
@@ -29,4 +27,3 @@ pub(crate) use connection::{ConnectionId, End};
 pub use log::{MOST_MESSAGE_BYTES, MOST_MESSAGES, Segment};
 pub(crate) use network::{Effect, Network};
 pub(crate) use payload::{Meter, Payload};
-pub use rules::RuleId;

@@ -1,20 +1,17 @@
-//! Links between hosts: latency, loss, partitions, and TCP's retransmission over them.
-//!
-//! The faults that apply to a segment are those at the instant at which it leaves.
+//! The network between the sockets of a run: what leaves goes by the links of `locklab_link`, and
+//! what arrives becomes something to do with a socket.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use locklab_history::{FaultyLinks, Name};
-use locklab_values::dist::Dist;
+use locklab_history::Name;
+use locklab_link::{Agenda, Fate, Hop, Kind, LinkRule, Links, RuleId};
 use locklab_values::random::Stream;
 
-use super::agenda::Agenda;
 use super::connection::{Connection, ConnectionId, End, Knows};
-use super::flow::{Content, Timer, Transit};
+use super::flow::{Content, Parcel, Transit};
 use super::log::{Log, Segment};
 use super::payload::Payload;
 use super::power::Suspension;
-use super::rules::{RuleId, Rules};
 use crate::options::Options;
 
 /// What the owner of the sockets has to do.
@@ -45,12 +42,7 @@ pub(super) enum Event {
 
 /// The network of a run. All times are nanoseconds of one clock.
 pub(crate) struct Network {
-    latency: Dist,
-    loss: f64,
-    random: Stream,
-    rules: Rules,
-    /// Hosts without power.
-    pub(super) silent: BTreeSet<Name>,
+    pub(super) links: Links<Name>,
     pub(super) suspended: BTreeMap<Name, Suspension>,
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
     pub(super) opened: u64,
@@ -62,12 +54,9 @@ pub(crate) struct Network {
 impl Network {
     /// A network without connections.
     pub(crate) fn new(options: &Options) -> Self {
+        let random = Stream::new(options.seed, "network");
         Self {
-            latency: options.latency,
-            loss: options.loss,
-            random: Stream::new(options.seed, "network"),
-            rules: Rules::default(),
-            silent: BTreeSet::new(),
+            links: Links::new(options.latency, options.loss, random),
             suspended: BTreeMap::new(),
             connections: BTreeMap::new(),
             opened: 0,
@@ -98,13 +87,13 @@ impl Network {
     }
 
     /// Installs a fault of links.
-    pub(crate) fn install(&mut self, links: FaultyLinks) -> RuleId {
-        self.rules.install(links)
+    pub(crate) fn install(&mut self, rule: LinkRule<Name>) -> RuleId {
+        self.links.install(rule)
     }
 
     /// Ends a fault of links.
     pub(crate) fn lift(&mut self, rule: RuleId) {
-        self.rules.lift(rule);
+        self.links.lift(rule);
     }
 
     /// The segments kept so far.
@@ -114,7 +103,7 @@ impl Network {
 
     #[cfg(test)]
     pub(super) fn random(&self) -> &Stream {
-        &self.random
+        self.links.random()
     }
 
     /// Sends a segment of `from`, or lets it wait until its host wakes.
@@ -122,7 +111,7 @@ impl Network {
         let Some((sender, receiver)) = self.link(from) else {
             return;
         };
-        if self.silent.contains(&sender) {
+        if self.links.is_silent(&sender) {
             return;
         }
         if let Some(suspension) = self.suspended.get_mut(&sender) {
@@ -133,8 +122,8 @@ impl Network {
             Content::Data(payload) if sender != receiver => self.log.sent(Segment {
                 sent_ns: now_ns,
                 arrived_ns: None,
-                from: sender,
-                to: receiver,
+                from: sender.clone(),
+                to: receiver.clone(),
                 payload: payload.bytes().clone(),
             }),
             _ => None,
@@ -142,91 +131,73 @@ impl Network {
         let Some(connection) = self.connections.get_mut(&from.connection) else {
             return;
         };
-        let flow = &mut connection.at_mut(from.side).flow;
-        let transit = Transit {
+        let kind = content.kind();
+        let parcel = Parcel {
             from,
-            number: flow.number(),
-            failures: 0,
-            since_ns: now_ns,
-            message,
             content,
+            message,
         };
-        if flow.is_holding() {
-            flow.hold(transit);
-        } else if self.gets_through(from) {
-            self.depart(transit, now_ns);
-        } else {
-            self.hold(transit, now_ns);
-        }
+        let hop = Hop {
+            from: &sender,
+            to: &receiver,
+        };
+        let flow = &mut connection.at_mut(from.side).flow;
+        let fate = flow.send(&mut self.links, &hop, (parcel, kind), now_ns);
+        self.follow(from, fate, now_ns);
     }
 
     /// A transmission of `transit` did not get through: it will be sent again, unless its
     /// sender has gone or runs out of patience.
-    pub(super) fn hold(&mut self, mut transit: Transit, now_ns: u64) {
-        let from = transit.from;
+    pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) {
+        let from = transit.segment.from;
         let Some(connection) = self.connections.get_mut(&from.connection) else {
             return;
         };
         let end = connection.at_mut(from.side);
-        // A reset is not sent again either: its sender knows no connection.
-        if end.knows != Knows::Connection {
-            return;
+        if end.knows == Knows::Connection {
+            let fate = end.flow.failed(transit, now_ns);
+            self.follow(from, fate, now_ns);
         }
-        if transit.failures > 0 && transit.is_hopeless(now_ns) {
-            self.give_up(&transit, now_ns);
-            return;
-        }
-        transit.failures += 1;
-        let at_ns = now_ns.saturating_add(transit.wait_ns());
-        end.flow.hold(transit);
-        if end.flow.timer.is_none() {
-            end.flow.timer = Some(Timer {
-                since_ns: now_ns,
-                at_ns,
-            });
-            self.agenda.schedule(at_ns, Event::Retry(from, at_ns));
+    }
+
+    /// Does what follows from the fate of a segment of `from`.
+    fn follow(&mut self, from: End, fate: Fate<Parcel>, now_ns: u64) {
+        match fate {
+            Fate::Arrives { at_ns, transit } => {
+                self.agenda.schedule(at_ns, Event::Arrival(transit));
+            }
+            Fate::SentAgain { at_ns } => self.agenda.schedule(at_ns, Event::Retry(from, at_ns)),
+            Fate::Waits | Fate::Lost => {}
+            Fate::GivenUp(transit) => self.give_up(&transit, now_ns),
         }
     }
 
     /// Sends the held segments of a flow again.
     fn retry(&mut self, from: End, at_ns: u64, now_ns: u64) {
-        let is_suspended = self
-            .link(from)
-            .is_some_and(|(sender, _)| self.suspended.contains_key(&sender));
-        match self.flow_timer(from) {
-            Some(timer) if timer.at_ns == at_ns && !is_suspended => {}
-            _ => return,
+        let Some((sender, receiver)) = self.link(from) else {
+            return;
+        };
+        if self.suspended.contains_key(&sender) {
+            return;
         }
-        while let Some(mut transit) = self.next_held(from) {
-            if transit.failures == 0 {
-                transit.since_ns = now_ns;
-            }
-            if !self.gets_through(from) {
-                self.hold(transit, now_ns);
-                return;
-            }
-            self.depart(transit, now_ns);
+        let Some(connection) = self.connections.get_mut(&from.connection) else {
+            return;
+        };
+        let hop = Hop {
+            from: &sender,
+            to: &receiver,
+        };
+        let flow = &mut connection.at_mut(from.side).flow;
+        for fate in flow.retry(&mut self.links, &hop, at_ns, now_ns) {
+            self.follow(from, fate, now_ns);
         }
-    }
-
-    fn flow_timer(&self, end: End) -> Option<Timer> {
-        let connection = self.connections.get(&end.connection)?;
-        connection.at(end.side).flow.timer
-    }
-
-    /// Takes the first of the held segments; the flow's timer stops.
-    fn next_held(&mut self, end: End) -> Option<Transit> {
-        let connection = self.connections.get_mut(&end.connection)?;
-        let flow = &mut connection.at_mut(end.side).flow;
-        flow.timer = None;
-        flow.next_held()
     }
 
     /// The sender of a segment has retransmitted it for long enough: its connection is reset.
     fn give_up(&mut self, transit: &Transit, now_ns: u64) {
-        let from = transit.from;
+        let from = transit.segment.from;
         self.effects.push_back(Effect::Reset(from));
-        if transit.content.opens() {
+        if transit.segment.content.opens() {
             // The connector's SYN is as old as its server's SYN-ACK.
             self.effects.push_back(Effect::Reset(from.peer()));
             self.connections.remove(&from.connection);
@@ -235,32 +206,13 @@ impl Network {
         }
     }
 
-    pub(super) fn depart(&mut self, transit: Transit, now_ns: u64) {
-        let Some((sender, receiver)) = self.link(transit.from) else {
-            return;
-        };
-        // Within one host there is no network.
-        let delay_ns = if sender == receiver {
-            0
-        } else {
-            let latency_ns = self.latency.sample_ns(&mut self.random);
-            latency_ns.saturating_add(self.rules.extra_ns(&sender, &receiver))
-        };
-        let Some(connection) = self.connections.get_mut(&transit.from.connection) else {
-            return;
-        };
-        let flow = &mut connection.at_mut(transit.from.side).flow;
-        let due_ns = flow.due_ns(now_ns.saturating_add(delay_ns));
-        self.agenda.schedule(due_ns, Event::Arrival(transit));
-    }
-
     /// A segment reaches its destination.
     pub(super) fn arrive(&mut self, transit: Transit, now_ns: u64) {
-        let Some((_, receiver)) = self.link(transit.from) else {
+        let Some((_, receiver)) = self.link(transit.segment.from) else {
             self.note_arrival(&transit, now_ns);
             return;
         };
-        if self.silent.contains(&receiver) {
+        if self.links.is_silent(&receiver) {
             self.hold(transit, now_ns);
         } else if let Some(suspension) = self.suspended.get_mut(&receiver) {
             suspension.inbox.push(transit);
@@ -271,19 +223,20 @@ impl Network {
     }
 
     fn note_arrival(&mut self, transit: &Transit, now_ns: u64) {
-        if let Some(message) = transit.message {
+        if let Some(message) = transit.segment.message {
             self.log.arrived(message, now_ns);
         }
     }
 
     /// Delivers a segment to the kernel of its destination.
     fn deliver(&mut self, transit: Transit, now_ns: u64) {
-        let (from, to) = (transit.from, transit.from.peer());
+        let from = transit.segment.from;
+        let to = from.peer();
         let Some(connection) = self.connections.get_mut(&from.connection) else {
             return;
         };
         let knows = connection.at(to.side).knows;
-        match transit.content {
+        match transit.segment.content {
             Content::Syn => self.syn_arrived(transit),
             Content::Rst => {
                 if knows == Knows::Connection {
@@ -307,39 +260,26 @@ impl Network {
     /// The receiver of `transit` knows no such connection. If its reset is lost, nothing
     /// acknowledges the segment, and the sender sends it again.
     pub(super) fn answer_with_reset(&mut self, transit: Transit, now_ns: u64) {
-        let from = transit.from.peer();
-        if !self.gets_through(from) {
-            self.hold(transit, now_ns);
+        let from = transit.segment.from.peer();
+        let Some((sender, receiver)) = self.link(from) else {
             return;
-        }
-        let reset = Transit {
+        };
+        let Some(connection) = self.connections.get_mut(&from.connection) else {
+            return;
+        };
+        let parcel = Parcel {
             from,
             content: Content::Rst,
-            number: 0,
-            failures: 0,
-            since_ns: now_ns,
             message: None,
         };
-        self.depart(reset, now_ns);
-    }
-
-    /// Whether a transmission that `from` sends now arrives.
-    fn gets_through(&mut self, from: End) -> bool {
-        let Some((sender, receiver)) = self.link(from) else {
-            return false;
+        let hop = Hop {
+            from: &sender,
+            to: &receiver,
         };
-        if self.silent.contains(&receiver) {
-            return false;
-        }
-        if sender == receiver {
-            return true;
-        }
-        match self.rules.survival(&sender, &receiver) {
-            None => false,
-            Some(survives) => {
-                let survives = survives * (1.0 - self.loss);
-                survives >= 1.0 || self.random.chance(survives)
-            }
+        let flow = &mut connection.at_mut(from.side).flow;
+        match flow.send(&mut self.links, &hop, (parcel, Kind::Reset), now_ns) {
+            Fate::Lost => self.hold(transit, now_ns),
+            fate => self.follow(from, fate, now_ns),
         }
     }
 

@@ -35,7 +35,7 @@ impl Suspension {
 impl Network {
     /// Cuts the power of `host`.
     pub(crate) fn cut_power(&mut self, host: &Name, now_ns: u64) {
-        if !self.silent.insert(host.clone()) {
+        if !self.links.silence(host.clone()) {
             return;
         }
         let mut unanswered = Vec::new();
@@ -56,7 +56,7 @@ impl Network {
 
     /// Ends [`Network::cut_power`].
     pub(crate) fn restore_power(&mut self, host: &Name) {
-        self.silent.remove(host);
+        self.links.unsilence(host);
     }
 
     /// Suspends `host`.

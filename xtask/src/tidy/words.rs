@@ -26,6 +26,7 @@ const BANS: &[Ban] = &[
         rule: "machine-time",
         within: &[
             "src/history/",
+            "sim/link/",
             "sim/redis/src/",
             "sim/services/src/",
             "sim/world/src/",

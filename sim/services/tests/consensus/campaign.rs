@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_services::disk::Disk;
 use locklab_values::random::Stream;
-use locklab_world::{HostId, LinkEffect, LinkRule, World};
+use locklab_world::{HostId, World};
 
 use super::history::Shared;
 use super::locker::{look_on, take_turns};

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
-use locklab_world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, World};
+use locklab_world::{Config, Host, HostConfig, HostId, World};
 
 use crate::client::{Client, PORT};
 
@@ -67,7 +68,7 @@ fn run(order: &'static str, fault: impl FnOnce(&mut World, [HostId; 2])) -> Seen
     seen.take()
 }
 
-fn between(servers: [HostId; 2]) -> LinkRule {
+fn between(servers: [HostId; 2]) -> LinkRule<HostId> {
     LinkRule {
         from: vec![servers[0]],
         to: vec![servers[1]],

@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_redis::{NodeConfig, Parameters};
 use locklab_services::serve::{self, Setup};
-use locklab_world::{Config, Host, HostConfig, HostId, LinkEffect, LinkRule, World};
+use locklab_world::{Config, Host, HostConfig, HostId, World};
 
 use crate::client::{Client, PORT};
 
@@ -28,7 +29,7 @@ struct Seen {
 
 /// Runs a master, its replica and writers; after five seconds the master receives `order`, and
 /// when it is gone the replica is promoted.
-fn run(order: &'static str, fault: impl FnOnce(&mut World, LinkRule)) -> Seen {
+fn run(order: &'static str, fault: impl FnOnce(&mut World, LinkRule<HostId>)) -> Seen {
     let mut world = World::new(Config::default(), &[HostConfig::default(); 3 + WRITERS]);
     let hosts = world.hosts();
     let servers = [hosts[0], hosts[1]];

@@ -1,9 +1,8 @@
 //! Effects of links on messages: delay, order, loss, partitions, and when TCP gives up.
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_values::dist::Dist;
-use locklab_world::{
-    Config, Ending, Host, HostId, LinkEffect, LinkRule, SentMessage, TcpStream, World,
-};
+use locklab_world::{Config, Ending, Host, HostId, SentMessage, TcpStream, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{Diary, MS, PORT, SECOND, config, ms, outcome, world, world_with};
@@ -118,7 +117,7 @@ fn a_lost_message_arrives_after_the_retransmission_timeout() {
 #[track_caller]
 fn check_link(
     effect: LinkEffect,
-    from: impl Fn([HostId; 2]) -> LinkRule,
+    from: impl Fn([HostId; 2]) -> LinkRule<HostId>,
     (from_ms, to_ms): (u64, u64),
     expected: &[&str],
 ) {
@@ -139,7 +138,7 @@ fn check_link(
 }
 
 /// The direction from the client, which writes, to the server.
-fn forth([server, client]: [HostId; 2]) -> LinkRule {
+fn forth([server, client]: [HostId; 2]) -> LinkRule<HostId> {
     LinkRule {
         from: vec![client],
         to: vec![server],
@@ -148,11 +147,11 @@ fn forth([server, client]: [HostId; 2]) -> LinkRule {
     }
 }
 
-fn back([server, client]: [HostId; 2]) -> LinkRule {
+fn back([server, client]: [HostId; 2]) -> LinkRule<HostId> {
     forth([client, server])
 }
 
-fn both(hosts: [HostId; 2]) -> LinkRule {
+fn both(hosts: [HostId; 2]) -> LinkRule<HostId> {
     LinkRule {
         both_ways: true,
         ..forth(hosts)
@@ -160,7 +159,7 @@ fn both(hosts: [HostId; 2]) -> LinkRule {
 }
 
 /// Both directions, named from the server's end.
-fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule {
+fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule<HostId> {
     both([client, server])
 }
 

@@ -5,10 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use locklab_link::{LinkEffect, LinkRule};
 use locklab_values::dist::Dist;
-use locklab_world::{
-    Config, Ending, Host, HostConfig, HostId, LinkEffect, LinkRule, TaskOrder, World,
-};
+use locklab_world::{Config, Ending, Host, HostConfig, HostId, TaskOrder, World};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

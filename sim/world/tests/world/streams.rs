@@ -1,7 +1,8 @@
 //! Byte streams: the handshake, back-pressure, half-close, and what remains of an abandoned
 //! connection.
 
-use locklab_world::{Host, LinkEffect, LinkRule, TcpStream};
+use locklab_link::{LinkEffect, LinkRule};
+use locklab_world::{Host, TcpStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{Diary, PORT, SECOND, ms, outcome, within, world};

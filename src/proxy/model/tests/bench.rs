@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use locklab_history::{FaultyLinks, Name, PacketFault};
+use locklab_history::Name;
+use locklab_link::{LinkEffect, LinkRule, RuleId};
 use locklab_values::dist::Dist;
 use tokio::sync::Notify;
 
 use crate::model::connection::Side;
-use crate::model::{ConnectionId, Effect, End, Meter, Network, Payload, RuleId};
+use crate::model::{ConnectionId, Effect, End, Meter, Network, Payload};
 use crate::options::{Keep, Options};
 
 pub const MS: u64 = 1_000_000;
@@ -125,12 +126,12 @@ impl Bench {
         seen.into_iter().map(|(_, seen)| seen).collect()
     }
 
-    pub fn install(&mut self, from: &str, to: &str, ways: Ways, packets: PacketFault) -> RuleId {
-        self.network.install(FaultyLinks {
+    pub fn install(&mut self, from: &str, to: &str, ways: Ways, effect: LinkEffect) -> RuleId {
+        self.network.install(LinkRule {
             from: vec![from.into()],
             to: vec![to.into()],
             both_ways: ways == Ways::Both,
-            packets,
+            effect,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Connecting, ending and breaking connections.
 
-use locklab_history::PacketFault::Cut;
+use locklab_link::LinkEffect::Cut;
 
 use super::bench::{Bench, MS, Process, S, Seen, Ways, got};
 use crate::model::connection::Side::{Connector, Server};

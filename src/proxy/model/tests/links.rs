@@ -1,6 +1,6 @@
 //! Latency, loss and faults of links.
 
-use locklab_history::PacketFault::{Cut, Lossy, Slow};
+use locklab_link::LinkEffect::{Cut, Lossy, Slow};
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 

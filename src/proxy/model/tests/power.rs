@@ -1,6 +1,6 @@
 //! Power cuts and suspensions.
 
-use locklab_history::PacketFault::{Cut, Slow};
+use locklab_link::LinkEffect::{Cut, Slow};
 
 use super::bench::{Bench, MS, Process, S, Seen, Ways, got};
 use crate::model::connection::Side::{Connector, Server};

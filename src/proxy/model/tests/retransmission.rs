@@ -1,6 +1,6 @@
 //! When segments that did not get through are sent again, and when their sender gives up.
 
-use locklab_history::PacketFault::Cut;
+use locklab_link::LinkEffect::Cut;
 
 use super::bench::{Bench, MS, S, Seen, Ways, got};
 use crate::model::connection::Side::{Connector, Server};
@@ -134,7 +134,7 @@ fn a_reset_drops_what_is_held_and_is_not_sent_again() {
 fn a_reset_does_not_overtake_data_that_has_left() {
     let mut bench = Bench::new(1.0);
     let id = bench.established();
-    let slow = locklab_history::PacketFault::Slow { extra_ns: 10 * MS };
+    let slow = locklab_link::LinkEffect::Slow { extra_ns: 10 * MS };
     let slow = bench.install("c1", "n1", Ways::One, slow);
     bench.wrote(id.connector(), "x");
     bench.network.lift(slow);

@@ -5,8 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use locklab_history::{FaultyLinks, Name, PacketFault};
-use locklab_proxy::{Greeting, Host, Keep, Options, Proxy, RuleId};
+use locklab_history::Name;
+use locklab_link::{LinkEffect, LinkRule, RuleId};
+use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_testing::{PATIENCE, until};
 use locklab_values::dist::Dist;
 use tokio::net::TcpSocket;
@@ -95,12 +96,12 @@ impl Bench {
         (client, server)
     }
 
-    pub fn install(&self, from: &str, to: &str, ways: Ways, packets: PacketFault) -> RuleId {
-        self.proxy.install(&FaultyLinks {
+    pub fn install(&self, from: &str, to: &str, ways: Ways, effect: LinkEffect) -> RuleId {
+        self.proxy.install(LinkRule {
             from: vec![from.into()],
             to: vec![to.into()],
             both_ways: ways == Ways::Both,
-            packets,
+            effect,
         })
     }
 }

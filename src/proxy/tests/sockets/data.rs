@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_history::PacketFault::Cut;
+use locklab_link::LinkEffect::Cut;
 
 use super::bench::{Bench, Ways, expect, expect_at_least, expect_end};
 

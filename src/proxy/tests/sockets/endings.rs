@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::Shutdown;
 
-use locklab_history::PacketFault::Cut;
+use locklab_link::LinkEffect::Cut;
 use locklab_testing::until;
 
 use super::bench::{Bench, Ways, end_with_reset, expect, expect_end, expect_nothing, expect_reset};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use locklab_history::PacketFault::{Cut, Lossy, Slow};
+use locklab_link::LinkEffect::{Cut, Lossy, Slow};
 
 use super::bench::{Bench, Ways, expect, expect_at_least, expect_nothing, expect_reset, n1};
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;
 
-use locklab_history::PacketFault::Cut;
+use locklab_link::LinkEffect::Cut;
 
 use super::bench::{
     Bench, Ways, expect, expect_at_least, expect_end, expect_nothing, expect_reset, n1,

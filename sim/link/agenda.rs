@@ -6,9 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events of type `T`, by virtual time in nanoseconds.
+/// Events of type `T`, by time in nanoseconds.
 #[derive(Debug)]
-pub(crate) struct Agenda<T> {
+pub struct Agenda<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     scheduled: u64,
 }
@@ -20,27 +20,35 @@ struct Entry<T> {
     what: T,
 }
 
+impl<T> Default for Agenda<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Agenda<T> {
-    pub(crate) fn new() -> Self {
+    /// No events.
+    pub fn new() -> Self {
         Self {
             heap: BinaryHeap::new(),
             scheduled: 0,
         }
     }
 
-    pub(crate) fn schedule(&mut self, at_ns: u64, what: T) {
+    /// Adds an event.
+    pub fn schedule(&mut self, at_ns: u64, what: T) {
         let seq = self.scheduled;
         self.scheduled += 1;
         self.heap.push(Reverse(Entry { at_ns, seq, what }));
     }
 
     /// The time of the next event.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
+    pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(entry)| entry.at_ns)
     }
 
     /// Removes the next event, if it is due at `now_ns` or earlier.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<T> {
+    pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         if self.next_ns()? > now_ns {
             return None;
         }

@@ -15,7 +15,16 @@ use serde_json::Value;
 
 /// Test binaries that take long although they compute little. They start first.
 const WAITING: &[&str] = &[
-    "agreement", "soak", "parity", "confirm", "real", "sentinel", "serve", "sockets", "cli", "view",
+    "agreement",
+    "soak",
+    "parity",
+    "confirm",
+    "real",
+    "sentinel",
+    "serve",
+    "sockets",
+    "cli",
+    "view",
 ];
 
 /// The test binaries that run beside the one for each core.
@@ -40,7 +49,9 @@ pub fn run(variables: &[(&str, &str)]) -> Result<()> {
     let mut waiting = VecDeque::from(binaries()?);
     ensure!(!waiting.is_empty(), "there are no tests");
     let is_slow = |binary: &Binary| WAITING.iter().any(|name| binary.name.ends_with(name));
-    waiting.make_contiguous().sort_by_key(|binary| !is_slow(binary));
+    waiting
+        .make_contiguous()
+        .sort_by_key(|binary| !is_slow(binary));
     let waiting = Mutex::new(waiting);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -51,7 +62,10 @@ pub fn run(variables: &[(&str, &str)]) -> Result<()> {
                 let seconds = start.elapsed().as_secs_f64();
                 let (line, complaint) = outcome(&binary.name, output);
                 println!("{line} ({seconds:.1} s)");
-                failed.lock().expect("no test panics here").extend(complaint);
+                failed
+                    .lock()
+                    .expect("no test panics here")
+                    .extend(complaint);
             }
         };
         let threads = thread::available_parallelism().map_or(1, usize::from) + BESIDE;
@@ -84,7 +98,10 @@ fn binaries() -> Result<Vec<Binary>> {
         bail!("the tests do not compile: {}", built.status);
     }
     let messages = String::from_utf8(built.stdout).context("cargo's messages")?;
-    messages.lines().filter_map(|line| binary(line).transpose()).collect()
+    messages
+        .lines()
+        .filter_map(|line| binary(line).transpose())
+        .collect()
 }
 
 /// The test binary that a message of cargo is about.
@@ -124,7 +141,12 @@ fn execute(binary: &Binary, variables: &[(&str, &str)]) -> Result<Output> {
 fn outcome(name: &str, output: Result<Output>) -> (String, Option<String>) {
     let output = match output {
         Ok(output) => output,
-        Err(error) => return (format!("{name}: failed"), Some(format!("{name}: {error:#}"))),
+        Err(error) => {
+            return (
+                format!("{name}: failed"),
+                Some(format!("{name}: {error:#}")),
+            );
+        }
     };
     let printed = String::from_utf8_lossy(&output.stdout);
     let results: Vec<&str> = printed
@@ -183,7 +205,10 @@ mod tests {
 
     #[test]
     fn a_binary_that_passes_is_one_line() {
-        let passed = output(0, "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed\n");
+        let passed = output(
+            0,
+            "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed\n",
+        );
         let expected = "x: test result: ok. 2 passed; 0 failed".to_owned();
         assert_eq!(outcome("x", passed), (expected, None));
     }

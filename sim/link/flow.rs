@@ -1,0 +1,450 @@
+//! One direction of a connection: segments in order, and when TCP sends one again.
+//!
+//! A segment that does not get through is sent again after a timeout, later after twice that, and
+//! so on ([`Phase`]). All later segments of the flow wait behind it, since TCP delivers in order.
+//! When a segment has been sent again for long enough, its sender gives up and resets the
+//! connection.
+//!
+//! A segment counts as acknowledged when it arrives. Then the timeouts begin afresh for those
+//! behind it, as Linux's do (`tcp_ack` sets `icsk_retransmits` to 0, and the measured round trip
+//! `icsk_backoff`).
+
+use std::collections::VecDeque;
+
+use locklab_values::tcp::Phase;
+
+use super::links::{Hop, Links};
+
+/// What a segment is to TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It belongs to the opening handshake.
+    Opening,
+    /// It carries data, or the end of the stream.
+    Data,
+    /// It resets the connection. It is sent once, and its flow ends with it.
+    Reset,
+}
+
+/// A segment that has left its sender, or waits to do so again.
+#[derive(Debug)]
+pub struct Transit<S> {
+    /// What its user put into it.
+    pub segment: S,
+    kind: Kind,
+    /// Its place in its flow.
+    number: u64,
+    /// How many of its transmissions in a row did not get through.
+    failures: u32,
+    /// The first transmission of these, in nanoseconds.
+    since_ns: u64,
+}
+
+/// What becomes of a segment.
+#[derive(Debug)]
+pub enum Fate<S> {
+    /// It arrives at this time.
+    Arrives {
+        /// In nanoseconds.
+        at_ns: u64,
+        /// The segment, to be delivered then.
+        transit: Transit<S>,
+    },
+    /// It did not get through. What the flow holds is to be sent again ([`Flow::retry`]) at this
+    /// time, in nanoseconds.
+    SentAgain {
+        /// In nanoseconds.
+        at_ns: u64,
+    },
+    /// It waits for others of its flow, which are to be sent again.
+    Waits,
+    /// It is lost for ever: a reset is not sent again.
+    Lost,
+    /// Its sender gives up: the connection is reset at the sender. The flow holds nothing more.
+    GivenUp(Transit<S>),
+}
+
+/// A retransmission timer that runs.
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    since_ns: u64,
+    at_ns: u64,
+}
+
+/// The state of one direction of a connection, whose segments carry `S`.
+#[derive(Debug)]
+pub struct Flow<S> {
+    /// When its last segment arrives: later ones must not overtake it.
+    last_due_ns: u64,
+    /// Segments that did not get through yet, in order.
+    held: VecDeque<Transit<S>>,
+    /// Runs if and only if segments are held.
+    timer: Option<Timer>,
+    sent: u64,
+}
+
+impl<S> Flow<S> {
+    /// Sends a segment at `now_ns`.
+    pub fn send<H: Ord>(
+        &mut self,
+        links: &mut Links<H>,
+        hop: &Hop<'_, H>,
+        (segment, kind): (S, Kind),
+        now_ns: u64,
+    ) -> Fate<S> {
+        self.sent += 1;
+        let transit = Transit {
+            segment,
+            kind,
+            number: self.sent,
+            failures: 0,
+            since_ns: now_ns,
+        };
+        if kind == Kind::Reset {
+            // The connection is gone, and with it the data still to be sent.
+            self.clear();
+        }
+        if !self.held.is_empty() {
+            self.held.push_back(transit);
+            return Fate::Waits;
+        }
+        if links.gets_through(hop) {
+            return self.depart(links, hop, transit, now_ns);
+        }
+        self.failed(transit, now_ns)
+    }
+
+    /// A transmission did not reach its receiver, or was not acknowledged: the segment will be
+    /// sent again.
+    pub fn failed(&mut self, mut transit: Transit<S>, now_ns: u64) -> Fate<S> {
+        if transit.kind == Kind::Reset {
+            return Fate::Lost;
+        }
+        let phase = transit.phase();
+        if now_ns.saturating_sub(transit.since_ns) >= phase.patience_ns() {
+            self.clear();
+            return Fate::GivenUp(transit);
+        }
+        transit.failures += 1;
+        let at_ns = now_ns.saturating_add(phase.wait_ns(transit.failures));
+        self.hold(transit);
+        if self.timer.is_some() {
+            return Fate::Waits;
+        }
+        self.timer = Some(Timer {
+            since_ns: now_ns,
+            at_ns,
+        });
+        Fate::SentAgain { at_ns }
+    }
+
+    /// Sends the held segments again, in order, until one does not get through; returns what
+    /// becomes of each that was sent. Does nothing if the timer does not end at `at_ns` any more.
+    pub fn retry<H: Ord>(
+        &mut self,
+        links: &mut Links<H>,
+        hop: &Hop<'_, H>,
+        at_ns: u64,
+        now_ns: u64,
+    ) -> Vec<Fate<S>> {
+        let mut fates = Vec::new();
+        if self.timer.is_none_or(|timer| timer.at_ns != at_ns) {
+            return fates;
+        }
+        self.timer = None;
+        while let Some(mut transit) = self.held.pop_front() {
+            let is_next = !fates.is_empty();
+            if is_next || transit.failures == 0 {
+                transit.failures = 0;
+                transit.since_ns = now_ns;
+            }
+            if !links.gets_through(hop) {
+                fates.push(self.failed(transit, now_ns));
+                break;
+            }
+            fates.push(self.depart(links, hop, transit, now_ns));
+        }
+        fates
+    }
+
+    /// Whether it holds a segment of the handshake.
+    pub fn holds_opening(&self) -> bool {
+        self.held
+            .front()
+            .is_some_and(|first| first.kind == Kind::Opening)
+    }
+
+    /// Drops what is held: its sender knows the connection no more.
+    pub fn clear(&mut self) {
+        self.held.clear();
+        self.timer = None;
+    }
+
+    /// Drops the segments of the handshake that are held: its sender connects no more.
+    pub fn stop_opening(&mut self) {
+        self.held.retain(|held| held.kind != Kind::Opening);
+        if self.held.is_empty() {
+            self.timer = None;
+        }
+    }
+
+    /// Its sender stood still from `since_ns` until `now_ns`: its timers run on from there.
+    /// Returns when the retransmission timer ends now, in nanoseconds.
+    pub fn stood_still(&mut self, since_ns: u64, now_ns: u64) -> Option<u64> {
+        let timer = self.timer.as_mut()?;
+        let lost_ns = now_ns.saturating_sub(since_ns.max(timer.since_ns));
+        timer.at_ns = timer.at_ns.saturating_add(lost_ns);
+        for transit in &mut self.held {
+            transit.since_ns = transit.since_ns.saturating_add(lost_ns).min(now_ns);
+        }
+        Some(timer.at_ns)
+    }
+
+    fn depart<H: Ord>(
+        &mut self,
+        links: &mut Links<H>,
+        hop: &Hop<'_, H>,
+        transit: Transit<S>,
+        now_ns: u64,
+    ) -> Fate<S> {
+        let due_ns = now_ns.saturating_add(links.delay_ns(hop));
+        self.last_due_ns = self.last_due_ns.max(due_ns);
+        Fate::Arrives {
+            at_ns: self.last_due_ns,
+            transit,
+        }
+    }
+
+    /// Holds a segment back, at its place.
+    fn hold(&mut self, transit: Transit<S>) {
+        let number = transit.number;
+        let place = self.held.partition_point(|held| held.number < number);
+        self.held.insert(place, transit);
+    }
+}
+
+impl<S> Default for Flow<S> {
+    fn default() -> Self {
+        Self {
+            last_due_ns: 0,
+            held: VecDeque::new(),
+            timer: None,
+            sent: 0,
+        }
+    }
+}
+
+impl<S> Transit<S> {
+    fn phase(&self) -> Phase {
+        match self.kind {
+            Kind::Opening => Phase::Opening,
+            Kind::Data | Kind::Reset => Phase::Established,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locklab_values::dist::Dist;
+    use locklab_values::random::Stream;
+    use locklab_values::units::{NS_PER_MS as MS, NS_PER_S as S};
+
+    use super::super::{LinkEffect, LinkRule, RuleId};
+    use super::*;
+
+    const HOP: Hop<'static, char> = Hop {
+        from: &'a',
+        to: &'b',
+    };
+
+    fn links() -> Links<char> {
+        Links::new(Dist::Constant(3.0), 0.0, Stream::new(1, "network"))
+    }
+
+    fn cut(links: &mut Links<char>) -> RuleId {
+        links.install(LinkRule {
+            from: vec!['a'],
+            to: vec!['b'],
+            both_ways: false,
+            effect: LinkEffect::Cut,
+        })
+    }
+
+    /// What is left of a fate, with times in milliseconds.
+    #[derive(Debug, PartialEq)]
+    enum Told {
+        Arrives(u64, &'static str),
+        SentAgain(u64),
+        Waits,
+        Lost,
+        GivenUp(&'static str),
+    }
+
+    fn told(fate: Fate<&'static str>) -> Told {
+        match fate {
+            Fate::Arrives { at_ns, transit } => Told::Arrives(at_ns / MS, transit.segment),
+            Fate::SentAgain { at_ns } => Told::SentAgain(at_ns / MS),
+            Fate::Waits => Told::Waits,
+            Fate::Lost => Told::Lost,
+            Fate::GivenUp(transit) => Told::GivenUp(transit.segment),
+        }
+    }
+
+    struct Bench {
+        links: Links<char>,
+        flow: Flow<&'static str>,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let (links, flow) = (links(), Flow::default());
+            Self { links, flow }
+        }
+
+        fn fate(&mut self, at_ms: u64, name: &'static str, kind: Kind) -> Fate<&'static str> {
+            self.flow
+                .send(&mut self.links, &HOP, (name, kind), at_ms * MS)
+        }
+
+        fn data(&mut self, at_ms: u64, name: &'static str) -> Told {
+            told(self.fate(at_ms, name, Kind::Data))
+        }
+
+        /// Sends a segment that is on its way to a host that loses power.
+        fn departed(&mut self, at_ms: u64, name: &'static str) -> Transit<&'static str> {
+            match self.fate(at_ms, name, Kind::Data) {
+                Fate::Arrives { transit, .. } => transit,
+                fate => panic!("it should have left: {fate:?}"),
+            }
+        }
+
+        fn retry(&mut self, at_ms: u64) -> Vec<Told> {
+            let fates = self
+                .flow
+                .retry(&mut self.links, &HOP, at_ms * MS, at_ms * MS);
+            fates.into_iter().map(told).collect()
+        }
+    }
+
+    #[test]
+    fn later_segments_wait_for_the_first_and_follow_it_in_order() {
+        let mut bench = Bench::new();
+        let cut = cut(&mut bench.links);
+        assert_eq!(bench.data(0, "a"), Told::SentAgain(200));
+        assert_eq!(bench.data(10, "b"), Told::Waits);
+        assert_eq!(bench.retry(200), [Told::SentAgain(400)]);
+        bench.links.lift(cut);
+        assert_eq!(bench.data(300, "c"), Told::Waits);
+        let all = ["a", "b", "c"].map(|name| Told::Arrives(403, name));
+        assert_eq!(bench.retry(400), all);
+        assert_eq!(bench.data(500, "d"), Told::Arrives(503, "d"));
+    }
+
+    #[test]
+    fn a_sender_gives_up_after_its_patience_and_forgets_what_waits() {
+        for (kind, last_ms) in [(Kind::Data, 924_800), (Kind::Opening, 131_000)] {
+            let mut bench = Bench::new();
+            cut(&mut bench.links);
+            let mut next = told(bench.fate(0, "a", kind));
+            bench.data(1, "b");
+            let mut at_ms = 0;
+            while let Told::SentAgain(ms) = next {
+                at_ms = ms;
+                next = bench.retry(ms).pop().expect("the timer ends");
+            }
+            assert_eq!((at_ms, next), (last_ms, Told::GivenUp("a")));
+            assert_eq!(bench.retry(at_ms), []);
+        }
+    }
+
+    /// Segments that have left and reach a host without power, as they do if it loses power
+    /// meanwhile, keep their order.
+    #[test]
+    fn a_segment_that_nobody_received_goes_before_those_that_left_after_it() {
+        let mut bench = Bench::new();
+        let first = bench.departed(0, "a");
+        bench.links.silence('b');
+        assert_eq!(bench.data(1, "b"), Told::SentAgain(201));
+        assert_eq!(told(bench.flow.failed(first, 3 * MS)), Told::Waits);
+        bench.links.unsilence(&'b');
+        assert_eq!(
+            bench.retry(201),
+            [Told::Arrives(204, "a"), Told::Arrives(204, "b")]
+        );
+    }
+
+    /// Nothing has acknowledged it: Linux resets the timeout only when something does.
+    #[test]
+    fn a_retransmission_that_nobody_received_does_not_shorten_the_timeout() {
+        let mut bench = Bench::new();
+        let cut = cut(&mut bench.links);
+        bench.data(0, "a");
+        for (at_ms, next_ms) in [(200, 400), (400, 800), (800, 1_600)] {
+            assert_eq!(bench.retry(at_ms), [Told::SentAgain(next_ms)]);
+        }
+        bench.links.lift(cut);
+        let mut fates = bench
+            .flow
+            .retry(&mut bench.links, &HOP, 1_600 * MS, 1_600 * MS);
+        let Some(Fate::Arrives { transit, .. }) = fates.pop() else {
+            panic!("it should have left");
+        };
+        bench.links.silence('b');
+        assert_eq!(
+            told(bench.flow.failed(transit, 1_603 * MS)),
+            Told::SentAgain(3_203)
+        );
+    }
+
+    /// Two segments were transmitted in vain. Then the first arrives and the second is lost: it
+    /// waits like a segment that has been transmitted once.
+    #[test]
+    fn timeouts_begin_afresh_behind_a_segment_that_arrives() {
+        let mut bench = Bench::new();
+        let (first, second) = (bench.departed(0, "a"), bench.departed(0, "b"));
+        bench.flow.failed(first, 3 * MS);
+        bench.flow.failed(second, 3 * MS);
+        // A stream of which the first of two transmissions survives.
+        let survives = |seed: &u64| {
+            let mut stream = Stream::new(*seed, "network");
+            stream.chance(0.5) && !stream.chance(0.5)
+        };
+        let seed = (0..).find(survives).expect("one in four does");
+        bench.links = Links::new(Dist::Constant(3.0), 0.5, Stream::new(seed, "network"));
+        let fates = [Told::Arrives(206, "a"), Told::SentAgain(403)];
+        assert_eq!(bench.retry(203), fates);
+        cut(&mut bench.links);
+        assert_eq!(bench.retry(403), [Told::SentAgain(603)]);
+        assert_eq!(bench.retry(603), [Told::SentAgain(1_003)]);
+    }
+
+    #[test]
+    fn a_reset_is_sent_once_and_ends_the_flow() {
+        let mut bench = Bench::new();
+        cut(&mut bench.links);
+        bench.data(0, "a");
+        assert_eq!(told(bench.fate(10, "reset", Kind::Reset)), Told::Lost);
+        assert_eq!(bench.retry(200), []);
+    }
+
+    #[test]
+    fn a_timer_that_stood_still_runs_on() {
+        let mut bench = Bench::new();
+        cut(&mut bench.links);
+        bench.data(0, "a");
+        assert_eq!(bench.flow.stood_still(150 * MS, 20 * S), Some(20_050 * MS));
+        assert_eq!(bench.retry(200), []);
+        assert_eq!(bench.retry(20_050), [Told::SentAgain(20_250)]);
+    }
+
+    #[test]
+    fn a_sender_that_stops_connecting_sends_no_more() {
+        let mut bench = Bench::new();
+        cut(&mut bench.links);
+        bench.fate(0, "syn", Kind::Opening);
+        assert!(bench.flow.holds_opening());
+        bench.flow.stop_opening();
+        assert_eq!(bench.retry(1_000), []);
+        assert_eq!(bench.data(1_100, "a"), Told::SentAgain(1_300));
+    }
+}

@@ -1,0 +1,19 @@
+//! A fault of links, as the model of a link takes it.
+
+use locklab_link::{LinkEffect, LinkRule};
+
+use locklab_history::{FaultyLinks, Name, PacketFault};
+
+/// The rule for these links; `host` says what its user calls a host.
+pub fn link_rule<H>(links: &FaultyLinks, host: impl Fn(&Name) -> H) -> LinkRule<H> {
+    LinkRule {
+        from: links.from.iter().map(&host).collect(),
+        to: links.to.iter().map(&host).collect(),
+        both_ways: links.both_ways,
+        effect: match links.packets {
+            PacketFault::Cut => LinkEffect::Cut,
+            PacketFault::Slow { extra_ns } => LinkEffect::Slow { extra_ns },
+            PacketFault::Lossy { probability } => LinkEffect::Lossy { probability },
+        },
+    }
+}
