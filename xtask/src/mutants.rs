@@ -10,8 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::test::fresh_seed;
-use crate::tool::{cargo, install};
+use crate::tool::{cargo, fresh_seed, install};
 
 /// The code that is changed, and the tests that should notice.
 struct Subject {

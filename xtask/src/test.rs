@@ -2,12 +2,12 @@
 //! which run on request.
 
 use std::env;
-use std::hash::{BuildHasher, RandomState};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::tool::fresh_seed;
 use crate::{bench, binaries, deny, determinism, format, fuzz, mutants, published, redis, tidy};
 
 /// The seed from which random tests draw their cases; read by proptest.
@@ -178,12 +178,6 @@ fn seed(named: Option<String>, length: Length) -> String {
         (None, Length::Short) => FIXED_SEED.to_owned(),
         (None, Length::Long) => fresh_seed().to_string(),
     }
-}
-
-/// A different number at each call.
-pub fn fresh_seed() -> u64 {
-    // The standard library seeds its hashers with random numbers from the system.
-    RandomState::new().hash_one(0)
 }
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Programs that chores start: cargo and its subcommands, which are installed if they are
 //! missing.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -46,4 +47,10 @@ pub fn perform(mut command: Command) -> Result<()> {
         bail!("{command:?}: {status}");
     }
     Ok(())
+}
+
+/// A different number at each call.
+pub fn fresh_seed() -> u64 {
+    // The standard library seeds its hashers with random numbers from the system.
+    RandomState::new().hash_one(0)
 }

@@ -1,109 +1,131 @@
-//! Checks that the imports between the top modules of a crate form no cycle.
+//! Checks that the imports within a crate form no cycle: not between its files, and not between
+//! its top modules.
+//!
+//! Which import counts is said in [`imports`](super::imports). One cycle between files is allowed:
+//! a module's own file (`x.rs`, `x/mod.rs`, `lib.rs`) may need the files below it, and they may
+//! need it. So of a cycle that consists of a module's own file and files below it, the module's
+//! own file is taken out, and what is a cycle without it is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use super::source::{File, innermost};
+use super::imports::{self, Import};
+use super::known_cycles::{KNOWN, Known, LIST};
+use super::source::File;
 
-/// Finds modules that depend on each other, directly or through other modules. Tests are
-/// excluded: they may import anything.
-pub fn imports(files: &[File]) -> Vec<Finding> {
-    let roots = crate_roots(files);
-    let is_source_of =
-        |file: &File, root: &str| file.is_rust() && innermost(&file.path, &roots) == Some(root);
+/// Finds top modules that depend on each other, directly or through other modules.
+pub fn modules(files: &[File]) -> Vec<Finding> {
+    let roots = imports::crate_roots(files);
     let cycles = roots.iter().map(|root| {
-        let sources = files.iter().filter(|file| is_source_of(file, root));
-        cycles_of_crate(root, &sources.collect::<Vec<_>>())
+        let imports = imports::of_crate(root, &roots, files);
+        cycles_of_modules(root, &imports)
     });
     cycles.flatten().collect()
 }
 
-fn cycles_of_crate(root: &str, sources: &[&File]) -> Vec<Finding> {
-    let modules: BTreeSet<&str> = sources.iter().map(|f| top_module(root, &f.path)).collect();
-    let reexported = reexports(root, sources, &modules);
-    let mut imports: Vec<Import> = Vec::new();
-    for file in sources {
-        let from = top_module(root, &file.path);
-        if ["lib", "main"].contains(&from) {
-            continue;
+/// Finds files that depend on each other, directly or through other files.
+pub fn files(files: &[File]) -> Vec<Finding> {
+    files_except(KNOWN, files)
+}
+
+fn cycles_of_modules(root: &str, imports: &[Import<'_>]) -> Vec<Finding> {
+    let mut graph = Graph::new();
+    let mut crossing = Vec::new();
+    for import in imports {
+        let from = top_module(root, &import.from.path);
+        let to = top_module(root, &import.to.path);
+        let is_root = |module| ["lib", "main"].contains(&module);
+        if from != to && !is_root(from) && !is_root(to) {
+            graph.entry(from).or_default().insert(to);
+            crossing.push((from, to, import));
         }
-        let code = without_tests(&file.code);
-        let mut found = named_after(code, "crate::");
-        if is_top_file(root, &file.path) {
-            found.extend(named_after(code, "super::"));
-        }
-        let module_of = |word| match modules.contains(word) {
-            true => Some(word),
-            false => reexported.get(word).copied(),
-        };
-        let modules_found = (found.into_iter())
-            .filter_map(|(word, line)| module_of(word).map(|module| (module, line)));
-        let others = modules_found.filter(|(to, _)| *to != from);
-        imports.extend(others.map(|(to, line)| Import {
-            from,
-            to,
-            file,
-            line,
-        }));
     }
-    let mut graph: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for import in &imports {
-        graph.entry(import.from).or_default().insert(import.to);
-    }
-    let closes = |import: &&Import| reaches(&graph, import.to, import.from);
-    let finding = |import: &Import| {
-        let Import { from, to, .. } = import;
+    let closing = crossing
+        .iter()
+        .filter(|(from, to, _)| path(&graph, to, from).is_some());
+    let finding = |(from, to, import): &(&str, &str, &Import<'_>)| {
         let remedy = format!("`{to}` needs `{from}` too: move what both need below them");
-        import.file.finding(import.line, "import-cycle", remedy)
+        import.from.finding(import.line, "import-cycle", remedy)
     };
-    imports.iter().filter(closes).map(finding).collect()
+    closing.map(finding).collect()
 }
 
-/// An import: code of one top module names another.
-struct Import<'a> {
-    from: &'a str,
-    to: &'a str,
-    file: &'a File,
-    line: usize,
-}
-
-/// The source folders of the crates, each with a trailing slash.
-fn crate_roots(files: &[File]) -> Vec<&str> {
-    let root = |file: &'_ File| -> Option<usize> {
-        let root = file.path.strip_suffix("lib.rs")?;
-        (root.is_empty() || root.ends_with('/')).then_some(root.len())
-    };
-    let roots = files
+/// The cycles between files, without those that are listed.
+fn files_except(known: &[Known], files: &[File]) -> Vec<Finding> {
+    let roots = imports::crate_roots(files);
+    let imports: Vec<Import<'_>> = roots
         .iter()
-        .filter_map(|file| Some(&file.path[..root(file)?]));
-    roots.collect()
-}
-
-/// The items that the root of the crate re-exports, each with its module: `crate::Item` imports
-/// from that module.
-fn reexports<'a>(
-    root: &str,
-    sources: &[&'a File],
-    modules: &BTreeSet<&'a str>,
-) -> BTreeMap<&'a str, &'a str> {
-    let lib = sources
-        .iter()
-        .find(|file| file.path == format!("{root}lib.rs"));
-    let statements = lib.into_iter().flat_map(|lib| lib.code.split(';'));
-    let paths =
-        statements.filter_map(|statement| statement.split_once("use ").map(|(_, path)| path));
-    let mut items = BTreeMap::new();
-    for path in paths {
-        let mut words = path
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|word| !word.is_empty() && !["self", "crate"].contains(word));
-        let Some(module) = words.next().and_then(|first| modules.get(first)) else {
-            continue;
-        };
-        items.extend(words.map(|item| (item, *module)));
+        .flat_map(|root| imports::of_crate(root, &roots, files))
+        .collect();
+    let mut graph = Graph::new();
+    for import in &imports {
+        graph
+            .entry(&import.from.path)
+            .or_default()
+            .insert(&import.to.path);
     }
-    items
+    let cycles = beside_parents(&graph);
+    let is_known = |cycle: &BTreeSet<&str>| {
+        known
+            .iter()
+            .any(|known| known.files.iter().copied().collect::<BTreeSet<_>>() == *cycle)
+    };
+    let new = cycles.iter().filter(|cycle| !is_known(cycle));
+    let mut findings: Vec<Finding> = new
+        .filter_map(|cycle| finding_of(cycle, &graph, &imports))
+        .collect();
+    let is_gone = |known: &&Known| !cycles.contains(&known.files.iter().copied().collect());
+    findings.extend(known.iter().filter(is_gone).map(|known| gone(known, files)));
+    findings
 }
+
+fn finding_of(
+    cycle: &BTreeSet<&str>,
+    graph: &Graph<'_>,
+    imports: &[Import<'_>],
+) -> Option<Finding> {
+    let start = *cycle.first()?;
+    let next = graph
+        .get(start)?
+        .iter()
+        .filter(|next| cycle.contains(**next));
+    let round = next
+        .filter_map(|next| path(graph, next, start))
+        .min_by_key(Vec::len)?;
+    let of_first = |import: &&Import<'_>| import.from.path == start && import.to.path == round[0];
+    let import = imports.iter().find(of_first)?;
+    let remedy = format!(
+        "{} files need each other, as in {start} -> {}: move what they share below them\n    {}",
+        cycle.len(),
+        round.join(" -> "),
+        cycle.iter().copied().collect::<Vec<_>>().join("\n    "),
+    );
+    Some(import.from.finding(import.line, "file-cycle", remedy))
+}
+
+/// A cycle of the list is not as it is listed.
+fn gone(known: &Known, files: &[File]) -> Finding {
+    let list = files.iter().find(|file| file.path == LIST);
+    let first = known.files.first().copied().unwrap_or_default();
+    let lines = list
+        .into_iter()
+        .flat_map(|list| list.text.lines().enumerate());
+    let at = lines
+        .filter(|(_, line)| line.contains(first))
+        .map(|(at, _)| at + 1);
+    Finding {
+        path: LIST.to_owned(),
+        line: at.min().unwrap_or(1),
+        rule: "file-cycle",
+        remedy: format!(
+            "the cycle of {first} ({}) is no longer these files: shorten or delete the entry",
+            known.why
+        ),
+    }
+}
+
+/// What each node needs.
+type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 fn top_module<'a>(root: &str, path: &'a str) -> &'a str {
     let inner = path.strip_prefix(root).unwrap_or(path);
@@ -111,72 +133,80 @@ fn top_module<'a>(root: &str, path: &'a str) -> &'a str {
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// Whether `super` in this file is the root of the crate.
-fn is_top_file(root: &str, path: &str) -> bool {
-    let inner = path.strip_prefix(root).unwrap_or(path);
-    !inner.contains('/') || inner.matches('/').count() == 1 && inner.ends_with("/mod.rs")
-}
-
-/// The code before the tests at the end of a file.
-fn without_tests(code: &str) -> &str {
-    code.split("#[cfg(test)]\nmod ").next().unwrap_or(code)
-}
-
-/// The words right after `path`, or in braces after it, each with its line.
-fn named_after<'a>(code: &'a str, path: &str) -> Vec<(&'a str, usize)> {
-    let mut found = Vec::new();
-    for (start, _) in code.match_indices(path) {
-        let before = &code[..start];
-        if before.ends_with(|c: char| c == ':' || c.is_alphanumeric() || c == '_') {
-            continue;
-        }
-        let line = before.matches('\n').count() + 1;
-        let rest = &code[start + path.len()..];
-        match rest.strip_prefix('{') {
-            Some(group) => found.extend(first_words(group).into_iter().map(|word| (word, line))),
-            None => found.push((word(rest), line)),
-        }
-    }
-    found
-}
-
-/// The first word of each entry of a group of imports, up to its closing brace.
-fn first_words(group: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut words) = (0, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => {
-                words.push(word(&group[start..at]));
-                break;
+/// A shortest path from a node to another, with both.
+fn path<'a>(graph: &Graph<'a>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let mut reached_from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut next = std::collections::VecDeque::from([from]);
+    while let Some(node) = next.pop_front() {
+        if node == to {
+            let mut path = vec![node];
+            while path[0] != from {
+                path.insert(0, reached_from[path[0]]);
             }
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                words.push(word(&group[start..at]));
-                start = at + 1;
+            return Some(path);
+        }
+        for needed in graph.get(node).into_iter().flatten().copied() {
+            if needed != from && !reached_from.contains_key(needed) {
+                reached_from.insert(needed, node);
+                next.push_back(needed);
             }
-            _ => {}
         }
     }
-    words
+    None
 }
 
-fn word(text: &str) -> &str {
-    let text = text.trim_start();
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
-    &text[..end.unwrap_or(text.len())]
-}
-
-fn reaches(graph: &BTreeMap<&str, BTreeSet<&str>>, from: &str, to: &str) -> bool {
-    let (mut seen, mut next) = (BTreeSet::from([from]), vec![from]);
-    while let Some(module) = next.pop() {
-        if module == to {
-            return true;
+/// The cycles that remain without those between a module's own file and the files below it.
+fn beside_parents<'a>(graph: &Graph<'a>) -> Vec<BTreeSet<&'a str>> {
+    let apart = components(graph).into_iter().flat_map(|cycle| {
+        let is_parent = |parent: &&&str| {
+            let is_below = |file: &&str| file == *parent || file.starts_with(&folder(parent));
+            cycle.iter().all(is_below)
+        };
+        match cycle.iter().find(is_parent) {
+            Some(parent) => beside_parents(&within(graph, &cycle, parent)),
+            None => vec![cycle],
         }
-        let needed = graph.get(module).into_iter().flatten();
-        next.extend(needed.filter(|needed| seen.insert(needed)));
+    });
+    apart.collect()
+}
+
+/// The part of a graph that is in a cycle, without one of its files.
+fn within<'a>(graph: &Graph<'a>, cycle: &BTreeSet<&'a str>, without: &str) -> Graph<'a> {
+    let is_in = |file: &&str| cycle.contains(file) && *file != without;
+    let inner = graph.iter().filter(|(file, _)| is_in(file));
+    let needs = |needed: &BTreeSet<&'a str>| needed.iter().copied().filter(is_in).collect();
+    inner.map(|(file, needed)| (*file, needs(needed))).collect()
+}
+
+/// The folder of the files below a module's own file, with a trailing slash.
+fn folder(file: &str) -> String {
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    match name {
+        "lib.rs" | "main.rs" | "mod.rs" => format!("{folder}/"),
+        _ => format!("{}/", file.strip_suffix(".rs").unwrap_or(file)),
     }
-    false
+}
+
+/// The sets of more than one node that all need each other.
+fn components<'a>(graph: &Graph<'a>) -> Vec<BTreeSet<&'a str>> {
+    let reached = |from: &&'a str| -> BTreeSet<&'a str> {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![*from]);
+        while let Some(node) = next.pop() {
+            let needed = graph.get(node).into_iter().flatten().copied();
+            next.extend(needed.filter(|needed| seen.insert(*needed)));
+        }
+        seen
+    };
+    let reach: Graph<'a> = graph.keys().map(|node| (*node, reached(node))).collect();
+    let mut found = BTreeSet::new();
+    for (node, below) in &reach {
+        let is_mutual = |other: &&&str| reach.get(**other).is_some_and(|back| back.contains(node));
+        let cycle: BTreeSet<&str> = below.iter().filter(is_mutual).copied().collect();
+        if cycle.len() > 1 {
+            found.insert(cycle);
+        }
+    }
+    found.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -187,11 +217,12 @@ mod tests {
     #[test]
     fn a_cycle_is_found_by_way_of_others() {
         check(
-            imports,
+            modules,
             &[
                 ("src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
                 ("src/a/mod.rs", "use crate::b;\nuse crate::d::E;\n"),
                 ("src/b.rs", "\nuse super::{d, c::{self, F}};\n"),
+                ("src/c/mod.rs", "mod deep;"),
                 ("src/c/deep.rs", "use super::b;\nfn f() { crate::a::g() }\n"),
                 ("src/d.rs", "// crate::a\nuse other_crate::a;\n"),
             ],
@@ -205,36 +236,123 @@ mod tests {
 
     #[test]
     fn what_the_root_re_exports_is_imported_from_its_module() {
+        let tree = [
+            (
+                "src/lib.rs",
+                "mod a;\nmod b;\npub use self::a::{A, Other};\npub struct C;",
+            ),
+            ("src/a.rs", "use crate::b::B;"),
+            ("src/b.rs", "use crate::{A, C};"),
+        ];
         check(
-            imports,
-            &[
-                (
-                    "src/lib.rs",
-                    "mod a;\nmod b;\npub use self::a::{A, Other};\npub struct C;",
-                ),
-                ("src/a.rs", "use crate::b::B;"),
-                ("src/b.rs", "use crate::{A, C};"),
-            ],
+            modules,
+            &tree,
             &["src/a.rs:1: import-cycle", "src/b.rs:1: import-cycle"],
         );
+        check(new_files, &tree, &["src/a.rs:1: file-cycle"]);
     }
 
     #[test]
     fn crates_within_crates_and_tests_are_apart() {
-        check(
-            imports,
-            &[
-                ("src/lib.rs", ""),
-                ("src/check/lib.rs", ""),
-                ("src/check/a.rs", "use crate::b;"),
+        let tree = [
+            ("src/lib.rs", ""),
+            ("src/check/lib.rs", ""),
+            ("src/check/a.rs", "use crate::b;"),
+            (
+                "src/check/b.rs",
+                "#[cfg(test)]\nmod tests {\nuse crate::a;\n}",
+            ),
+            ("src/a.rs", "use crate::check;"),
+            ("src/b.rs", "use crate::a;"),
+        ];
+        check(modules, &tree, &[]);
+        check(new_files, &tree, &[]);
+    }
+
+    /// Without the list.
+    fn new_files(files: &[File]) -> Vec<Finding> {
+        files_except(&[], files)
+    }
+
+    #[test]
+    fn files_within_one_top_module_form_a_cycle() {
+        let circle = |last| {
+            [
+                ("src/lib.rs", "mod a;"),
+                ("src/a/mod.rs", "mod x; mod y; pub use x::X; pub use z::Z;"),
                 (
-                    "src/check/b.rs",
-                    "#[cfg(test)]\nmod tests {\nuse crate::a;\n}",
+                    "src/a/x.rs",
+                    "\nuse super::y;\npub struct X; fn f() { y::f() }",
                 ),
-                ("src/a.rs", "use crate::check;"),
-                ("src/b.rs", "use crate::a;"),
-            ],
+                ("src/a/y.rs", "use super::Z;\npub fn f() {}"),
+                ("src/a/z.rs", last),
+            ]
+        };
+        let imports_x = circle("pub struct Z(super::X);");
+        check(new_files, &imports_x, &["src/a/x.rs:3: file-cycle"]);
+        check(modules, &imports_x, &[]);
+        check(new_files, &circle("pub struct Z(super::Other);"), &[]);
+        check(
+            new_files,
+            &circle("pub struct Z; #[cfg(test)] mod tests { use super::super::X; }"),
             &[],
         );
+    }
+
+    #[test]
+    fn a_modules_own_file_and_the_files_below_it_may_need_each_other() {
+        let module = |below| {
+            [
+                ("src/lib.rs", ""),
+                (
+                    "src/a.rs",
+                    "mod x; mod y; pub struct A; fn f() { x::f(); y::f() }",
+                ),
+                ("src/a/x.rs", "use super::A; pub fn f() {}"),
+                ("src/a/y.rs", below),
+                ("src/b.rs", "fn f() { crate::a::A }"),
+            ]
+        };
+        check(
+            new_files,
+            &module("pub fn f() { super::A; super::x::f() }"),
+            &[],
+        );
+        let with_another = module("pub fn f() { super::A; crate::b::f() }");
+        check(new_files, &with_another, &["src/a.rs:1: file-cycle"]);
+    }
+
+    #[test]
+    fn submodules_that_need_each_other_are_a_cycle_without_their_parent() {
+        check(
+            new_files,
+            &[
+                ("src/lib.rs", ""),
+                ("src/a.rs", "mod x; mod y; pub struct A; fn f() { x::f() }"),
+                ("src/a/x.rs", "use super::A; pub fn f() { super::y::g() }"),
+                ("src/a/y.rs", "pub fn g() { super::x::f() }"),
+            ],
+            &["src/a/x.rs:1: file-cycle"],
+        );
+    }
+
+    #[test]
+    fn a_listed_cycle_is_accepted_while_it_is_as_listed() {
+        const LISTED: &[Known] = &[Known {
+            files: &["src/a.rs", "src/b.rs"],
+            why: "",
+        }];
+        let except = |files: &[File]| files_except(LISTED, files);
+        let list = (LIST, "//! The list.\n\"src/a.rs\", \"src/b.rs\"");
+        let a = ("src/a.rs", "use crate::b::B; pub struct A;");
+        let b = ("src/b.rs", "use crate::a::A; pub struct B;");
+        check(except, &[("src/lib.rs", ""), list, a, b], &[]);
+        let gone = "xtask/src/tidy/known_cycles.rs:2: file-cycle";
+        let b = ("src/b.rs", "pub struct B;");
+        check(except, &[("src/lib.rs", ""), list, a, b], &[gone]);
+        let b = ("src/b.rs", "use crate::c::C; pub struct B;");
+        let c = ("src/c.rs", "use crate::a::A; pub struct C;");
+        let grown = [("src/lib.rs", ""), list, a, b, c];
+        check(except, &grown, &["src/a.rs:1: file-cycle", gone]);
     }
 }

@@ -5,6 +5,8 @@
 
 mod cycles;
 mod dependencies;
+mod imports;
+mod known_cycles;
 mod layout;
 mod select;
 pub mod source;
@@ -25,7 +27,8 @@ const RULES: &[Rule] = &[
     words::banned,
     select::biased,
     dependencies::unused,
-    cycles::imports,
+    cycles::modules,
+    cycles::files,
 ];
 
 /// A violation of a rule, shown as `path:line: rule: what to do`.

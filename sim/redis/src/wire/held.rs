@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::outbox::SHARED_FROM;
+/// From this size on, output for several connections is shared between them instead of copied
+/// for each.
+pub(super) const SHARED_FROM: usize = 4096;
 
 /// A piece of output as it was when it was added: the same for all who share its memory, which
 /// stays as long as one of them has a part of it.

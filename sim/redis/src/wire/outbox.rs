@@ -2,11 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::held::{Held, Piece};
-
-/// From this size on, output for several connections is shared between them instead of copied
-/// for each.
-pub(super) const SHARED_FROM: usize = 4096;
+use super::held::{Held, Piece, SHARED_FROM};
 
 /// Pending output, in order: pieces that may be shared with other connections, then the tail,
 /// to which the next output is appended.

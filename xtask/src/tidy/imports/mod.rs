@@ -1,0 +1,267 @@
+//! Which file of a crate imports from which other one, as far as their text tells.
+//!
+//! An import is a path, in a `use` or in the code, that ends at an item of another file. A name
+//! that its module has from elsewhere is followed to the file that defines it. A path that goes
+//! through a module, as in `use super::a; a::b::f()`, imports from the file of `f` only. What is
+//! not in the text is not seen: methods, and the names that macros define (a path to one counts
+//! for the file of its module).
+//!
+//! No imports are `mod x;`, and a `pub use` from a module's own submodules whose name the
+//! module itself does not use. Code for tests may import anything, and is left out.
+
+mod scan;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::scan::{Binds, Module, Scan, Use};
+use super::source::{File, innermost};
+
+/// Code of one file names an item of another.
+pub struct Import<'a> {
+    pub from: &'a File,
+    pub to: &'a File,
+    /// The first line on which it does, counted from 1.
+    pub line: usize,
+}
+
+/// The source folders of the crates, each with a trailing slash.
+pub fn crate_roots(files: &[File]) -> Vec<&str> {
+    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let folder = |path: &'_ str, name: &str| -> Option<usize> {
+        let root = path.strip_suffix(name)?;
+        (root.is_empty() || root.ends_with('/')).then_some(root.len())
+    };
+    let roots = paths.iter().filter_map(|path| {
+        let lib = folder(path, "lib.rs");
+        let main = folder(path, "src/main.rs").map(|root| root + "src/".len());
+        let main = main.filter(|root| !paths.contains(&*format!("{}lib.rs", &path[..*root])));
+        Some(&path[..lib.or(main)?])
+    });
+    roots.collect()
+}
+
+/// The imports between the files of the crate whose sources are in a folder: one of each pair.
+pub fn of_crate<'a>(root: &str, roots: &[&str], files: &'a [File]) -> Vec<Import<'a>> {
+    let has_lib = files
+        .iter()
+        .any(|file| file.path == format!("{root}lib.rs"));
+    let is_source = |file: &&File| {
+        let inner = file.path.strip_prefix(root).unwrap_or(&file.path);
+        let first = inner.split('/').next();
+        file.is_rust()
+            && innermost(&file.path, roots) == Some(root)
+            && !["tests", "benches", "examples", "build.rs"].contains(&first.unwrap_or(inner))
+            && !(has_lib && inner == "main.rs")
+    };
+    let names = Names::of(root, files.iter().filter(is_source));
+    let mut first: BTreeMap<(&str, &str), Import> = BTreeMap::new();
+    for import in names.imports() {
+        let key = (import.from.path.as_str(), import.to.path.as_str());
+        let known = first.get(&key);
+        if import.from.path != import.to.path && known.is_none_or(|known| import.line < known.line)
+        {
+            first.insert(key, import);
+        }
+    }
+    first.into_values().collect()
+}
+
+/// A module's path from the root of its crate.
+type Path<'a> = Vec<&'a str>;
+
+/// All modules of a crate, and the names in them.
+struct Names<'a> {
+    modules: BTreeMap<Path<'a>, (&'a File, Module<'a>)>,
+}
+
+/// What a path leads to.
+enum Target<'a> {
+    Item(&'a File),
+    Module(Path<'a>),
+}
+
+/// Longer chains of re-exports are taken for circles.
+const MOST_REEXPORTS: usize = 16;
+
+impl<'a> Names<'a> {
+    fn of(root: &str, sources: impl Iterator<Item = &'a File>) -> Self {
+        let scans: Vec<(&File, Path, Scan)> = sources
+            .filter_map(|file| Some((file, module_path(root, &file.path)?, scan::scan(&file.code))))
+            .collect();
+        let own_tests = scans.iter().filter(|(_, _, scan)| scan.is_test);
+        let mut tests: BTreeSet<Path> = own_tests.map(|(_, path, _)| path.clone()).collect();
+        for (_, path, scan) in &scans {
+            let inner = scan.test_modules.iter();
+            tests.extend(inner.map(|inner| [path.as_slice(), inner].concat()));
+        }
+        let mut modules = BTreeMap::new();
+        for (file, path, scan) in scans {
+            if (0..=path.len()).any(|end| tests.contains(&path[..end])) {
+                continue;
+            }
+            for (inner, module) in scan.modules {
+                modules.insert([path.as_slice(), &inner].concat(), (file, module));
+            }
+        }
+        Names { modules }
+    }
+
+    fn imports(&self) -> Vec<Import<'a>> {
+        let modules = self.modules.iter();
+        modules
+            .flat_map(|(path, (file, module))| self.imports_of(path, file, module))
+            .collect()
+    }
+
+    fn imports_of(&self, path: &[&'a str], file: &'a File, module: &Module<'a>) -> Vec<Import<'a>> {
+        let mut found = Vec::new();
+        let mut add = |to, line| {
+            let from = file;
+            found.push(Import { from, to, line });
+        };
+        for named in &module.paths {
+            if let Some(Target::Item(to)) = self.resolve(path, &named.path, 0) {
+                add(to, named.line);
+            }
+        }
+        let goes_through = |name| module.paths.iter().any(|named| named.path[0] == name);
+        for used in &module.uses {
+            let target = self.resolve(path, &used.path, 0);
+            match (used.binds, target) {
+                (_, None) => {}
+                (Binds::Everything, Some(Target::Module(of))) => {
+                    if is_reexport(used, path, &of) {
+                        continue;
+                    }
+                    let first_words = module.paths.iter().map(|named| named.path[0]);
+                    for word in module.words.iter().copied().chain(first_words) {
+                        if let Some(Target::Item(to)) = self.lookup(&of, word, 0) {
+                            add(to, used.line);
+                        }
+                    }
+                }
+                (Binds::Everything, Some(Target::Item(to))) => add(to, used.line),
+                (Binds::Name(name), Some(Target::Item(to))) => {
+                    let is_used = goes_through(name) || module.words.contains(name);
+                    let of = self.module_before(path, &used.path);
+                    if is_used || !of.is_some_and(|of| is_reexport(used, path, &of)) {
+                        add(to, used.line);
+                    }
+                }
+                (Binds::Name(name), Some(Target::Module(of))) => {
+                    // Without a path through it, its own file is meant.
+                    if !goes_through(name)
+                        && !is_reexport(used, path, &of)
+                        && let Some((to, _)) = self.modules.get(&of)
+                    {
+                        add(to, used.line);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The module that has the last name of a path.
+    fn module_before(&self, from: &[&'a str], path: &[&'a str]) -> Option<Path<'a>> {
+        let (_, before) = path.split_last()?;
+        match before {
+            [] => Some(from.to_vec()),
+            _ => match self.resolve(from, before, 0)? {
+                Target::Module(of) => Some(of),
+                Target::Item(_) => None,
+            },
+        }
+    }
+
+    /// What a path means in a module; `None` if it leads to another crate.
+    fn resolve(&self, from: &[&'a str], path: &[&'a str], depth: usize) -> Option<Target<'a>> {
+        if depth > MOST_REEXPORTS {
+            return None;
+        }
+        let (first, mut rest) = path.split_first()?;
+        let mut at = match *first {
+            "crate" => Vec::new(),
+            "self" => from.to_vec(),
+            "super" => from.split_last()?.1.to_vec(),
+            name => {
+                let is_last = rest.is_empty();
+                match self.find(from, name, is_last, depth)? {
+                    Target::Module(module) => module,
+                    item => return Some(item),
+                }
+            }
+        };
+        while let Some((name, after)) = rest.split_first() {
+            rest = after;
+            if *name == "super" {
+                at.pop();
+                continue;
+            }
+            match self.find(&at, name, rest.is_empty(), depth) {
+                Some(Target::Module(module)) => at = module,
+                Some(item) => return Some(item),
+                // Defined by a macro.
+                None => return Some(Target::Item(self.modules.get(&at)?.0)),
+            }
+        }
+        Some(Target::Module(at))
+    }
+
+    /// What a name means in a module; an item comes first if it is `last` in its path.
+    fn find(&self, of: &[&'a str], name: &'a str, last: bool, depth: usize) -> Option<Target<'a>> {
+        let child = [of, &[name]].concat();
+        match self.modules.contains_key(&child) && !last {
+            true => Some(Target::Module(child)),
+            false => self.lookup(of, name, depth),
+        }
+    }
+
+    /// What a name means as the last one of a path.
+    fn lookup(&self, of: &[&'a str], name: &'a str, depth: usize) -> Option<Target<'a>> {
+        let module = self.modules.get(of);
+        if let Some((file, module)) = module
+            && module.items.contains(name)
+        {
+            return Some(Target::Item(file));
+        }
+        let child = [of, &[name]].concat();
+        if self.modules.contains_key(&child) {
+            return Some(Target::Module(child));
+        }
+        let uses = &module?.1.uses;
+        let named = uses.iter().find(|used| used.binds == Binds::Name(name));
+        if let Some(used) = named {
+            return match used.path[..] {
+                // `use name::{self}` of another crate.
+                [first] if first == name => None,
+                _ => self.resolve(of, &used.path, depth + 1),
+            };
+        }
+        let globs = uses.iter().filter(|used| used.binds == Binds::Everything);
+        let mut found = globs.filter_map(|used| {
+            match (depth <= MOST_REEXPORTS).then(|| self.resolve(of, &used.path, depth + 1))?? {
+                Target::Module(from) if from != of => self.lookup(&from, name, depth + 1),
+                _ => None,
+            }
+        });
+        found.next()
+    }
+}
+
+/// Whether a `use` in a module only passes on what one of its submodules has.
+fn is_reexport(used: &Use<'_>, by: &[&str], of: &[&str]) -> bool {
+    used.is_public && of.starts_with(by) && of.len() > by.len()
+}
+
+/// The module of a file; `None` for what is no Rust file of the crate.
+fn module_path<'a>(root: &str, path: &'a str) -> Option<Path<'a>> {
+    let inner = path.strip_prefix(root)?.strip_suffix(".rs")?;
+    let mut words: Vec<&str> = inner.split('/').collect();
+    match words[..] {
+        ["lib" | "main"] => return Some(Vec::new()),
+        [.., "mod"] => words.truncate(words.len() - 1),
+        _ => {}
+    }
+    Some(words)
+}
