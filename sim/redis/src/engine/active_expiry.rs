@@ -18,29 +18,6 @@ use super::propagate::{self, Unit};
 use super::state::State;
 use crate::store::changes::Class;
 
-/// The state of the cycle.
-pub(super) struct ActiveExpiry {
-    /// The switch of DEBUG SET-ACTIVE-EXPIRE.
-    pub(super) enabled: bool,
-    /// The phase of the periodic work: a wall-clock time at which all of it was due, as if the
-    /// server had started then, a little after the epoch.
-    phase_us: u64,
-    /// The last tick that was done, or the first time that the node saw.
-    last_us: Option<u64>,
-}
-
-impl ActiveExpiry {
-    /// Servers do not tick together: the seed of a start determines the phase. The number is far
-    /// larger than any period, so the phase is uniform within each of them.
-    pub(super) fn new(seed: u64) -> Self {
-        ActiveExpiry {
-            enabled: true,
-            phase_us: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
-            last_us: None,
-        }
-    }
-}
-
 impl State {
     /// The first tick of `serverCron` at or after a time, in microseconds.
     pub(super) fn tick_from(&self, us: u64) -> u64 {

@@ -5,78 +5,18 @@
 //! one key after the command; clients that wait for the same key are served in the order in which
 //! they blocked.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
 use bytes::Bytes;
 
-use super::cmd::blocking::{Taken, Want};
+use super::cmd::blocking::Taken;
 use super::notify::{deliver, deliver_before_reply};
 use super::propagate;
 use super::repl::master;
-use super::session::{Closing, Session, Written, copy_bytes};
 use super::state::State;
+pub(super) use super::state::blocked::{Blocked, On};
+use super::state::progress::Written;
+use super::state::session::{Closing, Session, copy_bytes};
 use super::table::{Call, Context};
 use crate::wire::reply::{Error, Reply};
-
-/// The condition that a client waits for, and its timeout.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Blocked {
-    pub(super) on: On,
-    /// The timeout: the wall clock is past this time, in milliseconds since the epoch.
-    pub(super) until_ms: Option<i64>,
-}
-
-/// The event that ends a client's wait.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum On {
-    /// One of these keys has a matching element.
-    Keys(Vec<Bytes>, Want),
-    /// This many replicas have acknowledged the stream up to this offset (WAIT).
-    Replicas { replicas: i64, offset: u64 },
-    /// The writes up to here are durable in the files of this many replicas, and in this many
-    /// files of this server, which has one or none (WAITAOF).
-    Files {
-        local: i64,
-        replicas: i64,
-        written: Written,
-    },
-    /// The server has shut down (SHUTDOWN).
-    Shutdown,
-}
-
-/// All blocked clients.
-#[derive(Default)]
-pub(super) struct Waiting {
-    clients: BTreeSet<u64>,
-    /// The clients that wait for each key of each database, in the order of their arrival.
-    keys: BTreeMap<(usize, Bytes), Vec<u64>>,
-    /// Keys that have changed since, in order.
-    ready: Vec<(usize, Bytes)>,
-    /// Clients that are no longer blocked: their next requests are due.
-    pub(super) resumed: VecDeque<u64>,
-}
-
-impl Waiting {
-    /// Whether no client is blocked.
-    pub(super) fn is_empty(&self) -> bool {
-        self.clients.is_empty()
-    }
-
-    /// The number of blocked clients.
-    pub(super) fn len(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// Unblocks a client.
-    pub(super) fn forget(&mut self, client: u64) {
-        if self.clients.remove(&client) {
-            self.keys.retain(|_, waiters| {
-                waiters.retain(|waiter| *waiter != client);
-                !waiters.is_empty()
-            });
-        }
-    }
-}
 
 /// Blocks a client.
 pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
@@ -97,27 +37,6 @@ pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     };
     session.blocked = Some(blocked);
     state.listen();
-}
-
-/// Marks a key of a database as changed (`signalKeyAsReady`).
-pub(super) fn may_be_ready(state: &mut State, db: usize, key: &Bytes) {
-    let waiting = &mut state.waiting;
-    if waiting.keys.is_empty() {
-        return;
-    }
-    let key = (db, key.clone());
-    if waiting.keys.contains_key(&key) && !waiting.ready.contains(&key) {
-        waiting.ready.push(key);
-    }
-}
-
-/// Marks all awaited keys of a database as changed (`scanDatabaseForReadyKeys`).
-pub(super) fn all_may_be_ready(state: &mut State, db: usize) {
-    let awaited = state.waiting.keys.keys().filter(|(of, _)| *of == db);
-    let awaited: Vec<Bytes> = awaited.map(|(_, key)| key.clone()).collect();
-    for key in awaited {
-        may_be_ready(state, db, &key);
-    }
 }
 
 /// `handleClientsBlockedOnKeys`: serves blocked clients from the changed keys. That may make

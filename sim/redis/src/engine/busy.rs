@@ -20,55 +20,10 @@ use bytes::Bytes;
 use super::propagate::{self, Unit};
 use super::script::{Program, Reading, killed_error};
 use super::state::State;
+use super::state::busy::{Busy, Kind, taken_us};
 use super::table::{Call, Command, Flag};
 use super::{blocking, tracking};
 use crate::wire::reply::{Error, Reply};
-
-/// The speed of a node's scripts. A real machine is about ten times as fast, but here an endless
-/// script can only be detected by running it.
-const INSTRUCTIONS_PER_US: u64 = 10;
-
-/// The cost of a command that a client or a script calls, in instructions of a script.
-pub(super) const INSTRUCTIONS_PER_COMMAND: u64 = 100;
-
-/// The work, in instructions, after which a node that reads a clock looks at it again: a look takes
-/// as long as some commands do.
-pub(super) const INSTRUCTIONS_PER_LOOK: u64 = 10_000;
-
-/// A script that runs for at most this many instructions takes no time.
-const FREE_INSTRUCTIONS: u64 = 1_000_000;
-
-/// Reads the wall clock of a node's machine, in microseconds since the Unix epoch.
-pub(super) type Clock = fn() -> u64;
-
-/// A script whose time has not passed yet.
-pub(super) struct Busy {
-    /// The client that runs it, which waits.
-    pub(super) client: u64,
-    pub(super) kind: Kind,
-    /// Its SHA-1, or the function's name.
-    pub(super) name: Bytes,
-    /// The request.
-    pub(super) command: Vec<Bytes>,
-    pub(super) since_us: u64,
-    /// When the node starts to answer other clients, in wall-clock microseconds.
-    answers_from_us: u64,
-    /// When it ends; `None` for never.
-    ends_us: Option<u64>,
-    /// It called a command that writes.
-    wrote: bool,
-    /// The reply to its client if it is killed.
-    killed: Error,
-    /// The position and length in bytes of its reply, in the pending output of its client.
-    reply: (usize, usize),
-}
-
-/// How a script was called, which decides how it can be killed.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Script,
-    Function,
-}
 
 /// A script has run, with this reply: accounts for its time.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
@@ -118,14 +73,6 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
             ends_us.min(busy.answers_from_us)
         });
         call.state.asleep_until_us = Some(quiet_until_us);
-    }
-}
-
-/// How long a script takes, in microseconds, that has run this many instructions.
-pub(super) fn taken_us(instructions: u64) -> u64 {
-    match instructions <= FREE_INSTRUCTIONS {
-        true => 0,
-        false => instructions / INSTRUCTIONS_PER_US,
     }
 }
 

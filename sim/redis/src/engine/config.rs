@@ -3,15 +3,16 @@
 //! Parameters that apply to a fake node have their effect; most others are only stored and shown,
 //! for clients that read them.
 
+mod events;
 mod parameter;
 mod words;
 
 use std::collections::BTreeMap;
 
-use super::eviction::EvictionPolicy;
-use super::notify::Notify;
-use super::persist::Fsync;
+use super::state::eviction::EvictionPolicy;
+use super::state::persist::Fsync;
 use crate::store::value::{Limits, Listpack};
+pub(super) use events::Notify;
 use parameter::Kind::{Events, OutputLimits};
 use parameter::PARAMETERS;
 pub(super) use parameter::{Parameter, REPLICAOF, find};

@@ -13,6 +13,7 @@ use super::notify::deliver;
 use super::propagate::{self, Unit};
 use super::script::{Flags, ScriptFlag};
 use super::state::State;
+use super::state::eviction::{Candidate, EvictionPolicy};
 use crate::store::keyspace::{Entry, Keyspace};
 use crate::wire::reply::Error;
 
@@ -22,99 +23,6 @@ const POOL: usize = 16;
 /// The error of a command that is refused.
 pub(super) const OUT_OF_MEMORY: Error =
     Error::of("OOM command not allowed when used memory > 'maxmemory'.");
-
-/// Which keys are evicted when memory is short, and which first: `maxmemory-policy`. LRU is the least
-/// recently used, LFU the least frequently used; the policies `Volatile…` are of keys with a time to
-/// live.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum EvictionPolicy {
-    /// None: commands that may need memory are refused.
-    #[default]
-    NoEviction,
-    /// `allkeys-lru`.
-    AllKeysLru,
-    /// `allkeys-lfu`.
-    AllKeysLfu,
-    /// `allkeys-random`.
-    AllKeysRandom,
-    /// `volatile-lru`.
-    VolatileLru,
-    /// `volatile-lfu`.
-    VolatileLfu,
-    /// `volatile-random`.
-    VolatileRandom,
-    /// `volatile-ttl`: the key that expires first.
-    VolatileTtl,
-}
-
-impl EvictionPolicy {
-    /// Each policy with its name, in the order in which Redis lists them.
-    pub const NAMED: [(&'static str, EvictionPolicy); 8] = [
-        ("volatile-lru", EvictionPolicy::VolatileLru),
-        ("volatile-lfu", EvictionPolicy::VolatileLfu),
-        ("volatile-random", EvictionPolicy::VolatileRandom),
-        ("volatile-ttl", EvictionPolicy::VolatileTtl),
-        ("allkeys-lru", EvictionPolicy::AllKeysLru),
-        ("allkeys-lfu", EvictionPolicy::AllKeysLfu),
-        ("allkeys-random", EvictionPolicy::AllKeysRandom),
-        ("noeviction", EvictionPolicy::NoEviction),
-    ];
-
-    /// The names, in that order.
-    pub const NAMES: [&'static str; 8] = {
-        let mut names = [""; 8];
-        let mut index = 0;
-        while index < names.len() {
-            names[index] = EvictionPolicy::NAMED[index].0;
-            index += 1;
-        }
-        names
-    };
-
-    /// The policy with this name.
-    pub fn named(name: &str) -> Option<EvictionPolicy> {
-        let mut named = EvictionPolicy::NAMED.iter();
-        let found = named.find(|(known, _)| *known == name);
-        found.map(|(_, policy)| *policy)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let mut named = EvictionPolicy::NAMED.iter();
-        let found = named.find(|(_, known)| *known == self);
-        found.map_or("", |(name, _)| name)
-    }
-
-    /// Whether it goes by frequency of use: then OBJECT FREQ is answered, and IDLETIME is not.
-    pub(super) fn is_by_frequency(self) -> bool {
-        use EvictionPolicy::{AllKeysLfu, VolatileLfu};
-        matches!(self, AllKeysLfu | VolatileLfu)
-    }
-}
-
-/// The state of eviction.
-#[derive(Default)]
-pub(super) struct Eviction {
-    /// The best candidates so far, the best one last.
-    pool: Vec<Candidate>,
-    /// The database from which the next random key is taken.
-    next_db: usize,
-    /// The limit or the policy has changed: see to it before the next request.
-    pub(super) is_due: bool,
-    /// Whether memory was short when the last request began for which there was a limit
-    /// (`pre_command_oom_state`). If a transaction sets a limit and then runs a script, the script
-    /// goes by an earlier request, as in Redis.
-    was_short: bool,
-    /// The running script declared `allow-oom`.
-    script_may_exceed: bool,
-}
-
-struct Candidate {
-    db: usize,
-    key: Bytes,
-    /// The larger, the sooner it is evicted.
-    score: i64,
-}
 
 /// Evicts keys until the rest is within `maxmemory`, before a request (`performEvictions`).
 /// Returns whether memory is short: whether the rest is not.

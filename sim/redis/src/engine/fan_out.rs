@@ -12,35 +12,8 @@ use super::state::State;
 use crate::wire::held::Held;
 use crate::wire::reply::Encoded;
 
-/// With more output than this, the next request waits until the driver has taken it.
-const ENOUGH_BYTES: usize = 16 << 20;
-
 /// With more output than this in one request, the clients with most of it are disconnected.
 const MOST_BYTES: usize = 256 << 20;
-
-/// An upper bound of the output since the driver last took it, in bytes. What clients share
-/// counts once.
-#[derive(Default)]
-pub(super) struct Untaken {
-    bytes: usize,
-}
-
-impl Untaken {
-    /// Whether the driver has to take it before the next request.
-    pub(super) fn is_enough(&self) -> bool {
-        self.bytes > ENOUGH_BYTES
-    }
-
-    /// Some output was appended.
-    pub(super) fn add(&mut self, bytes: usize) {
-        self.bytes += bytes;
-    }
-
-    /// The driver takes all output.
-    pub(super) fn clear(&mut self) {
-        self.bytes = 0;
-    }
-}
 
 /// Sends a message to several clients.
 pub(super) fn push(state: &mut State, clients: &[u64], message: &Encoded) {

@@ -1,19 +1,9 @@
 //! The function libraries of a node (`src/functions.c`).
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
-use super::script::{Function, Library};
+pub(super) use super::state::functions::{Functions, Library};
 use crate::wire::reply::Error;
-
-/// Every library, and every function by its name.
-#[derive(Clone, Default)]
-pub(super) struct Functions {
-    libraries: BTreeMap<Bytes, Library>,
-    /// The library of each function, and its name there. Keys are in lower case.
-    places: BTreeMap<Vec<u8>, (Bytes, Bytes)>,
-}
 
 /// What to do if a library of the same name exists.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -78,32 +68,5 @@ impl Functions {
             self.load(code, collision)?;
         }
         Ok(self)
-    }
-
-    /// FUNCTION DELETE: returns whether the library existed.
-    pub(super) fn delete(&mut self, name: &[u8]) -> bool {
-        self.places.retain(|_, (library, _)| library != name);
-        self.libraries.remove(name).is_some()
-    }
-
-    /// Finds a function by its name, ignoring case; also returns its name as registered.
-    pub(super) fn find(&self, name: &[u8]) -> Option<(&Bytes, &Function)> {
-        let (library, name) = self.places.get(&name.to_ascii_lowercase())?;
-        self.libraries.get(library)?.functions.get_key_value(name)
-    }
-
-    /// The libraries, sorted by name.
-    pub(super) fn libraries(&self) -> impl Iterator<Item = &Library> {
-        self.libraries.values()
-    }
-
-    /// The texts of the libraries, sorted by name.
-    pub(super) fn codes(&self) -> impl Iterator<Item = &Bytes> {
-        self.libraries().map(|library| &library.code)
-    }
-
-    /// The number of functions.
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
     }
 }

@@ -14,36 +14,6 @@ use super::table::{Call, Command, Context, Flag};
 use crate::wire::number::parse_i64;
 use crate::wire::reply::Reply;
 
-/// The monitors.
-#[derive(Default)]
-pub(super) struct Monitors {
-    /// In the order in which they asked.
-    clients: Vec<u64>,
-    /// The lines that follow the reply to the running command.
-    after_reply: Vec<String>,
-}
-
-impl Monitors {
-    /// Adds a client; returns whether it is new.
-    pub(super) fn add(&mut self, client: u64) -> bool {
-        let new = !self.contains(client);
-        if new {
-            self.clients.push(client);
-        }
-        new
-    }
-
-    /// Whether a client is a monitor.
-    pub(super) fn contains(&self, client: u64) -> bool {
-        self.clients.contains(&client)
-    }
-
-    /// A client is no monitor any more.
-    pub(super) fn forget(&mut self, client: u64) {
-        self.clients.retain(|monitor| *monitor != client);
-    }
-}
-
 /// A command is about to be called.
 pub(super) fn begin(call: &mut Call<'_>, command: &Command) {
     if is_shown(call, command) && command.runs_script() {

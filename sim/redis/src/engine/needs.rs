@@ -4,27 +4,10 @@
 //! A script or a function that declares flags needs what these say, instead of what its command
 //! might. EXEC needs what its queue does, each command as it was when it was queued.
 
-use std::ops::BitOr;
-
 use super::script::{self, Flags, ScriptFlag};
 use super::state::State;
+pub(super) use super::state::needs::Needs;
 use super::table::{Command, Flag};
-
-/// The requirements of a request.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Needs {
-    /// It may change the keyspace.
-    pub(super) writes: bool,
-    /// It does not work on a replica without its master.
-    pub(super) fresh_data: bool,
-    /// It may change the keyspace, or send something to replicas: `CMD_WRITE |
-    /// CMD_MAY_REPLICATE`.
-    pub(super) replicates: bool,
-    /// It reads the keyspace, and nothing else.
-    pub(super) reads: bool,
-    /// It may need memory: it is refused when memory is short.
-    pub(super) memory: bool,
-}
 
 impl Needs {
     /// Those of this client's request, whose command is known.
@@ -61,25 +44,6 @@ impl Needs {
             replicates: writes,
             reads: false,
             memory: writes && !flags.contains(&ScriptFlag::AllowOom),
-        }
-    }
-
-    /// Whether it uses the keyspace in any way.
-    pub(super) fn touches_keyspace(self) -> bool {
-        self.replicates || self.reads
-    }
-}
-
-impl BitOr for Needs {
-    type Output = Needs;
-
-    fn bitor(self, other: Needs) -> Needs {
-        Needs {
-            writes: self.writes || other.writes,
-            fresh_data: self.fresh_data || other.fresh_data,
-            replicates: self.replicates || other.replicates,
-            reads: self.reads || other.reads,
-            memory: self.memory || other.memory,
         }
     }
 }

@@ -6,11 +6,13 @@ use bytes::{Bytes, BytesMut};
 
 use super::dispatch::{self, Processed};
 use super::parameters::{ParameterError, Parameters};
-use super::persist::{self, DiskWrite, Files};
+use super::persist;
 use super::propagate::{self, Unit};
-use super::repl::{self, Handover, replica};
-use super::session::{Addresses, Closing, Peer, Session};
+use super::repl::{self, replica};
 use super::state::State;
+use super::state::handover::Handover;
+use super::state::persist::{DiskWrite, Files};
+use super::state::session::{Addresses, Closing, Peer, Session};
 use super::{blocking, busy, config, eviction, shutdown, tracking, turn};
 use crate::store::db::Db;
 use crate::wire::request::{Parsed, Parser};

@@ -6,9 +6,9 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use super::eviction::EvictionPolicy;
 use super::node::{Node, NodeConfig};
-use super::persist::Fsync;
+use super::state::eviction::EvictionPolicy;
+use super::state::persist::Fsync;
 
 /// A node's configuration file. Parameters that it does not set have the defaults of Redis,
 /// except for `save`: a node takes no snapshots by default.

@@ -1,25 +1,10 @@
 //! CLIENT PAUSE: requests are deferred until it is over. Writes are also deferred while FAILOVER
 //! or SHUTDOWN waits for replicas.
 
-use super::needs::Needs;
-use super::session::Peer;
 use super::state::State;
-
-/// A pause started by CLIENT PAUSE.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Pause {
-    /// The end, by the node's wall clock in milliseconds since the epoch.
-    pub(super) until_ms: i64,
-    pub(super) whom: Whom,
-}
-
-/// The requests that are deferred.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Whom {
-    /// Requests that may change data, or may be replicated.
-    Writers,
-    All,
-}
+use super::state::needs::Needs;
+pub(super) use super::state::pause::{Pause, Whom};
+use super::state::session::Peer;
 
 impl State {
     /// The requests to defer, if any, because of CLIENT PAUSE, FAILOVER or SHUTDOWN.

@@ -6,19 +6,11 @@
 //! acknowledged everything.
 
 use super::blocking::{self, Blocked, On, block};
-use super::persist::Saving;
 use super::repl::master;
-use super::session::Closing;
 use super::state::State;
-
-/// A shutdown that waits for replicas.
-pub(super) struct Leaving {
-    /// The end of the wait, by the node's wall clock in milliseconds since the epoch.
-    pub(super) until_ms: i64,
-    /// When `serverCron` next checks whether it is over, in wall-clock microseconds.
-    pub(super) look_us: u64,
-    saving: Saving,
-}
+use super::state::persist::Saving;
+use super::state::session::Closing;
+use super::state::shutdown::Leaving;
 
 /// Whether the server waits for replicas.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -1,31 +1,55 @@
 //! The state that all connections of one server share, and the sessions of its connections.
 
+mod active_expiry;
+pub(super) mod backlog;
+pub(super) mod blocked;
+pub(super) mod busy;
+pub(super) mod eviction;
+pub(super) mod functions;
+pub(super) mod handover;
+mod monitors;
+pub(super) mod needs;
+pub(super) mod pause;
+pub(super) mod persist;
+pub(super) mod progress;
+pub(super) mod pubsub;
+pub(super) mod repl;
+pub(super) mod session;
+pub(super) mod shutdown;
+pub(super) mod stats;
+pub(super) mod tracking;
+mod turn;
+mod untaken;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
-use super::active_expiry::ActiveExpiry;
-use super::blocking::Waiting;
-use super::busy::{Busy, Clock};
+use self::active_expiry::ActiveExpiry;
+use self::blocked::Waiting;
+use self::busy::{Busy, Clock};
+use self::eviction::Eviction;
+use self::functions::Functions;
+use self::monitors::Monitors;
+use self::pause::Pause;
+use self::persist::{Persistence, Saving};
+use self::progress::Written;
+use self::pubsub::PubSub;
+use self::repl::{Replication, run_id};
+use self::session::{Closing, Replies, Session, copy_bytes};
+use self::shutdown::Leaving;
+use self::stats::Stats;
+use self::tracking::Caches;
+use self::turn::Turn;
+use self::untaken::Untaken;
 use super::config::Config;
-use super::eviction::Eviction;
-use super::fan_out::Untaken;
-use super::functions::Functions;
-use super::monitor::Monitors;
-use super::pause::Pause;
-use super::persist::{Persistence, Saving};
-use super::pubsub::PubSub;
-use super::repl;
-use super::repl::Replication;
-use super::script::{Rand48, Sha};
-use super::session::{Closing, Replies, Session, Written, copy_bytes};
-use super::shutdown::Leaving;
-use super::stats::Stats;
-use super::tracking::Caches;
-use super::turn::Turn;
+use super::script::Rand48;
 use crate::store::db::Db;
+
+/// The SHA-1 of a script, in lower-case hexadecimal digits.
+pub(super) type Sha = [u8; 40];
 
 /// The server.
 pub(super) struct State {
@@ -172,7 +196,7 @@ impl State {
 
     /// A connection has closed: removes it from all structures.
     pub(super) fn forget(&mut self, id: u64) {
-        repl::lost(self, id);
+        self.repl.lost(id, self.seen_us.unwrap_or(0));
         if self.clients.contains_key(&id) {
             self.release(id);
             self.clients.remove(&id);
@@ -253,11 +277,4 @@ impl State {
         // The bias is below 2^-32 for any length that fits into a node.
         (self.draw() % len as u64) as usize
     }
-}
-
-/// 160 bits from SplitMix64, which spreads neighbouring seeds.
-pub(super) fn run_id(seed: u64) -> String {
-    let mut random = SplitMix64::seed_from_u64(seed);
-    let mut next = || random.next_u64();
-    format!("{:016x}{:016x}{:08x}", next(), next(), next() as u32)
 }

@@ -5,44 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-
+pub(super) use super::state::stats::{Calls, Stats};
 use super::table::{Call, Command, Context};
 use crate::wire::reply::{Error, Reply};
-
-/// The counters that CONFIG RESETSTAT resets.
-#[derive(Default)]
-pub(super) struct Stats {
-    /// Commands called.
-    pub(super) commands_processed: u64,
-    /// Replicas that asked for a synchronisation and needed the whole data set.
-    pub(super) full_syncs: u64,
-    /// Replicas that continued where they were.
-    pub(super) partial_syncs: u64,
-    /// Replicas that asked to continue, and could not.
-    pub(super) refused_partial_syncs: u64,
-    /// Error replies.
-    pub(super) error_replies: u64,
-    /// Commands with their names, by the places of these in memory, which are found sooner.
-    commands: IndexMap<(usize, usize), (&'static str, Calls), FxBuildHasher>,
-    /// Error replies by their codes.
-    errors: BTreeMap<String, u64>,
-    /// The value of `error_replies` when the running command, or the last one that it called,
-    /// began or ended.
-    seen: u64,
-    /// The errors that the running script got from commands.
-    of_script: Vec<Error>,
-}
-
-/// The outcomes of a command's calls.
-#[derive(Default)]
-struct Calls {
-    done: u64,
-    /// Refused before they were called.
-    rejected: u64,
-    failed: u64,
-}
 
 /// How many different errors of one script are remembered.
 const MAX_OF_SCRIPT: usize = 32;

@@ -7,8 +7,8 @@ use super::cmd::{
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
-use super::session::Session;
 use super::state::State;
+use super::state::session::Session;
 use crate::store::changes::Class;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error};

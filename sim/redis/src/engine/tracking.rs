@@ -1,76 +1,16 @@
 //! Client-side caching (`src/tracking.c`): the server records which client read which key, or
 //! which prefixes a client subscribed to, and notifies it when such a key changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
 
 use super::state::State;
+pub(super) use super::state::tracking::{Mode, OwnChanges, Tracking};
 use crate::wire::reply::{Reply, Resp};
 
 /// The channel of invalidation messages to a client that speaks RESP2.
 const CHANNEL: &str = "__redis__:invalidate";
-
-/// The settings of CLIENT TRACKING ON for a client.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Tracking {
-    /// The client that receives the invalidations instead; 0 for none.
-    pub(super) redirect: u64,
-    /// That client was disconnected when there was an invalidation to send.
-    pub(super) broken: bool,
-    pub(super) mode: Mode,
-    pub(super) own_changes: OwnChanges,
-    /// CLIENT CACHING was called for the next command.
-    pub(super) caching: bool,
-}
-
-/// The keys for which a client receives invalidations.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Mode {
-    /// The keys that it read.
-    Default,
-    /// The keys that it read right after CLIENT CACHING YES.
-    OptIn,
-    /// The keys that it read, except right after CLIENT CACHING NO.
-    OptOut,
-    /// All keys with one of these prefixes.
-    Broadcast(BTreeSet<Bytes>),
-}
-
-/// Whether a client receives invalidations for its own changes.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum OwnChanges {
-    Told,
-    /// NOLOOP.
-    Untold,
-}
-
-/// The clients to notify, and the pending invalidations.
-#[derive(Default)]
-pub(super) struct Caches {
-    /// The clients that read a key since it last changed.
-    readers: IndexMap<Bytes, BTreeSet<u64>, FxBuildHasher>,
-    /// How often in a row [`limit`] could not make the table small enough.
-    futile: u32,
-    /// When a tick of `serverCron` finds the table too large, in wall-clock microseconds.
-    pub(super) limit_us: Option<u64>,
-    /// Invalidations for the client whose command is running, sent after its reply; `None` for
-    /// all keys.
-    own: Vec<Option<Bytes>>,
-    /// The declared keys of the running EVAL.
-    declared: Vec<Bytes>,
-    /// Keys that changed since the last broadcast, with the client that changed each last.
-    changed: BTreeMap<Bytes, Option<u64>>,
-}
-
-impl Caches {
-    /// A script starts: its client declared these keys.
-    pub(super) fn declare(&mut self, keys: Vec<&[u8]>) {
-        self.declared = keys.into_iter().map(Bytes::copy_from_slice).collect();
-    }
-}
 
 /// `trackingRememberKeys`: a client read keys; `None` for the declared keys of its script.
 pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>) {
@@ -289,7 +229,7 @@ fn send(state: &mut State, id: u64, keys: Reply) {
     }
 }
 
-impl super::session::Session {
+impl super::state::session::Session {
     /// The prefixes that the client subscribed to, if it is in that mode.
     fn prefixes(&self) -> Option<&BTreeSet<Bytes>> {
         match &self.tracking.as_ref()?.mode {

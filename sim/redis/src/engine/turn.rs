@@ -5,52 +5,11 @@
 //! have their turns. The rest waits for the next [`Node::wake`](super::Node::wake), which is due
 //! at once.
 
-use std::collections::VecDeque;
-
-use super::busy::{INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 use super::state::State;
+use super::state::busy::INSTRUCTIONS_PER_LOOK;
 
 /// After this time a call handles no further request, in microseconds.
 const LENGTH_US: u64 = 10_000;
-
-/// The turn that began with the current call.
-#[derive(Default)]
-pub(super) struct Turn {
-    /// When it ends, by the machine's clock; `None` on a node that reads no clock, whose
-    /// requests take no time.
-    ends_us: Option<u64>,
-    /// The work since the clock was read, in instructions of scripts.
-    work: u64,
-    /// The clients whose requests wait for another turn.
-    queue: VecDeque<u64>,
-}
-
-impl Turn {
-    /// A request was handled.
-    pub(super) fn count_request(&mut self) {
-        self.work += INSTRUCTIONS_PER_COMMAND;
-    }
-
-    /// A script has run, for so many instructions.
-    pub(super) fn count_script(&mut self, instructions: u64) {
-        self.work = self.work.saturating_add(instructions);
-    }
-
-    /// A client's requests wait for the next turn.
-    pub(super) fn queue(&mut self, client: u64) {
-        self.queue.push_back(client);
-    }
-
-    /// Whether a client's requests wait.
-    pub(super) fn is_queued(&self, client: u64) -> bool {
-        self.queue.contains(&client)
-    }
-
-    /// Whether any client's requests wait.
-    pub(super) fn is_awaited(&self) -> bool {
-        !self.queue.is_empty()
-    }
-}
 
 /// A call begins.
 pub(super) fn begin(state: &mut State, wall_us: u64) {

@@ -5,23 +5,10 @@ use bytes::Bytes;
 
 use super::{SYNTAX, integer};
 use crate::engine::blocking::{Blocked, On, block};
+use crate::engine::state::blocked::Want;
 use crate::engine::table::{self, Call, Context};
 use crate::wire::float;
 use crate::wire::reply::{Answer, Error, Reply};
-
-/// The kind of element that a waiting client takes from a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::engine) enum Want {
-    /// An element, preceded by its key: the command that takes it.
-    Element(&'static str),
-    /// The lowest or the highest member of a sorted set, preceded by its key.
-    Member(&'static str),
-    /// An element moved to another list, with the arguments of LMOVE after the source.
-    Move([Bytes; 3]),
-    /// Several elements, preceded by their key: the command that takes them, and their maximum
-    /// number.
-    Several(&'static str, usize),
-}
 
 /// The result of taking from a key.
 pub(in crate::engine) enum Taken {

@@ -7,7 +7,7 @@ use super::blocking::integer_timeout;
 use super::{SYNTAX, integer, subcommand_syntax};
 use crate::engine::blocking::{Unblock, unblock_by_command};
 use crate::engine::pause::{Pause, Whom};
-use crate::engine::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
+use crate::engine::state::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
 use crate::engine::table::Call;
 use crate::engine::tracking::Mode;
 use crate::wire::reply::{Answer, Error, Reply, Resp};

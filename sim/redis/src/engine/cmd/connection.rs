@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::auth;
 use super::client::valid_name;
 use crate::VERSION;
-use crate::engine::session::Closing;
+use crate::engine::state::session::Closing;
 use crate::engine::table::Call;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply, Resp};

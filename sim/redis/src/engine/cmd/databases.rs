@@ -1,6 +1,5 @@
 //! SELECT, MOVE and SWAPDB (`src/db.c`).
 
-use crate::engine::blocking;
 use crate::engine::table::{Call, Context};
 use crate::store::changes::Class;
 use crate::wire::number::parse_i64;
@@ -53,8 +52,8 @@ pub(in crate::engine) fn swapdb(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     call.state.db.swap(one, other, now_ms);
     if one != other {
-        blocking::all_may_be_ready(call.state, one);
-        blocking::all_may_be_ready(call.state, other);
+        call.state.waiting.all_may_be_ready(one);
+        call.state.waiting.all_may_be_ready(other);
     }
     Ok(Reply::OK)
 }

@@ -1,9 +1,9 @@
 //! FAILOVER.
 
 use super::{SYNTAX, integer};
-use crate::engine::repl::Handover;
-use crate::engine::repl::handover::{self, AtDeadline, Deadline, find_replica};
+use crate::engine::repl::handover::{self, find_replica};
 use crate::engine::state::State;
+use crate::engine::state::handover::{AtDeadline, Deadline, Handover};
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 

@@ -2,9 +2,11 @@
 
 use super::script::{part, run};
 use super::subcommand_syntax;
-use crate::engine::busy::{self, Kind};
+use crate::engine::busy;
 use crate::engine::functions::{Collision, Functions};
-use crate::engine::script::{Access, Function, Invocation, Library, Program};
+use crate::engine::script::{Access, Invocation, Program};
+use crate::engine::state::busy::Kind;
+use crate::engine::state::functions::{Function, Library};
 use crate::engine::table::Call;
 use crate::glob;
 use crate::store::dump as payload;

@@ -1,6 +1,6 @@
 //! MONITOR.
 
-use crate::engine::session::Peer;
+use crate::engine::state::session::Peer;
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::engine::dispatch;
-use crate::engine::session::{Transaction, copy_bytes};
+use crate::engine::state::session::{Transaction, copy_bytes};
 use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 

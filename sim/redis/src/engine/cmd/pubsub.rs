@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::engine::pubsub::{Kind, publish as send};
+use crate::engine::pubsub::publish as send;
+use crate::engine::state::session::Kind;
 use crate::engine::table::{Call, Context};
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::{integer, not_negative};
-use crate::engine::repl::{self, Handover, Role, master, replica};
-use crate::engine::session::Session;
+use crate::engine::repl::{self, master, replica};
 use crate::engine::state::State;
+use crate::engine::state::handover::Handover;
+use crate::engine::state::repl::{Link, LinkState, Role};
+use crate::engine::state::session::Session;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -87,7 +89,7 @@ pub(in crate::engine) fn replconf(call: &mut Call<'_>) -> Answer {
 /// `PSYNC replicationid offset [FAILOVER]`: with FAILOVER this replica's master asks it to become
 /// the master.
 pub(in crate::engine) fn psync(call: &mut Call<'_>) -> Answer {
-    let up = |link: &repl::Link| link.is_up();
+    let up = |link: &Link| link.is_up();
     if call.state.counts_as_replica(call.client) {
         return Ok(Reply::NONE);
     }
@@ -171,7 +173,7 @@ pub(in crate::engine) fn info(state: &State, wall_us: u64) -> String {
                 true => seconds_since(link.heard_us),
                 false => "-1".into(),
             };
-            let syncing = u8::from(matches!(link.state, repl::LinkState::Sync(_)));
+            let syncing = u8::from(matches!(link.state, LinkState::Sync(_)));
             line("role", "slave".into());
             line("master_host", link.host.clone());
             line("master_port", link.port.to_string());

@@ -1,8 +1,8 @@
 //! The parameters: their names, their initial values, and the values that they may have.
 
+use super::events::Notify;
 use super::words;
-use crate::engine::eviction::EvictionPolicy;
-use crate::engine::notify::Notify;
+use crate::engine::state::eviction::EvictionPolicy;
 use crate::wire::number::parse_i64;
 
 /// A parameter.

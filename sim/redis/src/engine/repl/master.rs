@@ -2,52 +2,16 @@
 
 use bytes::Bytes;
 
-use super::backlog::Backlog;
-use super::{Handover, feed, new_id};
+use super::{feed, new_id};
 use crate::engine::blocking;
 use crate::engine::fan_out;
-use crate::engine::session::Peer;
 use crate::engine::state::State;
+use crate::engine::state::backlog::Backlog;
+use crate::engine::state::handover::Handover;
+use crate::engine::state::repl::{Replica, ReplicaState};
+use crate::engine::state::session::Peer;
 use crate::store::effects::{Op, Targets};
 use crate::store::rdb;
-
-/// A replica of this server.
-pub(in crate::engine) struct Replica {
-    state: ReplicaState,
-    /// The offset that it acknowledged.
-    pub(in crate::engine) acked: u64,
-    /// The offset up to which it reported its append-only file as durable.
-    durable: u64,
-    /// The time of its last acknowledgement, in wall-clock microseconds.
-    pub(in crate::engine) acked_us: u64,
-}
-
-enum ReplicaState {
-    /// Waits for a snapshot, since this wall-clock time in microseconds.
-    Waiting { since_us: u64 },
-    /// Has the snapshot, and receives the stream.
-    Online,
-}
-
-impl Replica {
-    /// Whether it receives the stream.
-    pub(in crate::engine) fn is_online(&self) -> bool {
-        matches!(self.state, ReplicaState::Online)
-    }
-
-    /// The name of the state in INFO.
-    pub(in crate::engine) fn state_name(&self) -> &'static str {
-        match self.state {
-            ReplicaState::Waiting { .. } => "wait_bgsave",
-            ReplicaState::Online => "online",
-        }
-    }
-
-    /// Whole seconds since its last acknowledgement.
-    pub(in crate::engine) fn lag_s(&self, wall_us: u64) -> u64 {
-        (wall_us / 1_000_000).saturating_sub(self.acked_us / 1_000_000)
-    }
-}
 
 /// `PSYNC id offset`: continues from that offset if possible, otherwise sends a full snapshot
 /// first.

@@ -6,140 +6,23 @@
 //! lacks and executes the commands that it receives; `replica` is that side. Nothing here blocks:
 //! a reply to a client never depends on a replica, except for WAIT.
 
-mod backlog;
 pub(super) mod handover;
 pub(super) mod master;
 pub(super) mod replica;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 
 use super::blocking;
 use super::fan_out;
 use super::propagate;
-use super::session::Closing;
-use super::state::{State, run_id};
+use super::state::State;
+use super::state::repl::{Link, Role, run_id};
+use super::state::session::Closing;
 use crate::store::db::Overdue;
 use crate::store::effects::Op;
-use backlog::Backlog;
-pub(super) use handover::Handover;
-pub(super) use master::Replica;
-pub(super) use replica::{Link, LinkState};
 
 /// `replicationCron` runs once a second, at a tick of `serverCron`.
 const CRON_US: u64 = 1_000_000;
-
-/// A server's state in the history that it shares with others.
-pub(super) struct Replication {
-    pub(super) role: Role,
-    /// The history that the server's data set belongs to: 40 hexadecimal digits.
-    pub(super) id: String,
-    /// The history before a promotion, and the first offset that does not belong to it.
-    pub(super) former: Option<(String, u64)>,
-    /// The number of bytes in the stream so far (`master_repl_offset`).
-    pub(super) offset: u64,
-    /// The last of these bytes; none until the first replica connects.
-    pub(super) backlog: Option<Backlog>,
-    /// The replicas of this server, by their connections.
-    pub(super) replicas: BTreeMap<u64, Replica>,
-    /// The connections that read a snapshot up to an end mark (`REPLCONF capa eof`).
-    pub(super) readers_to_mark: BTreeSet<u64>,
-    /// Whether there is a history to continue: a master's own, or a received one.
-    pub(super) history: bool,
-    /// The number of the database that the stream has selected since the last replica began to
-    /// receive it; none if it has selected none.
-    selected: Option<usize>,
-    /// The number of the database that the master's stream has selected.
-    pub(super) stream_db: usize,
-    /// A FAILOVER in progress.
-    pub(super) handover: Option<Handover>,
-    /// A client waits for acknowledgements from replicas.
-    pub(super) acks_wanted: bool,
-    /// When `replicationCron` is due, in wall-clock microseconds.
-    next_cron_us: u64,
-}
-
-/// The role of a server.
-pub(super) enum Role {
-    Master,
-    Replica(Link),
-}
-
-impl Replication {
-    pub(super) fn new(seed: u64) -> Self {
-        Replication {
-            role: Role::Master,
-            // Any sequence will do that differs from that of the run id.
-            id: run_id(!seed),
-            former: None,
-            offset: 0,
-            backlog: None,
-            replicas: BTreeMap::new(),
-            readers_to_mark: BTreeSet::new(),
-            history: true,
-            selected: None,
-            stream_db: 0,
-            handover: None,
-            acks_wanted: false,
-            next_cron_us: 0,
-        }
-    }
-
-    /// The link to the master, if there is one.
-    pub(super) fn link(&self) -> Option<&Link> {
-        match &self.role {
-            Role::Master => None,
-            Role::Replica(link) => Some(link),
-        }
-    }
-
-    fn link_mut(&mut self) -> Option<&mut Link> {
-        match &mut self.role {
-            Role::Master => None,
-            Role::Replica(link) => Some(link),
-        }
-    }
-
-    /// Whether this connection is the master, whose commands are always executed
-    /// (`mustObeyClient`).
-    pub(super) fn is_master(&self, client: u64) -> bool {
-        self.master_conn() == Some(client)
-    }
-
-    /// The connection that carries the master's stream.
-    pub(super) fn master_conn(&self) -> Option<u64> {
-        match self.link()?.state {
-            LinkState::Stream(conn) => Some(conn),
-            _ => None,
-        }
-    }
-
-    /// Whether every replica has acknowledged the whole stream; true without replicas.
-    pub(super) fn all_have_all(&self) -> bool {
-        self.replicas.values().all(|replica| self.has_all(replica))
-    }
-
-    /// Whether a replica has acknowledged the whole stream.
-    fn has_all(&self, replica: &Replica) -> bool {
-        replica.acked == self.offset
-    }
-
-    /// Whether replication depends on time.
-    fn is_active(&self) -> bool {
-        self.link().is_some() || !self.replicas.is_empty()
-    }
-
-    /// When replication next has to act by itself.
-    pub(super) fn next_wake_us(&self) -> Option<u64> {
-        let connect_us = self.link().and_then(|link| match link.state {
-            LinkState::Due { from_us } => Some(from_us),
-            _ => None,
-        });
-        let cron_us = self.is_active().then_some(self.next_cron_us);
-        [connect_us, cron_us].into_iter().flatten().min()
-    }
-}
 
 /// Propagates commands to the replicas, through the backlog (`replicationFeedSlaves`).
 pub(super) fn feed(state: &mut State, ops: &[Op]) {
@@ -226,13 +109,6 @@ pub(super) fn run_due_cron(state: &mut State, wall_us: u64) {
     }
     replica::cron(state, wall_us);
     master::cron(state, wall_us, due_us);
-}
-
-/// A connection closed, which may have been a replica's or the master's.
-pub(super) fn lost(state: &mut State, conn: u64) {
-    state.repl.replicas.remove(&conn);
-    state.repl.readers_to_mark.remove(&conn);
-    replica::lost(state, conn);
 }
 
 fn disconnect_replicas(state: &mut State) {

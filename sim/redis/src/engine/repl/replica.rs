@@ -1,88 +1,15 @@
 //! The replica side: the handshake, the snapshot, the stream, and reconnecting to a lost master.
 
-use super::{Handover, Role, handover, master, pass_on};
+use super::{handover, master, pass_on};
 use crate::engine::functions::Functions;
 use crate::engine::notify::deliver;
 use crate::engine::persist;
-use crate::engine::session::{Peer, Replies};
 use crate::engine::state::State;
+use crate::engine::state::handover::Handover;
+use crate::engine::state::repl::{Link, LinkState, Role, Step};
+use crate::engine::state::session::{Peer, Replies};
 use crate::resp;
 use crate::store::rdb;
-
-/// The link to the master.
-pub(in crate::engine) struct Link {
-    /// The address given to REPLICAOF.
-    pub(in crate::engine) host: String,
-    pub(in crate::engine) port: u16,
-    pub(in crate::engine) state: LinkState,
-    /// When data last arrived from the master, in wall-clock microseconds.
-    pub(in crate::engine) heard_us: u64,
-    /// The time since when there is no stream; none while there is one, or if there was none yet.
-    pub(in crate::engine) down_since_us: Option<u64>,
-}
-
-/// The state of the link. A number is that of the connection.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::engine) enum LinkState {
-    /// Waits to connect, not before this wall-clock time in microseconds.
-    Due { from_us: u64 },
-    /// The driver is connecting.
-    Connecting(u64),
-    /// Waits for this many replies, and then continues with this step.
-    Handshake { conn: u64, answers: u8, step: Step },
-    /// Receives a snapshot.
-    Sync(u64),
-    /// Receives commands.
-    Stream(u64),
-}
-
-/// A step of the handshake.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::engine) enum Step {
-    Ping,
-    /// AUTH, and all of [`Step::Announce`].
-    Authenticate,
-    Announce,
-    Psync,
-}
-
-impl Link {
-    pub(super) fn new(host: String, port: u16, now_us: u64) -> Self {
-        Link {
-            host,
-            port,
-            state: LinkState::Due { from_us: 0 },
-            heard_us: now_us,
-            down_since_us: None,
-        }
-    }
-
-    fn conn(&self) -> Option<u64> {
-        match self.state {
-            LinkState::Due { .. } => None,
-            LinkState::Connecting(conn)
-            | LinkState::Handshake { conn, .. }
-            | LinkState::Sync(conn)
-            | LinkState::Stream(conn) => Some(conn),
-        }
-    }
-
-    /// The name of the state in ROLE.
-    pub(in crate::engine) fn state_name(&self) -> &'static str {
-        match self.state {
-            LinkState::Due { .. } => "connect",
-            LinkState::Connecting(_) => "connecting",
-            LinkState::Handshake { .. } => "handshake",
-            LinkState::Sync(_) => "sync",
-            LinkState::Stream(_) => "connected",
-        }
-    }
-
-    /// Whether the stream is running.
-    pub(in crate::engine) fn is_up(&self) -> bool {
-        matches!(self.state, LinkState::Stream(_))
-    }
-}
 
 /// The master's host and port, if it is time to connect; `conn` is the id of the new connection.
 pub(in crate::engine) fn begin_connecting(
@@ -387,26 +314,4 @@ pub(super) fn hang_up(state: &mut State) {
     if let Some(conn) = state.repl.link().and_then(Link::conn) {
         super::disconnect(state, conn);
     }
-}
-
-/// The connection closed, or could not be established.
-pub(super) fn lost(state: &mut State, conn: u64) {
-    let seen_us = state.seen_us.unwrap_or(0);
-    let next_cron_us = state.repl.next_cron_us;
-    let Some(link) = state
-        .repl
-        .link_mut()
-        .filter(|link| link.conn() == Some(conn))
-    else {
-        return;
-    };
-    let from_us = match link.state {
-        // Reconnects immediately: the master may still have the missing part.
-        LinkState::Stream(_) => {
-            link.down_since_us = Some(seen_us);
-            0
-        }
-        _ => next_cron_us,
-    };
-    link.state = LinkState::Due { from_us };
 }

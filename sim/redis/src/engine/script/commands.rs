@@ -9,9 +9,10 @@ use mlua::{Function, Lua, MultiValue};
 use super::convert::{self, Arguments};
 use super::meter::Meter;
 use super::{Access, api, memory};
+use crate::engine::dispatch;
 use crate::engine::state::State;
+use crate::engine::state::busy::taken_us;
 use crate::engine::table::{Call, Context};
-use crate::engine::{busy, dispatch};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
@@ -96,7 +97,7 @@ impl Commands {
 
     fn call(&self, arguments: &Arguments) -> Reply {
         let lent = &mut *self.lent.borrow_mut();
-        lent.state.script_us = busy::taken_us(self.meter.instructions());
+        lent.state.script_us = taken_us(self.meter.instructions());
         let mut call = Call {
             state: &mut lent.state,
             client: lent.client,

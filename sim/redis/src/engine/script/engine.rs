@@ -11,13 +11,15 @@ use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
 use super::commands::Commands;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::library::{self, Registered};
+use super::library::Registered;
 use super::meter::{Limit, Meter};
 use super::random::Rand48;
 use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
-use super::{Access, Invocation, Program, Reading, Sha};
+use super::{Access, Invocation, Program, Reading};
 use super::{api, lib, memory, walk};
+use crate::engine::state::Sha;
+use crate::engine::state::functions;
 use crate::engine::table::Call;
 use crate::engine::{busy, dispatch};
 use crate::wire::reply::{Answer, Error, Resp};
@@ -39,10 +41,6 @@ pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
 /// The start of the text of an error that `__redis__err__handler` did not see.
 const ERROR_RUNNING: &str = "ERR Error running script, ";
-
-/// A function of a library. Like a compiled script it is kept in Lua's registry: there may be more
-/// of them than the values that Rust can hold.
-pub(super) type Callback = RegistryKey;
 
 pub(super) struct Engine {
     lua: Lua,
@@ -209,7 +207,7 @@ impl Engine {
 
     /// The closure of a library's function. If the interpreter was renewed since the library was
     /// loaded, the library is loaded again.
-    fn closure(&self, name: &[u8], function: &library::Function) -> Result<Function, Error> {
+    fn closure(&self, name: &[u8], function: &functions::Function) -> Result<Function, Error> {
         const GONE: Error = Error::of("ERR Function not found");
         let closures = &function.closures;
         // All of a library's closures are in one interpreter.

@@ -44,3 +44,11 @@ impl ScriptFlag {
             .map_or("", |(name, _)| name)
     }
 }
+
+/// Whether a script may change the keyspace.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::engine) enum Access {
+    ReadWrite,
+    /// EVAL_RO, EVALSHA_RO, FCALL_RO, or the script's own flag `no-writes`.
+    ReadOnly,
+}

@@ -11,35 +11,10 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use super::engine::Callback;
 use super::flags::Flags;
 use super::shebang;
+use crate::engine::state::functions::{Callback, Closures, Function, Library};
 use crate::wire::reply::Error;
-
-/// A library's text and its functions.
-#[derive(Clone, Debug)]
-pub(in crate::engine) struct Library {
-    pub(in crate::engine) name: Bytes,
-    /// The whole text, including its first line.
-    pub(in crate::engine) code: Bytes,
-    pub(in crate::engine) functions: BTreeMap<Bytes, Function>,
-}
-
-/// One function of a library.
-#[derive(Clone, Debug)]
-pub(in crate::engine) struct Function {
-    pub(in crate::engine) description: Option<Bytes>,
-    pub(in crate::engine) flags: Flags,
-    pub(super) closures: Rc<Closures>,
-}
-
-/// The closures of a library's functions, which share its local variables.
-#[derive(Debug)]
-pub(super) struct Closures {
-    /// The text that makes them, without its first line.
-    pub(super) code: Bytes,
-    pub(super) by_name: RefCell<BTreeMap<Bytes, Callback>>,
-}
 
 /// A function as its library registers it.
 pub(super) struct Registered {

@@ -11,7 +11,7 @@ use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
 use super::{Reading, api};
-use crate::engine::busy::{Clock, INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
+use crate::engine::state::busy::{Clock, INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;

@@ -35,23 +35,13 @@ mod walk;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::state::Sha;
+use super::state::functions::Function;
 use super::table::Call;
 use crate::wire::reply::{Answer, Error};
 use engine::Engine;
-pub(super) use flags::{Flags, ScriptFlag};
-pub(super) use library::{Function, Library};
+pub(super) use flags::{Access, Flags, ScriptFlag};
 pub(super) use random::Rand48;
-
-/// The SHA-1 of a script, in lower-case hexadecimal digits.
-pub(super) type Sha = [u8; 40];
-
-/// Whether a script may change the keyspace.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Access {
-    ReadWrite,
-    /// EVAL_RO, EVALSHA_RO, FCALL_RO, or the script's own flag `no-writes`.
-    ReadOnly,
-}
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };

@@ -1,20 +1,17 @@
 //! Replaces the Lua interpreter if the crate is built without the feature `lua`.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 use bytes::Bytes;
 
 use super::library::Registered;
-use super::{Invocation, Reading, Sha};
+use super::{Invocation, Reading};
+use crate::engine::state::Sha;
 use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error};
 
 /// The error of a script that is ended from outside: never used.
 pub(super) const KILLED: &str = "";
-
-/// A function of a library: there are none.
-pub(super) type Callback = Infallible;
 
 /// An interpreter: never constructed.
 pub(super) enum Engine {}

@@ -12,7 +12,7 @@ pub(in crate::engine) struct Backlog {
 
 impl Backlog {
     /// An empty backlog at this offset.
-    pub(super) fn new(capacity: usize, offset: u64) -> Self {
+    pub(in crate::engine) fn new(capacity: usize, offset: u64) -> Self {
         Backlog {
             bytes: VecDeque::new(),
             capacity,
@@ -21,7 +21,7 @@ impl Backlog {
     }
 
     /// Appends bytes of the stream.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(in crate::engine) fn push(&mut self, bytes: &[u8]) {
         self.next += bytes.len() as u64;
         self.bytes.extend(bytes);
         let surplus = self.bytes.len().saturating_sub(self.capacity);
@@ -29,7 +29,7 @@ impl Backlog {
     }
 
     /// The stream from an offset on, if the backlog still contains all of it.
-    pub(super) fn from(&self, offset: u64) -> Option<Vec<u8>> {
+    pub(in crate::engine) fn from(&self, offset: u64) -> Option<Vec<u8>> {
         let back = self.next.checked_sub(offset)?;
         let start = self.bytes.len().checked_sub(usize::try_from(back).ok()?)?;
         Some(self.bytes.range(start..).copied().collect())
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_there_can_be_had() {
+    pub(in crate::engine) fn only_what_is_there_can_be_had() {
         let mut backlog = Backlog::new(4, 10);
         assert_eq!(backlog.from(11), Some(vec![]));
         backlog.push(b"abcdef");

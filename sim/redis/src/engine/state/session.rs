@@ -5,62 +5,62 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
 
-use super::blocking::Blocked;
+use super::blocked::Blocked;
 use super::needs::Needs;
-use super::pubsub::Kind;
+use super::progress::Written;
 use super::tracking::Tracking;
 use crate::wire::outbox::Outbox;
 use crate::wire::reply::{Encoded, MAX_OUT_BYTES, Reply, Resp, array_header};
 
 /// A client's state between two of its commands.
-pub(super) struct Session {
+pub(in crate::engine) struct Session {
     /// The number of its connection, which `CLIENT ID` returns.
-    pub(super) id: u64,
+    pub(in crate::engine) id: u64,
     /// The name set by `CLIENT SETNAME`; empty if none was set.
-    pub(super) name: Bytes,
-    pub(super) addresses: Addresses,
-    pub(super) resp: Resp,
+    pub(in crate::engine) name: Bytes,
+    pub(in crate::engine) addresses: Addresses,
+    pub(in crate::engine) resp: Resp,
     /// Whether the client is authenticated, or need not be.
-    pub(super) authenticated: bool,
+    pub(in crate::engine) authenticated: bool,
     /// The transaction between MULTI and EXEC.
-    pub(super) transaction: Option<Transaction>,
+    pub(in crate::engine) transaction: Option<Transaction>,
     /// The number of the selected database.
-    pub(super) db: usize,
+    pub(in crate::engine) db: usize,
     /// The keys watched with WATCH, each with the number of its database.
-    pub(super) watched: Vec<(usize, Bytes)>,
+    pub(in crate::engine) watched: Vec<(usize, Bytes)>,
     /// The memory of the names that it watches and subscribes to.
-    pub(super) names_bytes: usize,
-    pub(super) subscriptions: Subscriptions,
+    pub(in crate::engine) names_bytes: usize,
+    pub(in crate::engine) subscriptions: Subscriptions,
     /// The settings of CLIENT TRACKING, while it is on.
-    pub(super) tracking: Option<Tracking>,
+    pub(in crate::engine) tracking: Option<Tracking>,
     /// The condition that the client waits for; its next requests wait as well.
-    pub(super) blocked: Option<Blocked>,
+    pub(in crate::engine) blocked: Option<Blocked>,
     /// The memory of the names that it waits for, while it is blocked.
-    pub(super) blocked_bytes: usize,
+    pub(in crate::engine) blocked_bytes: usize,
     /// CLIENT PAUSE defers its next request.
-    pub(super) postponed: bool,
-    pub(super) replies: Replies,
-    pub(super) eviction: Eviction,
-    pub(super) peer: Peer,
+    pub(in crate::engine) postponed: bool,
+    pub(in crate::engine) replies: Replies,
+    pub(in crate::engine) eviction: Eviction,
+    pub(in crate::engine) peer: Peer,
     /// The listening address that a replica announced with REPLCONF.
-    pub(super) announced_ip: Bytes,
-    pub(super) announced_port: u16,
+    pub(in crate::engine) announced_ip: Bytes,
+    pub(in crate::engine) announced_port: u16,
     /// The progress of the server after the client's last command.
-    pub(super) written: Written,
+    pub(in crate::engine) written: Written,
     /// How the connection ends, if it does.
-    pub(super) closing: Option<Closing>,
+    pub(in crate::engine) closing: Option<Closing>,
     /// Its last command, as CLIENT LIST names it.
-    pub(super) last_command: &'static str,
+    pub(in crate::engine) last_command: &'static str,
     /// The time of connection as far as the node has seen, in wall-clock microseconds.
-    pub(super) since_us: u64,
+    pub(in crate::engine) since_us: u64,
     /// The time of its last command.
-    pub(super) active_us: u64,
+    pub(in crate::engine) active_us: u64,
     /// The input that is being handled, or is kept because it is no whole request, in bytes.
-    pub(super) query_bytes: usize,
+    pub(in crate::engine) query_bytes: usize,
     /// The pending output.
-    pub(super) out: Outbox,
+    pub(in crate::engine) out: Outbox,
     /// The output is complete: it holds the last reply before the connection closes.
-    ended: bool,
+    pub(in crate::engine) ended: bool,
 }
 
 /// The two addresses of a connection, as CLIENT LIST shows them.
@@ -85,19 +85,19 @@ impl Default for Addresses {
 
 /// The commands between MULTI and EXEC.
 #[derive(Default)]
-pub(super) struct Transaction {
-    pub(super) queue: Vec<Vec<Bytes>>,
+pub(in crate::engine) struct Transaction {
+    pub(in crate::engine) queue: Vec<Vec<Bytes>>,
     /// The memory of the queue.
-    bytes: usize,
+    pub(in crate::engine) bytes: usize,
     /// What the commands in the queue need.
-    pub(super) needs: Needs,
+    pub(in crate::engine) needs: Needs,
     /// A command was rejected instead of queued, so EXEC will reject the transaction.
-    pub(super) refused: bool,
+    pub(in crate::engine) refused: bool,
 }
 
 impl Transaction {
     /// Appends a command to the queue.
-    pub(super) fn push(&mut self, args: &[&[u8]], needs: Needs) {
+    pub(in crate::engine) fn push(&mut self, args: &[&[u8]], needs: Needs) {
         self.needs = self.needs | needs;
         self.bytes += args.iter().map(|arg| copy_bytes(arg)).sum::<usize>();
         let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
@@ -106,7 +106,7 @@ impl Transaction {
 }
 
 /// About the memory that a copy of these bytes takes.
-pub(super) fn copy_bytes(bytes: &[u8]) -> usize {
+pub(in crate::engine) fn copy_bytes(bytes: &[u8]) -> usize {
     // A `Bytes`, its allocation, and its place in a collection.
     const OVERHEAD: usize = 96;
     bytes.len() + OVERHEAD
@@ -114,25 +114,24 @@ pub(super) fn copy_bytes(bytes: &[u8]) -> usize {
 
 /// The subscriptions of a client.
 #[derive(Default)]
-pub(super) struct Subscriptions {
-    pub(super) channels: BTreeSet<Bytes>,
-    pub(super) patterns: BTreeSet<Bytes>,
-    pub(super) shard_channels: BTreeSet<Bytes>,
+pub(in crate::engine) struct Subscriptions {
+    pub(in crate::engine) channels: BTreeSet<Bytes>,
+    pub(in crate::engine) patterns: BTreeSet<Bytes>,
+    pub(in crate::engine) shard_channels: BTreeSet<Bytes>,
 }
 
-/// The progress of the server: clients wait until replicas or the disk have reached it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Written {
-    /// The end of the replication stream (`woff`), which replicas acknowledge.
-    pub(super) offset: u64,
-    /// The changes so far (`Effects::dirty`), for the server's own file: without replicas there
-    /// is no stream.
-    pub(super) changes: u64,
+/// The three sets of names that a client may subscribe to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in crate::engine) enum Kind {
+    Channel,
+    Pattern,
+    /// Shard channels, a separate name space; without a cluster that is the only difference.
+    Shard,
 }
 
 /// How a connection ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Closing {
+pub(in crate::engine) enum Closing {
     /// After the replies so far are sent.
     AfterReplies,
     /// Immediately, as when CLIENT KILL ends another connection.
@@ -141,7 +140,7 @@ pub(super) enum Closing {
 
 /// The mode set by CLIENT REPLY.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) enum Replies {
+pub(in crate::engine) enum Replies {
     #[default]
     On,
     Off,
@@ -153,7 +152,7 @@ pub(super) enum Replies {
 
 /// The mode set by CLIENT NO-EVICT. Only CLIENT LIST shows it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) enum Eviction {
+pub(in crate::engine) enum Eviction {
     #[default]
     Allowed,
     Refused,
@@ -161,7 +160,7 @@ pub(super) enum Eviction {
 
 /// The kind of peer at the other end of a connection.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) enum Peer {
+pub(in crate::engine) enum Peer {
     #[default]
     Client,
     /// The server that this one follows.
@@ -172,7 +171,7 @@ pub(super) enum Peer {
 
 impl Subscriptions {
     /// The subscribed names of a kind.
-    pub(super) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
+    pub(in crate::engine) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
         match kind {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
@@ -181,19 +180,24 @@ impl Subscriptions {
     }
 
     /// The number of channels and patterns, without shard channels.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::engine) fn count(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }
 
     /// Whether there are any subscriptions (`CLIENT_PUBSUB`).
-    pub(super) fn any(&self) -> bool {
+    pub(in crate::engine) fn any(&self) -> bool {
         self.count() + self.shard_channels.len() > 0
     }
 }
 
 impl Session {
     /// The session of a client that has just connected.
-    pub(super) fn new(id: u64, addresses: Addresses, authenticated: bool, now_us: u64) -> Self {
+    pub(in crate::engine) fn new(
+        id: u64,
+        addresses: Addresses,
+        authenticated: bool,
+        now_us: u64,
+    ) -> Self {
         Session {
             id,
             name: Bytes::new(),
@@ -227,7 +231,7 @@ impl Session {
 
     /// Replies to a request. If CLIENT REPLY turned replies off, only confirmations of
     /// subscriptions are sent.
-    pub(super) fn answer(&mut self, reply: &Reply) {
+    pub(in crate::engine) fn answer(&mut self, reply: &Reply) {
         match reply {
             Reply::Several(replies) => {
                 for reply in replies {
@@ -256,21 +260,21 @@ impl Session {
     }
 
     /// Ends the connection without sending its output.
-    pub(super) fn cut_off(&mut self) {
+    pub(in crate::engine) fn cut_off(&mut self) {
         self.out = Outbox::default();
         self.closing = Some(Closing::Now);
         self.ended = true;
     }
 
     /// Sends the head of an array whose items follow one by one.
-    pub(super) fn answer_array_of(&mut self, len: usize) {
+    pub(in crate::engine) fn answer_array_of(&mut self, len: usize) {
         if self.may_answer() {
             array_header(self.out.tail(), len);
         }
     }
 
     /// Sends a message that is no reply to a request, whatever the CLIENT REPLY mode.
-    pub(super) fn push(&mut self, message: &Reply) {
+    pub(in crate::engine) fn push(&mut self, message: &Reply) {
         if !self.ended {
             self.append(message);
         }
@@ -278,7 +282,7 @@ impl Session {
 
     /// Sends a message that other clients get too, in this client's protocol. Returns the memory
     /// that this took.
-    pub(super) fn share(&mut self, message: &Encoded) -> usize {
+    pub(in crate::engine) fn share(&mut self, message: &Encoded) -> usize {
         if self.ended {
             return 0;
         }
@@ -288,7 +292,7 @@ impl Session {
     }
 
     /// Sends bytes that other replicas get too. Their limit is the driver's.
-    pub(super) fn share_raw(&mut self, bytes: &Bytes) -> usize {
+    pub(in crate::engine) fn share_raw(&mut self, bytes: &Bytes) -> usize {
         match self.ended {
             true => 0,
             false => self.out.share(bytes),
@@ -296,7 +300,7 @@ impl Session {
     }
 
     /// CLIENT REPLY SKIP applies to one request: the next one, until it is answered.
-    pub(super) fn request_is_over(&mut self) {
+    pub(in crate::engine) fn request_is_over(&mut self) {
         self.replies = match self.replies {
             Replies::SkipNext => Replies::Skip,
             Replies::Skip => Replies::On,
@@ -305,17 +309,17 @@ impl Session {
     }
 
     /// Whether replies are sent.
-    pub(super) fn may_answer(&self) -> bool {
+    pub(in crate::engine) fn may_answer(&self) -> bool {
         !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
     }
 
     /// Whether the session is in the state where RESP2 allows only few commands.
-    pub(super) fn only_listens(&self) -> bool {
+    pub(in crate::engine) fn only_listens(&self) -> bool {
         self.resp == Resp::V2 && self.subscriptions.any()
     }
 
     /// The address of this replica, as far as it announced one.
-    pub(super) fn replica_address(&self) -> (String, u16) {
+    pub(in crate::engine) fn replica_address(&self) -> (String, u16) {
         let ip = match self.announced_ip.is_empty() {
             true => self.addresses.peer.ip().to_string(),
             false => String::from_utf8_lossy(&self.announced_ip).into_owned(),
@@ -324,7 +328,7 @@ impl Session {
     }
 
     /// The memory that it takes apart from its output and its unhandled input.
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(in crate::engine) fn kept_bytes(&self) -> usize {
         let queued = self.transaction.as_ref().map_or(0, |queued| queued.bytes);
         let blocked = match self.blocked {
             Some(_) => self.blocked_bytes,
@@ -334,7 +338,7 @@ impl Session {
     }
 
     /// Whether the client's next request may be handled.
-    pub(super) fn is_free(&self) -> bool {
+    pub(in crate::engine) fn is_free(&self) -> bool {
         self.blocked.is_none() && self.closing.is_none()
     }
 }

@@ -1,0 +1,12 @@
+//! A SHUTDOWN that waits for replicas.
+
+use super::persist::Saving;
+
+/// A shutdown that waits for replicas.
+pub(in crate::engine) struct Leaving {
+    /// The end of the wait, by the node's wall clock in milliseconds since the epoch.
+    pub(in crate::engine) until_ms: i64,
+    /// When `serverCron` next checks whether it is over, in wall-clock microseconds.
+    pub(in crate::engine) look_us: u64,
+    pub(in crate::engine) saving: Saving,
+}

@@ -1,0 +1,28 @@
+//! The output that the driver has not taken yet.
+
+/// With more output than this, the next request waits until the driver has taken it.
+pub(in crate::engine) const ENOUGH_BYTES: usize = 16 << 20;
+
+/// An upper bound of the output since the driver last took it, in bytes. What clients share
+/// counts once.
+#[derive(Default)]
+pub(in crate::engine) struct Untaken {
+    pub(in crate::engine) bytes: usize,
+}
+
+impl Untaken {
+    /// Whether the driver has to take it before the next request.
+    pub(in crate::engine) fn is_enough(&self) -> bool {
+        self.bytes > ENOUGH_BYTES
+    }
+
+    /// Some output was appended.
+    pub(in crate::engine) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+    }
+
+    /// The driver takes all output.
+    pub(in crate::engine) fn clear(&mut self) {
+        self.bytes = 0;
+    }
+}
