@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
+use bench::instructions::Mode;
 
 mod bench;
 mod binaries;
@@ -39,6 +40,9 @@ Usage: cargo xtask <chore>
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
   bench --build    Only build what it times
+  bench instructions [--write]
+                   Count the instructions of some workloads, and compare them with
+                   benches/instructions.json, or write them there
   bench serve      Requests a second of `locklab serve` and of redis-server
   fuzz [--seconds N]
                    Send the node what chance comes up with, for a minute or N seconds
@@ -65,6 +69,8 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),
         ["bench", "--build"] => bench::build(),
+        ["bench", "instructions"] => bench::instructions::run(Mode::Compare),
+        ["bench", "instructions", "--write"] => bench::instructions::run(Mode::Write),
         ["bench", "serve"] => bench::serve::run(),
         ["fuzz"] => fuzz::run(fuzz::SECONDS),
         ["fuzz", "--seconds", seconds] => fuzz::run(seconds),

@@ -1,9 +1,10 @@
 //! Makes sure that `redis-server` is installed: the tests start real servers.
 
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+
+use crate::tool::{is_on_path, is_root};
 
 /// A package manager of the system, and its commands to install Redis.
 struct Manager {
@@ -115,20 +116,6 @@ fn commands(manager: &Manager, root: bool) -> Vec<Vec<&'static str>> {
     manager.invocations.iter().copied().map(command).collect()
 }
 
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    is_in(program, std::env::split_paths(&path))
-}
-
-fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> bool {
-    folders.any(|folder| folder.as_ref().join(program).is_file())
-}
-
-fn is_root() -> Result<bool> {
-    let id = Command::new("id").arg("-u").output().context("id -u")?;
-    Ok(id.stdout.trim_ascii() == b"0")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,16 +139,5 @@ mod tests {
         );
         check("apk", false, &["sudo -n apk add redis"]);
         check("brew", false, &["brew install redis"]);
-    }
-
-    #[test]
-    fn a_program_is_a_file_in_one_of_the_folders() {
-        let here = [
-            Path::new("/no-such-folder"),
-            Path::new(env!("CARGO_MANIFEST_DIR")),
-        ];
-        assert!(is_in("Cargo.toml", here.iter()));
-        assert!(!is_in("src", here.iter()));
-        assert!(!is_in("locklab-no-such-program", here.iter()));
     }
 }

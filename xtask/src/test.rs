@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::bench::instructions::{self, Mode};
 use crate::tool::fresh_seed;
 use crate::{bench, binaries, deny, determinism, format, fuzz, mutants, published, redis, tidy};
 
@@ -81,6 +82,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "determinism",
         action: Action::Chore("determinism", || determinism::run(determinism::FEW)),
+    },
+    Step {
+        name: "instructions", // of the release build that the step before has made
+        action: Action::Chore("bench instructions", || instructions::run(Mode::Compare)),
     },
 ];
 

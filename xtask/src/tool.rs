@@ -2,6 +2,7 @@
 //! missing.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -53,4 +54,40 @@ pub fn perform(mut command: Command) -> Result<()> {
 pub fn fresh_seed() -> u64 {
     // The standard library seeds its hashers with random numbers from the system.
     RandomState::new().hash_one(0)
+}
+
+/// Whether there is a program of this name.
+pub fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    is_in(program, std::env::split_paths(&path))
+}
+
+fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> bool {
+    folders.any(|folder| folder.as_ref().join(program).is_file())
+}
+
+/// Whether this process may install programs for all users.
+///
+/// # Errors
+///
+/// If the system cannot say who runs it.
+pub fn is_root() -> Result<bool> {
+    let id = Command::new("id").arg("-u").output().context("id -u")?;
+    Ok(id.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_a_file_in_one_of_the_folders() {
+        let here = [
+            Path::new("/no-such-folder"),
+            Path::new(env!("CARGO_MANIFEST_DIR")),
+        ];
+        assert!(is_in("Cargo.toml", here.iter()));
+        assert!(!is_in("src", here.iter()));
+        assert!(!is_in("locklab-no-such-program", here.iter()));
+    }
 }

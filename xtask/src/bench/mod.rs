@@ -4,6 +4,7 @@
 //! times and prints the median as one line of JSON. The programs take turns here, so that a
 //! machine that slows down slows all of them, and the median of the turns is reported.
 
+pub mod instructions;
 pub mod serve;
 mod table;
 

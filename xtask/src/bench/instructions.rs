@@ -1,0 +1,342 @@
+//! Counts the instructions of some workloads with callgrind, and compares the counts with those in
+//! the tree.
+//!
+//! A count does not depend on how busy the machine is, so a change of a few percent shows. It does
+//! depend on the compiler: figures of another compiler are not compared.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::tool;
+
+/// The figures in the tree.
+const FIGURES: &str = "benches/instructions.json";
+
+/// Renews the figures.
+const RENEW: &str = "cargo xtask bench instructions --write";
+
+/// What callgrind writes about each workload, for `callgrind_annotate`.
+const PROFILES: &str = "target/locklab/instructions";
+
+/// A count may differ from its figure by this much. Two counts of one build differ by a few
+/// hundredths of a percent: the standard library draws the seeds of its hash tables for each
+/// process. Nothing else varies, since valgrind places everything at the same addresses each time.
+const TOLERANCE_PERCENT: u64 = 3;
+
+/// The workloads of `benches/instructions/main.rs`, and how often each is performed: enough that
+/// what a seed draws averages out.
+const WORKLOADS: &[(&str, u64)] = &[
+    ("campaign", 3),
+    ("echo", 5),
+    ("judging", 3),
+    ("k1", 100),
+    ("redlock", 30),
+];
+
+/// What to do with the counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Compare them with the figures in the tree.
+    Compare,
+    /// Replace those figures.
+    Write,
+}
+
+/// Instructions for one repetition of each workload, and the compiler that made them.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figures {
+    rustc: String,
+    instructions: BTreeMap<String, u64>,
+}
+
+/// Counts the instructions of every workload. Where they cannot be counted, says why and does
+/// nothing.
+///
+/// # Errors
+///
+/// If a workload does not build or run; in [`Mode::Compare`] also if there are no figures in the
+/// tree, or a count differs from its figure.
+pub fn run(mode: Mode) -> Result<()> {
+    if let Err(why) = provide_valgrind() {
+        println!("skipped: no instructions are counted here: {why:#}");
+        return Ok(());
+    }
+    tool::perform(tool::cargo(
+        "build --release --package locklab-instructions",
+    ))?;
+    let counted = Figures {
+        rustc: compiler()?,
+        instructions: count_all()?,
+    };
+    for (workload, instructions) in &counted.instructions {
+        println!("{workload:<10}{:>14} instructions", grouped(*instructions));
+    }
+    match mode {
+        Mode::Compare => compare(&counted, &read()?),
+        Mode::Write => write(&counted),
+    }
+}
+
+/// Makes sure that there is a valgrind.
+///
+/// # Errors
+///
+/// If there is none for this machine, or it cannot be installed.
+fn provide_valgrind() -> Result<()> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bail!("the figures are of Linux on x86-64");
+    }
+    if tool::is_on_path("valgrind") {
+        return Ok(());
+    }
+    if !tool::is_on_path("apt-get") {
+        bail!("valgrind is missing");
+    }
+    for arguments in ["update", "install --yes valgrind"] {
+        let line = match tool::is_root()? {
+            true => format!("apt-get {arguments}"),
+            false => format!("sudo -n apt-get {arguments}"),
+        };
+        println!("{line}");
+        let mut words = line.split(' ');
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        tool::perform(command).context("valgrind is missing")?;
+    }
+    Ok(())
+}
+
+fn compiler() -> Result<String> {
+    let output = Command::new("rustc").arg("--version").output();
+    let output = output.context("rustc --version")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The instructions for one repetition of each workload. They run at the same time.
+fn count_all() -> Result<BTreeMap<String, u64>> {
+    fs::create_dir_all(PROFILES).with_context(|| format!("create {PROFILES}"))?;
+    let started = WORKLOADS.iter().map(|(workload, repetitions)| {
+        let counting = start_counting(workload, *repetitions)?;
+        Ok((workload, repetitions, counting))
+    });
+    let started: Vec<_> = started.collect::<Result<_>>()?;
+    let counts = started
+        .into_iter()
+        .map(|(workload, repetitions, counting)| {
+            let output = counting.wait_with_output().context("valgrind")?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            if !output.status.success() {
+                bail!("{workload}: valgrind: {}\n{said}", output.status);
+            }
+            let path = profile(workload);
+            let profile = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+            let total = total(&profile).with_context(|| format!("{path} has no total"))?;
+            Ok(((*workload).to_owned(), total / repetitions))
+        });
+    counts.collect()
+}
+
+fn start_counting(workload: &str, repetitions: u64) -> Result<Child> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--collect-atstart=no"])
+        .arg("--toggle-collect=locklab_instructions::measured*")
+        .arg(format!("--callgrind-out-file={}", profile(workload)))
+        .args(["target/release/locklab-instructions", workload])
+        .arg(repetitions.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    valgrind.spawn().context("start valgrind")
+}
+
+fn profile(workload: &str) -> String {
+    format!("{PROFILES}/{workload}.callgrind")
+}
+
+/// The instructions that a profile counts in all; `None` if it counts none.
+fn total(profile: &str) -> Option<u64> {
+    let totals = { profile.lines() }.find_map(|line| line.strip_prefix("totals: "))?;
+    totals.trim().parse().ok().filter(|total| *total > 0)
+}
+
+fn read() -> Result<Figures> {
+    if !Path::new(FIGURES).exists() {
+        bail!("there is no {FIGURES}; write it: {RENEW}");
+    }
+    let text = fs::read_to_string(FIGURES).with_context(|| format!("read {FIGURES}"))?;
+    parse(&text).context(FIGURES)
+}
+
+fn parse(text: &str) -> Result<Figures> {
+    Ok(serde_json::from_str(text)?)
+}
+
+fn write(figures: &Figures) -> Result<()> {
+    let text = serde_json::to_string_pretty(figures)? + "\n";
+    fs::write(FIGURES, text).with_context(|| format!("write {FIGURES}"))
+}
+
+/// Compares counts with figures of the same compiler.
+///
+/// # Errors
+///
+/// A line for each workload that differs.
+fn compare(counted: &Figures, kept: &Figures) -> Result<()> {
+    if counted.rustc != kept.rustc {
+        println!(
+            "not compared: {FIGURES} has the figures of {}, and this is {}",
+            kept.rustc, counted.rustc
+        );
+        return Ok(());
+    }
+    let differing = differing(&counted.instructions, &kept.instructions);
+    if !differing.is_empty() {
+        bail!("{}\nif that is meant: {RENEW}", differing.join("\n"));
+    }
+    Ok(())
+}
+
+/// What differs, each workload in a sentence.
+fn differing(counted: &BTreeMap<String, u64>, kept: &BTreeMap<String, u64>) -> Vec<String> {
+    let mut workloads: Vec<&String> = counted.keys().chain(kept.keys()).collect();
+    workloads.sort();
+    workloads.dedup();
+    let sentence = |workload| match (counted.get(workload), kept.get(workload)) {
+        (Some(&count), Some(&figure)) => differs(count, figure),
+        (Some(_), None) => Some(format!("there is no figure in {FIGURES}")),
+        (None, _) => Some(format!("{FIGURES} has a figure, but it is not counted")),
+    };
+    { workloads.into_iter() }
+        .filter_map(|workload| Some(format!("{workload}: {}", sentence(workload)?)))
+        .collect()
+}
+
+fn differs(count: u64, figure: u64) -> Option<String> {
+    let difference = count.abs_diff(figure);
+    let comparison = match count > figure {
+        true => "more",
+        false => "fewer",
+    };
+    (difference * 100 > figure * TOLERANCE_PERCENT).then(|| {
+        format!(
+            "{} instructions, {:.1} % {comparison} than the {} in {FIGURES}",
+            grouped(count),
+            difference as f64 * 100.0 / figure as f64,
+            grouped(figure),
+        )
+    })
+}
+
+/// A number with a comma before every three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(rustc: &str, instructions: &[(&str, u64)]) -> Figures {
+        Figures {
+            rustc: rustc.to_owned(),
+            instructions: instructions
+                .iter()
+                .map(|(workload, count)| ((*workload).to_owned(), *count))
+                .collect(),
+        }
+    }
+
+    /// Compares one count with the figure 100,000 of the same compiler.
+    #[track_caller]
+    fn check(count: u64, expected: Result<(), &str>) {
+        let counted = figures("1.95", &[("k1", count)]);
+        let kept = figures("1.95", &[("k1", 100_000)]);
+        let result = compare(&counted, &kept).map_err(|error| error.to_string());
+        let line = expected.map_err(|line| format!("{line}\nif that is meant: {RENEW}"));
+        assert_eq!(result, line);
+    }
+
+    #[test]
+    fn a_count_within_three_percent_passes() {
+        for count in [97_000, 99_999, 100_000, 103_000] {
+            check(count, Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_count_beyond_three_percent_fails_with_both_figures_and_the_remedy() {
+        check(
+            103_100,
+            Err(
+                "k1: 103,100 instructions, 3.1 % more than the 100,000 in benches/instructions.json",
+            ),
+        );
+        check(
+            96_900,
+            Err(
+                "k1: 96,900 instructions, 3.1 % fewer than the 100,000 in benches/instructions.json",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_workload_without_a_figure_and_a_figure_without_a_workload_fail() {
+        let counted = figures("1.95", &[("echo", 5), ("k1", 7)]);
+        let kept = figures("1.95", &[("echo", 5), ("k2", 7)]);
+        let error = compare(&counted, &kept).unwrap_err().to_string();
+        let workloads: Vec<&str> = error
+            .lines()
+            .filter_map(|l| Some(l.split_once(':')?.0))
+            .collect();
+        assert_eq!(workloads, ["k1", "k2", "if that is meant"]);
+    }
+
+    #[test]
+    fn figures_of_another_compiler_are_not_compared() {
+        let counted = figures("1.96", &[("k1", 9)]);
+        let kept = figures("1.95", &[("k1", 100)]);
+        assert!(compare(&counted, &kept).is_ok());
+    }
+
+    #[test]
+    fn figures_are_read_as_they_were_written() {
+        let kept = figures("rustc 1.95.0", &[("echo", 5_000_000), ("k1", 700_000)]);
+        let text = serde_json::to_string_pretty(&kept).unwrap();
+        assert_eq!(parse(&text).unwrap(), kept);
+        for wrong in ["", "{}", r#"{"rustc":"1","instructions":{"k1":-1}}"#] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse(r#"{"rustc":"1","instructions":{},"k1":1}"#).is_err());
+    }
+
+    #[test]
+    fn a_profile_without_instructions_has_no_total() {
+        let profile = |totals: &str| format!("version: 1\nevents: Ir\n\nfn=(1) f\n{totals}\n");
+        assert_eq!(total(&profile("totals: 1234")), Some(1234));
+        assert_eq!(total(&profile("totals: 0")), None);
+        assert_eq!(total(&profile("")), None);
+    }
+
+    #[test]
+    fn the_tree_has_figures_of_every_workload() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let kept = parse(&fs::read_to_string(root.join(FIGURES)).unwrap()).unwrap();
+        let kept: Vec<&str> = kept.instructions.keys().map(String::as_str).collect();
+        let counted: Vec<&str> = WORKLOADS.iter().map(|(workload, _)| *workload).collect();
+        assert_eq!(kept, counted);
+    }
+}
