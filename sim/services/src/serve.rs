@@ -7,6 +7,7 @@
 
 pub mod consensus;
 pub mod database;
+mod inbound;
 mod lines;
 pub mod sentinel;
 
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_values::units::NS_PER_US;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -225,18 +226,19 @@ impl Server {
 
     /// Serves one connection until it ends.
     async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
-        let mut bytes = [0; 4096];
         loop {
             let count = tokio::select! {
                 biased;
                 () = ended.notified() => return,
-                count = reader.read(&mut bytes) => count,
+                count = inbound::receive(&mut reader) => count,
             };
             let Ok(count @ 1..) = count else {
                 break;
             };
             let now = self.now();
-            (self.endpoint.borrow_mut()).receive(conn, &bytes[..count], now);
+            inbound::with(count, |bytes| {
+                (self.endpoint.borrow_mut()).receive(conn, bytes, now);
+            });
             self.carry_out();
         }
         self.endpoint.borrow_mut().closed(conn);
