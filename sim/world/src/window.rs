@@ -67,6 +67,9 @@ impl Windows {
     /// Window updates from the receivers whose readers have made room.
     pub(super) fn updates(&mut self) -> Vec<Packet> {
         let mut updates = Vec::new();
+        if self.closed.is_empty() {
+            return updates;
+        }
         self.closed.retain(|route, ack| match room(*route) {
             Some(room) if room < WORTH_TELLING => true,
             Some(room) => {

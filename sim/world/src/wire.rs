@@ -90,7 +90,7 @@ impl World {
         let mut outbound = std::mem::take(&mut self.outbound);
         self.net.egress_all(&mut outbound);
         let mut any = !outbound.is_empty();
-        let mut packets = outbound.drain(..).peekable();
+        let mut packets = outbound.drain(..);
         while let Some(packet) = packets.next() {
             self.windows.sent(&packet, self.network.under_way());
             if !packet::is_bare_ack(&packet) {
@@ -102,8 +102,7 @@ impl World {
             // The next packet carries the same acknowledgement. It is not enough if the
             // receiver still waits for the end of its handshake: it would ignore the rest of
             // that packet.
-            let repeated = packets
-                .peek()
+            let repeated = { packets.as_slice().first() }
                 .is_some_and(|next| packet::carries_ack_of(next, &packet));
             if repeated {
                 if opening {
