@@ -4,16 +4,15 @@
 //! many times in [`measured`], with a seed of its own each time. Callgrind counts inside that
 //! function alone, so that neither start-up nor the reading of a scenario is counted.
 
-#[path = "../../sim/world/benches/echo/mod.rs"]
 mod echo;
 
 use std::process::ExitCode;
 
 use locklab_check::{Bounds, judge};
 use locklab_history::History;
+use locklab_model::scenario::{self, Scenario};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
-use locklab_model::scenario::{self, Scenario};
 
 /// That of the program.
 #[global_allocator]

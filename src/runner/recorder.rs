@@ -31,7 +31,8 @@ impl Recorder {
     pub(super) fn new(directory: Directory, topology: &Topology, clients: &[Name]) -> Rc<Self> {
         Rc::new(Self {
             directory,
-            records: RefCell::default(),
+            // As many as a short run has.
+            records: RefCell::new(Vec::with_capacity(64)),
             clients: clients.iter().cloned().collect(),
             topology: topology.clone(),
             starts: RefCell::default(),

@@ -5,6 +5,7 @@
 //! `cargo bench -p locklab-world --bench world` prints the median; `-- --json` prints
 //! one line for a program to read; `-- --runs N` sets the number of runs.
 
+#[path = "../../../benches/instructions/echo.rs"]
 mod echo;
 
 use std::time::Instant;

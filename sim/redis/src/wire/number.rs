@@ -6,6 +6,20 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     match digits {
         [b'0'] => (text.len() == 1).then_some(0),
+        // Up to 18 digits cannot overflow.
+        [b'1'..=b'9', ..] if digits.len() <= 18 => {
+            let number = digits
+                .iter()
+                .try_fold(0, |number: i64, digit| match digit {
+                    b'0'..=b'9' => Some(number * 10 + i64::from(digit - b'0')),
+                    _ => None,
+                })?;
+            Some(if digits.len() == text.len() {
+                number
+            } else {
+                -number
+            })
+        }
         [b'1'..=b'9', ..] if text.len() <= 20 => std::str::from_utf8(text).ok()?.parse().ok(),
         _ => None,
     }
@@ -41,6 +55,9 @@ mod tests {
         for (text, expected) in [
             ("0", Some(0)),
             ("-1", Some(-1)),
+            ("-70", Some(-70)),
+            ("999999999999999999", Some(999_999_999_999_999_999)),
+            ("-1000000000000000000", Some(-1_000_000_000_000_000_000)),
             ("9223372036854775807", Some(i64::MAX)),
             ("-9223372036854775808", Some(i64::MIN)),
             ("9223372036854775808", None),
@@ -51,6 +68,9 @@ mod tests {
             ("+1", None),
             (" 1", None),
             ("1.0", None),
+            ("12/", None),
+            ("-1:2", None),
+            ("--1", None),
         ] {
             assert_eq!(parse_i64(text.as_bytes()), expected, "{text:?}");
         }
