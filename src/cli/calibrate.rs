@@ -19,7 +19,7 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 const EXAMPLES: &str = "\
 Examples:
   locklab calibrate
-  locklab calibrate --runs 24 --at-once 6   more runs, fewer at a time
+  locklab calibrate --runs 24 --at-once 3   more runs, fewer at a time
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab calibrate
 
 Measures what real servers do regularly, the steps of a failover by real Sentinels, how much of an

@@ -86,7 +86,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab                                       the demonstration
   locklab list scenarios                        what can be run
-  locklab run kleppmann/k1                      break a lock in 100 simulated runs
+  locklab run kleppmann/k1                      break a lock in 302 simulated runs
   locklab run kleppmann/k1 --on redis           the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
