@@ -22,6 +22,10 @@ pub struct Timeline<'h> {
     numbers: BTreeMap<&'h str, usize>,
     /// Per host, the numbers of its grants and their indices in `grants`, in that order.
     grants_of: Vec<Vec<(u32, usize)>>,
+    /// Per host, for each entry of `grants_of`: the last record to which it or one before it is
+    /// believed, and the first from which it or one after it is. Both grow from entry to entry, so a
+    /// search finds the few that may be believed at a record.
+    spans_of: Vec<Vec<(usize, usize)>>,
 }
 
 /// One stretch of a client's belief that it holds the lock.
@@ -124,8 +128,11 @@ impl<'h> Timeline<'h> {
 
     /// The grants in which a client believes just before the record at this index takes effect.
     pub fn believed(&self, host: usize, index: usize) -> impl Iterator<Item = &Grant<'h>> {
-        let grants = self.grants_of[host].iter();
-        grants
+        let spans = &self.spans_of[host];
+        let first = spans.partition_point(|&(last, _)| last < index);
+        let end = spans.partition_point(|&(_, first)| first < index);
+        let grants = self.grants_of[host].get(first..end).unwrap_or_default();
+        { grants.iter() }
             .map(|&(_, place)| &self.grants[place])
             .filter(move |grant| grant.is_believed_at(index))
     }
@@ -177,6 +184,7 @@ impl<'h> Pass<'h> {
                 host_of: Vec::with_capacity(history.records.len()),
                 numbers: BTreeMap::new(),
                 grants_of: Vec::new(),
+                spans_of: Vec::new(),
             },
             states: Vec::new(),
         }
@@ -327,10 +335,28 @@ impl<'h> Pass<'h> {
         }
         for grants in &mut self.timeline.grants_of {
             grants.sort_unstable();
+            let spans = spans(grants, &self.timeline.grants);
+            self.timeline.spans_of.push(spans);
         }
         self.timeline.hosts = self.states.len();
         self.timeline
     }
+}
+
+/// See [`Timeline::spans_of`].
+fn spans(of_host: &[(u32, usize)], grants: &[Grant]) -> Vec<(usize, usize)> {
+    let grants = of_host.iter().map(|&(_, place)| &grants[place]);
+    let last = grants.clone().scan(0, |last, grant| {
+        *last = grant.ended.unwrap_or(usize::MAX).max(*last);
+        Some(*last)
+    });
+    let mut spans: Vec<(usize, usize)> = last.zip(grants.map(|grant| grant.began)).collect();
+    let mut first = usize::MAX;
+    for (_, began) in spans.iter_mut().rev() {
+        first = first.min(*began);
+        *began = first;
+    }
+    spans
 }
 
 /// The first nanosecond of true time, after `from` and up to `to`, at which a clock shows the
@@ -420,6 +446,46 @@ mod tests {
             (50, "c1", Event::BeliefEnds { grant: 1 }),
         ]);
         assert_eq!(believed(&history), [(1, 10, 20, 50), (1, 30, 40, 50)]);
+    }
+
+    /// One client's grants nest, overlap, last to the end, and are numbered in another order than
+    /// they began.
+    #[test]
+    fn a_client_believes_in_the_grants_that_have_begun_and_not_ended() {
+        let ends = |grant| Event::BeliefEnds { grant };
+        let history = history([
+            (10, "c1", begins(3, 900)),
+            (20, "c1", begins(1, 900)),
+            (30, "c2", begins(1, 900)),
+            (40, "c1", ends(1)),
+            (50, "c1", begins(2, 900)),
+            (60, "c1", ends(3)),
+            (70, "c1", begins(4, 900)),
+            (80, "c1", ends(2)),
+            (90, "c1", begins(5, 900)),
+            (95, "c1", ends(5)),
+        ]);
+        let timeline = Timeline::of(&history);
+        let numbers = |index| -> Vec<u32> {
+            let believed = timeline.believed(0, index);
+            believed.map(|grant| grant.number).collect()
+        };
+        let expected: [&[u32]; 11] = [
+            &[],
+            &[3],
+            &[1, 3],
+            &[1, 3],
+            &[3],
+            &[2, 3],
+            &[2],
+            &[2, 4],
+            &[4],
+            &[4, 5],
+            &[4],
+        ];
+        for (index, expected) in expected.into_iter().enumerate() {
+            assert_eq!(numbers(index), expected, "before record {index}");
+        }
     }
 
     #[test]
