@@ -82,6 +82,8 @@ struct Direction {
 pub(super) struct Network {
     links: Links<HostId>,
     directions: BTreeMap<Route, Direction>,
+    /// Suspended hosts, and since when.
+    suspended: BTreeMap<HostId, u64>,
     /// Routes to connections that a killed process left behind and that its kernel was made to
     /// forget.
     orphans: BTreeSet<Route>,
@@ -95,6 +97,7 @@ impl Network {
         Self {
             links,
             directions: BTreeMap::new(),
+            suspended: BTreeMap::new(),
             orphans: BTreeSet::new(),
             messages: keep.then(Vec::new),
             under_way: Rc::default(),
@@ -137,14 +140,20 @@ impl Network {
         Some((route, fate))
     }
 
-    /// A packet has reached a host without power: it will be sent again.
-    pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) -> Fate<Parcel> {
-        let direction = self.directions.entry(transit.segment.route).or_default();
-        direction.flow.failed(transit, now_ns)
+    /// Nothing has acknowledged a packet that arrived: it will be sent again, unless its sender
+    /// has lost power.
+    pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) -> Option<(Route, Fate<Parcel>)> {
+        let route = transit.segment.route;
+        let direction = self.directions.get_mut(&route)?;
+        Some((route, direction.flow.failed(transit, now_ns)))
     }
 
-    /// Sends the held packets of `route` again, if its timer ends at `now_ns`.
+    /// Sends the held packets of `route` again, if its timer ends at `now_ns` and its sender is
+    /// not suspended.
     pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Vec<Fate<Parcel>> {
+        if self.suspended.contains_key(&route.from) {
+            return Vec::new();
+        }
         let Some(direction) = self.directions.get_mut(&route) else {
             return Vec::new();
         };
@@ -153,6 +162,25 @@ impl Network {
             flow.stop_opening();
         }
         flow.retry(&mut self.links, &route.hop(), now_ns, now_ns)
+    }
+
+    /// Stops the retransmission timers of a host.
+    pub(super) fn suspend(&mut self, host: HostId, now_ns: u64) {
+        self.suspended.entry(host).or_insert(now_ns);
+    }
+
+    /// Lets them run on; returns when each ends now.
+    pub(super) fn wake(&mut self, host: HostId, now_ns: u64) -> Vec<(Route, u64)> {
+        let Some(since_ns) = self.suspended.remove(&host) else {
+            return Vec::new();
+        };
+        let own = self.directions.iter_mut();
+        own.filter(|(route, _)| route.from == host)
+            .filter_map(|(route, direction)| {
+                let at_ns = direction.flow.stood_still(since_ns, now_ns)?;
+                Some((*route, at_ns))
+            })
+            .collect()
     }
 
     /// Notes an arrival in the message log.

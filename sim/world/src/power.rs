@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use super::{Host, HostId, World, program};
+use super::{Event, Host, HostId, World, program};
 use locklab_link::{LinkRule, RuleId};
 use locklab_plant::plant;
 
@@ -81,11 +81,12 @@ impl World {
         }
     }
 
-    /// Suspends the machine of `host`, its monotonic clock too, like a suspended virtual
-    /// machine. Arriving packets wait in its network card.
+    /// Suspends the machine of `host`, its monotonic clock and its timers too, like a suspended
+    /// virtual machine. Arriving packets wait in its network card.
     pub fn suspend(&mut self, host: HostId) {
         self.pause(host);
         let now_ns = self.now_ns();
+        self.network.suspend(host, now_ns);
         let mut hosts = self.core.hosts.borrow_mut();
         let state = &mut hosts[host.index()];
         state.suspensions += 1;
@@ -105,6 +106,9 @@ impl World {
             if still {
                 Vec::new()
             } else {
+                for (route, at_ns) in self.network.wake(host, now_ns) {
+                    self.core.schedule(at_ns, Event::Retry(route));
+                }
                 std::mem::take(&mut state.inbox)
             }
         };
@@ -141,7 +145,10 @@ impl World {
         self.drop_tasks(host);
         self.drop_connections(host);
         self.network.forget(host);
-        self.core.hosts.borrow_mut()[host.index()].inbox.clear();
+        let inbox = std::mem::take(&mut self.core.hosts.borrow_mut()[host.index()].inbox);
+        for transit in inbox {
+            self.send_again(transit);
+        }
     }
 
     /// Makes the kernel of `host`, which has no live process, forget the connections that its

@@ -13,9 +13,7 @@ impl World {
     pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.segment.route.to;
         if self.network.is_silent(to) {
-            let route = transit.segment.route;
-            let fate = self.network.hold(transit, self.now_ns());
-            self.follow(route, fate);
+            self.send_again(transit);
             return;
         }
         {
@@ -27,6 +25,13 @@ impl World {
             }
         }
         self.deliver(transit);
+    }
+
+    /// Nothing acknowledges a packet that has arrived.
+    pub(super) fn send_again(&mut self, transit: Transit) {
+        if let Some((route, fate)) = self.network.hold(transit, self.now_ns()) {
+            self.follow(route, fate);
+        }
     }
 
     /// Does what follows from the fate of a packet of `route`.

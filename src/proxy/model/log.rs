@@ -69,6 +69,12 @@ impl Log {
         }
     }
 
+    /// To whom a segment goes, if it is still kept.
+    pub(super) fn receiver(&self, MessageId(id): MessageId) -> Option<&Name> {
+        let index = id.checked_sub(self.taken)?;
+        Some(&self.kept.get(index)?.to)
+    }
+
     pub(super) fn take(&mut self) -> Vec<Segment> {
         self.taken += self.kept.len();
         self.bytes = 0;

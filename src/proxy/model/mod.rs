@@ -6,10 +6,8 @@
 //! - It knows connections, since it has no kernels that do. A connection has two ends, each of
 //!   which sends one flow of segments.
 //! - A reset that answers a segment and does not get through leaves that segment
-//!   unacknowledged: its sender sends it again. In the world that sender waits for ever.
-//! - Segments in the network card of a suspended host that loses power are sent again. In the
-//!   world they are lost.
-//! - A suspended host retransmits nothing, and its timers stand still. In the world they run.
+//!   unacknowledged: its sender sends it again. In the world that sender waits for ever,
+//!   which is wrong; correcting it changes what seeds of `kleppmann/k16` and `k19` mean.
 //! - A server's reset before its SYN-ACK got through makes the connector send its SYN again.
 
 mod connection;

@@ -209,7 +209,11 @@ impl Network {
     /// A segment reaches its destination.
     pub(super) fn arrive(&mut self, transit: Transit, now_ns: u64) {
         let Some((_, receiver)) = self.link(transit.segment.from) else {
-            self.note_arrival(&transit, now_ns);
+            // Both ends have forgotten the connection.
+            let receiver = transit.segment.message.and_then(|id| self.log.receiver(id));
+            if receiver.is_some_and(|host| !self.links.is_silent(host)) {
+                self.note_arrival(&transit, now_ns);
+            }
             return;
         };
         if self.links.is_silent(&receiver) {

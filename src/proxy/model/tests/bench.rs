@@ -50,11 +50,15 @@ impl Bench {
     }
 
     pub fn with(latency: Dist, loss: f64) -> Self {
+        Self::seeded(latency, loss, 1)
+    }
+
+    pub fn seeded(latency: Dist, loss: f64, seed: u64) -> Self {
         let options = Options {
             hosts: Default::default(),
             latency,
             loss,
-            seed: 1,
+            seed,
             keep: Keep::Messages,
         };
         Self {
@@ -165,7 +169,7 @@ impl Bench {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ways {
     One,
     Both,
