@@ -5,17 +5,10 @@
 //! one key after the command; clients that wait for the same key are served in the order in which
 //! they blocked.
 
-use bytes::Bytes;
-
-use super::cmd::blocking::Taken;
-use super::notify::{deliver, deliver_before_reply};
-use super::propagate;
-use super::repl::master;
 use super::state::State;
 pub(super) use super::state::blocked::{Blocked, On};
 use super::state::progress::Written;
 use super::state::session::{Closing, Session, copy_bytes};
-use super::table::{Call, Context};
 use crate::wire::reply::{Error, Reply};
 
 /// Blocks a client.
@@ -39,49 +32,8 @@ pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
     state.listen();
 }
 
-/// `handleClientsBlockedOnKeys`: serves blocked clients from the changed keys. That may make
-/// further keys ready.
-pub(super) fn serve(state: &mut State, wall_us: u64) {
-    while !state.waiting.ready.is_empty() {
-        for place in std::mem::take(&mut state.waiting.ready) {
-            let waiters = state.waiting.keys.get(&place).cloned();
-            for client in waiters.unwrap_or_default() {
-                serve_client(state, client, &place, wall_us);
-            }
-        }
-    }
-}
-
-fn serve_client(state: &mut State, client: u64, place: &(usize, Bytes), wall_us: u64) {
-    let (db, key) = place;
-    let blocked = state.clients.get(&client).and_then(|c| c.blocked.as_ref());
-    let Some(On::Keys(_, want)) = blocked.map(|blocked| blocked.on.clone()) else {
-        return;
-    };
-    let current = state.current.replace(client);
-    state.db.select(*db);
-    let taken = want.take(
-        &mut Call {
-            state,
-            client,
-            args: &[],
-            wall_us,
-            context: Context::Direct,
-        },
-        key,
-    );
-    if let Taken::Reply(reply) = taken {
-        propagate::record_served(state);
-        deliver_before_reply(state);
-        unblock(state, client, &reply);
-        deliver(state);
-        super::tracking::deliver_own(state, client);
-    }
-    state.current = current;
-}
-
 /// Ends a client's wait with a reply.
-fn unblock(state: &mut State, client: u64, reply: &Reply) {
+pub(super) fn unblock(state: &mut State, client: u64, reply: &Reply) {
     state.waiting.forget(client);
     state.waiting.resumed.push_back(client);
     state.listen();
@@ -210,7 +162,7 @@ impl On {
     pub(super) fn timeout_reply(&self, state: &State) -> Reply {
         match self {
             On::Keys(..) => Reply::NilArray,
-            On::Replicas { offset, .. } => Reply::Integer(master::count_acked(state, *offset)),
+            On::Replicas { offset, .. } => Reply::Integer(state.repl.count_acked(*offset)),
             On::Files { written, .. } => {
                 let counts = count_files(state, *written);
                 Reply::Array(counts.map(Reply::Integer).into())
@@ -225,7 +177,7 @@ impl On {
     pub(super) fn reply_if_enough(&self, state: &State) -> Option<Reply> {
         let enough = match *self {
             On::Keys(..) | On::Shutdown => false,
-            On::Replicas { replicas, offset } => master::count_acked(state, offset) >= replicas,
+            On::Replicas { replicas, offset } => state.repl.count_acked(offset) >= replicas,
             On::Files { local: 1.., .. } if !state.config.append_only() => {
                 return Some(NO_FILE.into());
             }
@@ -246,5 +198,5 @@ impl On {
 fn count_files(state: &State, written: Written) -> [i64; 2] {
     let durable = state.durable();
     let own = durable.is_some_and(|durable| durable.changes >= written.changes);
-    [own.into(), master::count_durable(state, written.offset)]
+    [own.into(), state.repl.count_durable(written.offset)]
 }

@@ -17,12 +17,10 @@
 
 use bytes::Bytes;
 
-use super::propagate::{self, Unit};
+use super::command::{Call, Command, Flag};
 use super::script::{Program, Reading, killed_error};
 use super::state::State;
 use super::state::busy::{Busy, Kind, taken_us};
-use super::table::{Call, Command, Flag};
-use super::{blocking, tracking};
 use crate::wire::reply::{Error, Reply};
 
 /// A script has run, with this reply: accounts for its time.
@@ -37,7 +35,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
         return;
     }
     let since_us = call.wall_us;
-    let threshold_us = threshold_us(call.state);
+    let threshold_us = call.state.config.busy_threshold_us();
     let resp = call.session().resp;
     let mut encoded = bytes::BytesMut::new();
     if call.session().may_answer() {
@@ -76,11 +74,6 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
     }
 }
 
-/// How long a script runs before others hear that the node is busy, in microseconds.
-pub(super) fn threshold_us(state: &State) -> u64 {
-    state.config.busy_threshold_ms().saturating_mul(1000)
-}
-
 /// Whether a command has to be rejected, and with which error.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
     let busy = state.busy.as_ref()?;
@@ -115,24 +108,6 @@ pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
         session.out.replace(at, len, |out| killed.encode(out));
     }
     Ok(())
-}
-
-/// Ends a script whose time has passed: releases its effects, and deferred clients continue.
-pub(super) fn end_if_over(state: &mut State, wall_us: u64) {
-    let over = |busy: &Busy| busy.ends_us.is_some_and(|ends_us| ends_us <= wall_us);
-    let Some(Busy { client, .. }) = state.busy.take_if(|busy| over(busy)) else {
-        return;
-    };
-    propagate::flush(state, Unit::Whole);
-    tracking::deliver_own(state, client);
-    let written = state.written();
-    if let Some(session) = state.mark_dirty(client) {
-        session.written = written;
-    }
-    state.waiting.resumed.push_back(client);
-    state.waiting.resumed.extend(state.repl.master_conn());
-    blocking::serve(state, wall_us);
-    propagate::flush(state, Unit::Whole);
 }
 
 /// Whether input on this connection has to wait for the end of a script: requests of the client

@@ -1,6 +1,6 @@
 //! The ACL categories of commands (`src/acl.c`), for COMMAND LIST.
 
-use super::table::{Command, Flag};
+use super::command::{Command, Flag};
 
 /// The categories that do not follow from a command's flags, and the commands in them.
 const NAMED: &[(&str, &str)] = &[

@@ -10,7 +10,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use super::state::eviction::EvictionPolicy;
-use super::state::persist::Fsync;
+use super::state::fsync::Fsync;
 use crate::store::value::{Limits, Listpack};
 pub(super) use events::Notify;
 use parameter::Kind::{Events, OutputLimits};
@@ -124,9 +124,9 @@ impl Config {
         self.append_only
     }
 
-    /// The time that a script may run before other clients get BUSY, in milliseconds.
-    pub(super) fn busy_threshold_ms(&self) -> u64 {
-        self.number("busy-reply-threshold")
+    /// The time that a script may run before other clients get BUSY, in microseconds.
+    pub(super) fn busy_threshold_us(&self) -> u64 {
+        self.number("busy-reply-threshold").saturating_mul(1000)
     }
 
     /// When the append-only file is synced.

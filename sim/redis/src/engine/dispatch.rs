@@ -1,22 +1,19 @@
 //! The path from a request to its reply: `processCommand` of `src/server.c`.
 
-mod errors;
-
 use std::borrow::Cow;
 
-use super::needs::Needs;
-use super::notify::{deliver, deliver_before_reply};
+use super::command::{Call, Command, Context, Flag, Table};
+use super::errors::{unknown, wrong_arity};
+use super::execute::{
+    MASTER_DOWN, NO_REPLICAS, READ_ONLY, answer, has_right_arity, is_read_only, is_stale, run,
+    too_few_replicas,
+};
 use super::propagate::{self, Unit};
-use super::repl::master;
-use super::script::{Access, Flags, ScriptFlag};
 use super::state::State;
+use super::state::needs::Needs;
 use super::state::session::Closing;
-use super::table::{self, Call, Command, Context, Flag};
-use super::{busy, eviction, monitor, tracking};
-use crate::store::effects::Targets;
+use super::{busy, eviction, needs, tracking};
 use crate::wire::reply::{Error, Reply};
-use errors::unknown;
-pub(super) use errors::wrong_arity;
 
 /// The outcome of a request.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -27,7 +24,13 @@ pub(super) enum Processed {
 }
 
 /// Checks a request in the order in which Redis does, then queues or calls it, and replies.
-pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
+pub(super) fn process(
+    table: Table,
+    state: &mut State,
+    client: u64,
+    args: &[&[u8]],
+    wall_us: u64,
+) -> Processed {
     state.current = Some(client);
     state.db.overdue = state.overdue_for(client);
     let session = state.client(client);
@@ -38,7 +41,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
         state.close(client, Closing::Now);
         return Processed::Done;
     }
-    match check(state, client, args, wall_us) {
+    match check(table, state, client, args, wall_us) {
         Ok((command, needs)) if state.is_paused(client, needs) => {
             state.current = None;
             let session = state.client(client);
@@ -53,6 +56,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
             } else {
                 session.last_command = command.name;
                 let mut call = Call {
+                    table,
                     state,
                     client,
                     args,
@@ -71,7 +75,7 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
             }
         }
         Err(error) => {
-            let reply = reject(state, client, args, error);
+            let reply = reject(table, state, client, args, error);
             state.client(client).answer(&reply);
         }
     }
@@ -87,15 +91,6 @@ pub(super) fn process(state: &mut State, client: u64, args: &[&[u8]], wall_us: u
 /// post to this port must not have its text executed.
 fn is_http(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
-}
-
-/// Sends the reply of an executed command, and then its notifications.
-pub(super) fn answer(state: &mut State, client: u64, reply: &Reply) {
-    state.client(client).answer(reply);
-    if !state.db.changes.is_empty() {
-        deliver(state);
-    }
-    monitor::after_reply(state);
 }
 
 /// `queueMultiCommand`: a transaction that has failed already keeps no further command, and so does
@@ -132,7 +127,7 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
 
 /// `rejectCommand`: a rejected command marks its transaction as failed, and a rejected EXEC ends
 /// it.
-fn reject(state: &mut State, client: u64, args: &[&[u8]], mut error: Error) -> Reply {
+fn reject(table: Table, state: &mut State, client: u64, args: &[&[u8]], mut error: Error) -> Reply {
     let session = state.client(client);
     if args[0].eq_ignore_ascii_case(b"exec") {
         session.transaction = None;
@@ -142,153 +137,18 @@ fn reject(state: &mut State, client: u64, args: &[&[u8]], mut error: Error) -> R
     } else if let Some(transaction) = &mut session.transaction {
         transaction.refused = true;
     }
-    state.stats.reject(table::find(args), &error);
+    state.stats.reject(table.find(args), &error);
     error.into()
 }
 
-/// Calls a command that was checked when it was queued; [`answer`] sends its reply.
-pub(super) fn call(call: &mut Call<'_>) -> Reply {
-    match table::find(call.args) {
-        Some(command) => run(command, call),
-        None => unknown(call.args).into(),
-    }
-}
-
-/// Executes a command of a script: `scriptCall` of `src/script.c`.
-pub(super) fn call_from_script(call: &mut Call<'_>, access: Access) -> Reply {
-    let command = table::find(call.args);
-    match command.ok_or(UNKNOWN_IN_SCRIPT) {
-        Ok(command) => match check_in_script(call, command, access) {
-            Ok(()) => run(command, call),
-            Err(error) => call.refuse_in_script(Some(command), error),
-        },
-        Err(error) => call.refuse_in_script(None, error),
-    }
-}
-
-const UNKNOWN_IN_SCRIPT: Error = Error::of("ERR Unknown Redis command called from script");
-
-fn check_in_script(call: &mut Call<'_>, command: &Command, access: Access) -> Result<(), Error> {
-    if !has_right_arity(command, call.args) {
-        return Err(Error::of(
-            "ERR Wrong number of args calling Redis command from script",
-        ));
-    }
-    if command.has(Flag::NoScript) {
-        return Err(Error::of(
-            "ERR This Redis command is not allowed from script",
-        ));
-    }
-    if is_stale(call.state) && !command.has(Flag::Stale) {
-        return Err(Error::of(
-            "ERR Can not execute the command on a stale replica",
-        ));
-    }
-    // `scriptVerifyWriteCommandAllow`: what is sent to replicas counts as a write, so that
-    // read-only scripts may run while writes are paused.
-    if access == Access::ReadOnly && Needs::of_command(command).replicates {
-        return Err(Error::of(
-            "ERR Write commands are not allowed from read-only scripts.",
-        ));
-    }
-    if command.has(Flag::Write) {
-        if too_few_replicas(call.state, call.wall_us) {
-            return Err(NO_REPLICAS);
-        }
-        if is_read_only(call.state, call.client) {
-            return Err(READ_ONLY);
-        }
-        if command.has(Flag::DenyOom) && eviction::refuses_in_script(call.state, call.client) {
-            return Err(eviction::OUT_OF_MEMORY);
-        }
-        call.state.script_wrote = true;
-    }
-    Ok(())
-}
-
-/// Whether a script may run in the current state, given the requirements it declares
-/// (`scriptPrepareForRun`).
-///
-/// # Errors
-///
-/// The reason why it may not run.
-pub(super) fn may_run(
-    call: &mut Call<'_>,
-    flags: Option<&Flags>,
-    access: Access,
-) -> Result<(), Error> {
-    call.state.script_wrote = false;
-    call.state.db.effects.script_targets = Targets::ALL;
-    let Some(flags) = flags else {
-        return match is_stale(call.state) {
-            true => Err(MASTER_DOWN),
-            false => eviction::may_run(call.state, None),
-        };
-    };
-    if is_stale(call.state) && !flags.contains(&ScriptFlag::AllowStale) {
-        return Err(Error::of(
-            "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and \
-             'allow-stale' flag is not set on the script.",
-        ));
-    }
-    if flags.contains(&ScriptFlag::NoWrites) {
-        return eviction::may_run(call.state, Some(flags));
-    }
-    if is_read_only(call.state, call.client) {
-        return Err(Error::of(
-            "READONLY You can not run script with write flag on readonly replica.",
-        ));
-    }
-    if access == Access::ReadOnly {
-        return Err(Error::of(
-            "ERR Can not execute a script with write flag using *_ro command.",
-        ));
-    }
-    match too_few_replicas(call.state, call.wall_us) {
-        true => Err(NO_REPLICAS),
-        false => eviction::may_run(call.state, Some(flags)),
-    }
-}
-
-fn run(command: &Command, call: &mut Call<'_>) -> Reply {
-    call.state.stats.begin(command);
-    monitor::begin(call, command);
-    let tracks = call.session().tracking.is_some();
-    let movable = command.has(Flag::MovableKeys);
-    if tracks && movable && call.context != Context::Script {
-        call.state.caches.declare(command.keys_of(call.args));
-    }
-    let dirty = call.state.db.effects.dirty;
-    let reply = (command.run)(call).unwrap_or_else(Reply::Error);
-    if call.state.db.effects.wanted {
-        propagate::record(call, command, dirty);
-    }
-    if tracks && !movable && command.has(Flag::ReadOnly) {
-        let keys = match call.context {
-            // For a script, 7.0 records the declared keys, not the keys that it read.
-            Context::Script => None,
-            Context::Direct | Context::Transaction => Some(command.keys_of(call.args)),
-        };
-        tracking::remember(call.state, call.client, keys);
-    }
-    if !call.state.db.changes.is_empty() {
-        match call.context {
-            Context::Script => deliver(call.state),
-            Context::Direct | Context::Transaction => deliver_before_reply(call.state),
-        }
-    }
-    call.state.stats.end(command, call.context, &reply);
-    monitor::end(call, command);
-    reply
-}
-
 fn check(
+    table: Table,
     state: &mut State,
     client: u64,
     args: &[&[u8]],
     wall_us: u64,
 ) -> Result<(&'static Command, Needs), Error> {
-    let command = table::find(args).ok_or_else(|| unknown(args))?;
+    let command = table.find(args).ok_or_else(|| unknown(table, args))?;
     if !has_right_arity(command, args) {
         return Err(wrong_arity(command.name));
     }
@@ -302,7 +162,7 @@ fn check(
     let only_listens = session.only_listens();
     let in_transaction = session.transaction.is_some() && !command.has(Flag::EndsTransaction);
     let is_short = eviction::make_room(state, wall_us);
-    let needs = Needs::of(state, client, command, args);
+    let needs = needs::of_request(state, client, command, args);
     if is_short && (needs.memory || in_transaction) {
         return Err(eviction::OUT_OF_MEMORY);
     }
@@ -331,41 +191,4 @@ fn check(
         return Err(Error::of("ERR Replica can't interact with the keyspace"));
     }
     Ok((command, needs))
-}
-
-const NO_REPLICAS: Error = Error::of("NOREPLICAS Not enough good replicas to write.");
-
-const READ_ONLY: Error = Error::of("READONLY You can't write against a read only replica.");
-
-const MASTER_DOWN: Error =
-    Error::of("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
-
-/// `min-replicas-to-write`: a master that lately received acknowledgements from too few replicas
-/// rejects writes.
-fn too_few_replicas(state: &State, wall_us: u64) -> bool {
-    let wanted = state.config.min_replicas_to_write;
-    wanted > 0
-        && state.repl.link().is_none()
-        && !state.loading
-        && master::count_good(state, wall_us) < wanted
-}
-
-/// A replica executes only the writes of its master.
-fn is_read_only(state: &State, client: u64) -> bool {
-    state.repl.link().is_some()
-        && state.config.replica_is_read_only()
-        && !state.repl.is_master(client)
-        && !state.loading
-}
-
-/// `replica-serve-stale-data no`: a replica without its master rejects most commands.
-fn is_stale(state: &State) -> bool {
-    let down = state.repl.link().is_some_and(|link| !link.is_up());
-    down && !state.config.serves_stale_data()
-}
-
-/// Whether the number of words in a request is valid for its command.
-fn has_right_arity(command: &Command, args: &[&[u8]]) -> bool {
-    let expected = command.arity.unsigned_abs() as usize;
-    args.len() == expected || (command.arity < 0 && args.len() > expected)
 }

@@ -8,9 +8,9 @@
 
 use std::fmt::Write as _;
 
-use super::cmd::client::valid_name;
+use super::command::{Call, Command, Context, Flag};
 use super::state::State;
-use super::table::{Call, Command, Context, Flag};
+use super::state::session::valid_name;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::Reply;
 

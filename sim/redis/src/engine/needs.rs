@@ -4,47 +4,33 @@
 //! A script or a function that declares flags needs what these say, instead of what its command
 //! might. EXEC needs what its queue does, each command as it was when it was queued.
 
+use super::command::{Command, Flag};
 use super::script::{self, Flags, ScriptFlag};
 use super::state::State;
-pub(super) use super::state::needs::Needs;
-use super::table::{Command, Flag};
+use super::state::needs::Needs;
 
-impl Needs {
-    /// Those of this client's request, whose command is known.
-    pub(super) fn of(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Self {
-        if let Some(flags) = declared_flags(state, command, args) {
-            return Needs::declared(&flags);
-        }
-        let own = Needs::of_command(command);
-        let session = state.clients.get(&client);
-        match session.and_then(|session| session.transaction.as_ref()) {
-            Some(transaction) if command.has(Flag::RunsQueue) => own | transaction.needs,
-            _ => own,
-        }
+/// The requirements of this client's request, whose command is known.
+pub(super) fn of_request(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Needs {
+    if let Some(flags) = declared_flags(state, command, args) {
+        return declared(&flags);
     }
-
-    /// Those of a command, of whose arguments nothing is known.
-    pub(super) fn of_command(command: &Command) -> Self {
-        let writes = command.has(Flag::Write);
-        Needs {
-            writes,
-            fresh_data: !command.has(Flag::Stale),
-            replicates: writes || command.has(Flag::MayReplicate),
-            reads: command.has(Flag::ReadOnly),
-            memory: command.has(Flag::DenyOom),
-        }
+    let own = command.needs();
+    let session = state.clients.get(&client);
+    match session.and_then(|session| session.transaction.as_ref()) {
+        Some(transaction) if command.has(Flag::RunsQueue) => own | transaction.needs,
+        _ => own,
     }
+}
 
-    /// `scriptFlagsToCmdFlags`.
-    fn declared(flags: &Flags) -> Self {
-        let writes = !flags.contains(&ScriptFlag::NoWrites);
-        Needs {
-            writes,
-            fresh_data: !flags.contains(&ScriptFlag::AllowStale),
-            replicates: writes,
-            reads: false,
-            memory: writes && !flags.contains(&ScriptFlag::AllowOom),
-        }
+/// `scriptFlagsToCmdFlags`.
+fn declared(flags: &Flags) -> Needs {
+    let writes = !flags.contains(&ScriptFlag::NoWrites);
+    Needs {
+        writes,
+        fresh_data: !flags.contains(&ScriptFlag::AllowStale),
+        replicates: writes,
+        reads: false,
+        memory: writes && !flags.contains(&ScriptFlag::AllowOom),
     }
 }
 

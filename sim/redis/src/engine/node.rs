@@ -13,7 +13,8 @@ use super::state::State;
 use super::state::handover::Handover;
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
-use super::{blocking, busy, config, eviction, shutdown, tracking, turn};
+use super::table::TABLE;
+use super::{blocking, busy, config, eviction, load, serve, shutdown, tracking, turn};
 use crate::store::db::Db;
 use crate::wire::request::{Parsed, Parser};
 
@@ -143,7 +144,7 @@ impl Node {
     /// Loads the contents of the node's disk when its process starts, at the node's wall-clock
     /// time `wall_us`. Call it after [`Node::configure`] and before any client connects.
     pub fn load(&mut self, files: &Files, wall_us: u64) {
-        persist::load(&mut self.state, files, wall_us);
+        load::load(TABLE, &mut self.state, files, wall_us);
     }
 
     /// Connects a client of unknown address, at the time that the node last saw.
@@ -208,7 +209,7 @@ impl Node {
             return;
         }
         turn::begin(&mut self.state, wall_us);
-        busy::end_if_over(&mut self.state, wall_us);
+        serve::end_if_over(TABLE, &mut self.state, wall_us);
         replica::heard(&mut self.state, conn.0, wall_us);
         // Usually nothing is pending and `bytes` holds complete requests, which are then handled
         // in place.
@@ -312,7 +313,7 @@ impl Node {
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
-            busy::end_if_over(&mut self.state, wall_us);
+            serve::end_if_over(TABLE, &mut self.state, wall_us);
             if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
@@ -338,7 +339,7 @@ impl Node {
         loop {
             self.resume_all(wall_us);
             // SCRIPT KILL may have been among the requests.
-            busy::end_if_over(&mut self.state, wall_us);
+            serve::end_if_over(TABLE, &mut self.state, wall_us);
             if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
                 repl::handover::go_on(&mut self.state, wall_us);
             }
@@ -505,13 +506,33 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     }
     state.turn.count_request();
     let before = state.client(client).out.len();
-    let processed = dispatch::process(state, client, args, wall_us);
+    let processed = dispatch::process(TABLE, state, client, args, wall_us);
     if let Some(session) = state.clients.get(&client) {
         state.untaken.add(session.out.len().saturating_sub(before));
     }
     if state.busy.is_none() {
-        blocking::serve(state, wall_us);
+        serve::serve(TABLE, state, wall_us);
         propagate::flush(state, Unit::Whole);
     }
     processed
+}
+
+impl Parameters {
+    /// Parameters in the form of a configuration file or CONFIG SET, in this order; see
+    /// [`Node::configure`].
+    ///
+    /// # Errors
+    ///
+    /// The reason why a node would reject the first invalid one.
+    pub fn new<'a>(
+        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ParameterError> {
+        let mut node = Node::new(NodeConfig::default());
+        let mut taken = Parameters::default();
+        for (name, value) in parameters {
+            node.configure(name, value)?;
+            taken = taken.with(name, value);
+        }
+        Ok(taken)
+    }
 }

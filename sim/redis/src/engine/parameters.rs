@@ -6,9 +6,8 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use super::node::{Node, NodeConfig};
 use super::state::eviction::EvictionPolicy;
-use super::state::persist::Fsync;
+use super::state::fsync::Fsync;
 
 /// A node's configuration file. Parameters that it does not set have the defaults of Redis,
 /// except for `save`: a node takes no snapshots by default.
@@ -54,24 +53,6 @@ pub struct SnapshotRule {
 pub struct ParameterError(String);
 
 impl Parameters {
-    /// Parameters in the form of a configuration file or CONFIG SET, in this order; see
-    /// [`Node::configure`].
-    ///
-    /// # Errors
-    ///
-    /// The reason why a node would reject the first invalid one.
-    pub fn new<'a>(
-        parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, ParameterError> {
-        let mut node = Node::new(NodeConfig::default());
-        let mut taken = Parameters::default();
-        for (name, value) in parameters {
-            node.configure(name, value)?;
-            taken = taken.with(name, value);
-        }
-        Ok(taken)
-    }
-
     /// `port`: the port that the node reports; its driver does the listening.
     pub fn port(self, port: u16) -> Self {
         self.with("port", port)
@@ -137,7 +118,7 @@ impl Parameters {
         Parameters(parameters)
     }
 
-    fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+    pub(super) fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
         self.0.push((name.to_owned(), value.to_string()));
         self
     }

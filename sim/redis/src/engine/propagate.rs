@@ -7,13 +7,12 @@
 //! as DEL, before the command that found it. The effects of one request are wrapped in MULTI and
 //! EXEC if they are more than one command.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-use crate::resp;
 use crate::store::effects::{Op, Targets};
 
+use super::command::{Call, Command, Context, Flag};
 use super::state::State;
-use super::table::{Call, Command, Context, Flag};
 use super::{persist, repl};
 
 /// Whether several commands form a unit.
@@ -83,23 +82,4 @@ pub(super) fn flush(state: &mut State, unit: Unit) {
     }
     repl::feed(state, &ops);
     persist::feed(state, &ops);
-}
-
-/// Appends a command to a stream of commands, which has selected a database, or none so far.
-pub(super) fn put(op: &Op, selected: &mut Option<usize>, out: &mut BytesMut) {
-    if let Some(db) = op.db.filter(|db| *selected != Some(*db)) {
-        *selected = Some(db);
-        resp::put_command(&["SELECT", &db.to_string()], out);
-    }
-    resp::put_command(&op.words, out);
-}
-
-/// A waiting client was served: records the command that served it.
-pub(super) fn record_served(state: &mut State) {
-    let db = Some(state.db.selected());
-    let effects = &mut state.db.effects;
-    if let Some(words) = effects.instead.take() {
-        let targets = Targets::ALL;
-        effects.push(Op { db, words, targets });
-    }
 }

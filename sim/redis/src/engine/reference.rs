@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::table::{COMMANDS, Command};
+use super::command::Command;
+use super::table::COMMANDS;
 use crate::VERSION;
 
 /// The intentional differences between the node and Redis, and the reasons.

@@ -5,6 +5,7 @@ pub(super) mod backlog;
 pub(super) mod blocked;
 pub(super) mod busy;
 pub(super) mod eviction;
+pub(super) mod fsync;
 pub(super) mod functions;
 pub(super) mod handover;
 mod monitors;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::command::{Call, Command, Context};
 pub(super) use super::state::stats::{Calls, Stats};
-use super::table::{Call, Command, Context};
 use crate::wire::reply::{Error, Reply};
 
 /// How many different errors of one script are remembered.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::engine::command::Call;
 use crate::engine::state::State;
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `AUTH [username] password`.

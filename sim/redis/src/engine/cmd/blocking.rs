@@ -5,8 +5,8 @@ use bytes::Bytes;
 
 use super::{SYNTAX, integer};
 use crate::engine::blocking::{Blocked, On, block};
+use crate::engine::command::{Call, Context, Flag};
 use crate::engine::state::blocked::Want;
-use crate::engine::table::{self, Call, Context};
 use crate::wire::float;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -74,16 +74,17 @@ impl Want {
 /// Calls a command in place of the original one, and propagates it in its own words.
 fn run(call: &mut Call<'_>, words: &[&[u8]]) -> Reply {
     let mut inner = Call {
+        table: call.table,
         state: &mut *call.state,
         client: call.client,
         args: words,
         wall_us: call.wall_us,
         context: call.context,
     };
-    match table::find(words) {
+    match call.table.find(words) {
         Some(command) => {
             let reply = (command.run)(&mut inner).unwrap_or_else(Reply::Error);
-            if command.flags.contains(&table::Flag::Write) {
+            if command.flags.contains(&Flag::Write) {
                 let name = words[0].to_ascii_uppercase();
                 inner.propagate_as(&[&[&name[..]], &words[1..]].concat());
             }

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use super::blocking::integer_timeout;
 use super::{SYNTAX, integer, subcommand_syntax};
 use crate::engine::blocking::{Unblock, unblock_by_command};
+use crate::engine::command::Call;
 use crate::engine::pause::{Pause, Whom};
+use crate::engine::state::session::valid_name;
 use crate::engine::state::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
-use crate::engine::table::Call;
 use crate::engine::tracking::Mode;
 use crate::wire::reply::{Answer, Error, Reply, Resp};
 
@@ -27,20 +28,6 @@ pub(in crate::engine) fn getname(call: &mut Call<'_>) -> Answer {
 pub(in crate::engine) fn setname(call: &mut Call<'_>) -> Answer {
     call.session().name = valid_name(call.args[2])?;
     Ok(Reply::OK)
-}
-
-/// Checks a name for CLIENT SETNAME.
-///
-/// # Errors
-///
-/// The name contains a byte that CLIENT LIST could not show.
-pub(in crate::engine) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
-    if !name.iter().all(u8::is_ascii_graphic) {
-        return Err(Error::of(
-            "ERR Client names cannot contain spaces, newlines or special characters.",
-        ));
-    }
-    Ok(Bytes::copy_from_slice(name))
 }
 
 /// `CLIENT INFO`: this client's line of CLIENT LIST.

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::command::Call;
 use crate::engine::config;
 use crate::engine::persist;
-use crate::engine::repl;
 use crate::engine::stats::Stats;
-use crate::engine::table::Call;
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -18,7 +17,7 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
         let lower = pattern.to_ascii_lowercase();
         for (parameter, value) in call.state.config.all() {
             let value = match parameter.name {
-                config::REPLICAOF => repl::master_address(call.state),
+                config::REPLICAOF => call.state.repl.master_address(),
                 _ => value,
             };
             for name in parameter.names().map(str::as_bytes) {
@@ -42,7 +41,7 @@ pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
 /// `CONFIG SET parameter value [parameter value …]`: sets all of them, or none.
 pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     if !call.args.len().is_multiple_of(2) {
-        return Err(crate::engine::dispatch::wrong_arity("config|set"));
+        return Err(crate::engine::errors::wrong_arity("config|set"));
     }
     let mut parameters = Vec::new();
     for pair in call.args[2..].chunks_exact(2) {

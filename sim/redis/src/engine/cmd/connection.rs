@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::auth;
-use super::client::valid_name;
 use crate::VERSION;
+use crate::engine::command::Call;
 use crate::engine::state::session::Closing;
-use crate::engine::table::Call;
+use crate::engine::state::session::valid_name;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply, Resp};
 
@@ -23,7 +23,7 @@ pub(in crate::engine) fn ping(call: &mut Call<'_>) -> Answer {
         ])),
         [_] => Ok(Reply::Status(Cow::Borrowed("PONG"))),
         [_, message] => Ok(Reply::bulk(message)),
-        _ => Err(crate::engine::dispatch::wrong_arity("ping")),
+        _ => Err(crate::engine::errors::wrong_arity("ping")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! SELECT, MOVE and SWAPDB (`src/db.c`).
 
-use crate::engine::table::{Call, Context};
+use crate::engine::command::{Call, Context};
 use crate::store::changes::Class;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};

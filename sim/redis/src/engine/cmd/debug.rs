@@ -1,9 +1,9 @@
 //! DEBUG, as far as lock tests need it, and SHUTDOWN.
 
 use super::SYNTAX;
+use crate::engine::command::Call;
 use crate::engine::persist::Saving;
 use crate::engine::shutdown::{self, Patience};
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1 | ERROR text`.

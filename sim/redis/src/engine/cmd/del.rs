@@ -1,6 +1,6 @@
 //! DEL, and UNLINK, which differs only in where Redis frees the memory.
 
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::wire::reply::{Answer, Reply};
 

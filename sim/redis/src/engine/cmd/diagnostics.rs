@@ -3,7 +3,7 @@
 //! Commands of a fake node take no time.
 
 use super::{SYNTAX, integer};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::memory;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};

@@ -1,7 +1,7 @@
 //! Expiry times: EXPIRE and its three relatives, TTL, PERSIST (`src/expire.c`).
 
 use super::integer;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::db::Overdue;
 use crate::wire::reply::{Answer, Error, Reply};

@@ -1,10 +1,10 @@
 //! FAILOVER.
 
 use super::{SYNTAX, integer};
+use crate::engine::command::Call;
 use crate::engine::repl::handover::{self, find_replica};
 use crate::engine::state::State;
 use crate::engine::state::handover::{AtDeadline, Deadline, Handover};
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]`: replies immediately; the

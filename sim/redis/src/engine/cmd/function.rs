@@ -3,11 +3,11 @@
 use super::script::{part, run};
 use super::subcommand_syntax;
 use crate::engine::busy;
+use crate::engine::command::Call;
 use crate::engine::functions::{Collision, Functions};
 use crate::engine::script::{Access, Invocation, Program};
 use crate::engine::state::busy::Kind;
 use crate::engine::state::functions::{Function, Library};
-use crate::engine::table::Call;
 use crate::glob;
 use crate::store::dump as payload;
 use crate::wire::number::parse_i64;

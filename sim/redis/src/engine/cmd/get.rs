@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::wire::reply::{Answer, Reply};
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::SYNTAX;
 use super::expire::Time;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::wire::reply::{Answer, Error, Reply};
 

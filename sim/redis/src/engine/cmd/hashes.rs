@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, float_reply, integer, map};
-use crate::engine::dispatch::wrong_arity;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
+use crate::engine::errors::wrong_arity;
 use crate::store::changes::Class;
 use crate::store::value::Hash;
 use crate::wire::float::LongDouble;

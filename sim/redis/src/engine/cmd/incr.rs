@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::{NOT_AN_INTEGER, integer};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::wire::number::{parse_i64, push_i64};
 use crate::wire::reply::{Answer, Error, Reply};

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::VERSION;
+use crate::engine::command::Call;
 use crate::engine::state::State;
-use crate::engine::table::Call;
 use crate::engine::tracking;
 use crate::wire::reply::{Answer, Reply};
 

@@ -1,7 +1,7 @@
 //! Commands for keys of any type: EXISTS, DBSIZE, FLUSHALL; and for whole databases.
 
 use super::SYNTAX;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::wire::reply::{Answer, Reply};
 
 /// `EXISTS key [key …]`: how many exist; a key named twice counts twice.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative_or};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::value::List;
 use crate::wire::reply::{Answer, Error, Reply};

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative, slice};
-use crate::engine::dispatch::wrong_arity;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
+use crate::engine::errors::wrong_arity;
 use crate::store::changes::Class;
 use crate::store::value::{End, List};
 use crate::wire::reply::{Answer, Error, Reply};

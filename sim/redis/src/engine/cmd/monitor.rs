@@ -1,7 +1,7 @@
 //! MONITOR.
 
+use crate::engine::command::{Call, Context};
 use crate::engine::state::session::Peer;
-use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `MONITOR`: from here on the client is shown every call of a command.

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::engine::dispatch;
+use crate::engine::command::{Call, Context};
+use crate::engine::execute;
 use crate::engine::state::session::{Transaction, copy_bytes};
-use crate::engine::table::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `MULTI`: the commands from here on are queued.
@@ -36,14 +36,15 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
     call.session().answer_array_of(transaction.queue.len());
     for args in &transaction.queue {
         let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
-        let reply = dispatch::call(&mut Call {
+        let reply = execute::call(&mut Call {
+            table: call.table,
             state: &mut *call.state,
             client: call.client,
             args: &args,
             wall_us: call.wall_us,
             context: Context::Transaction,
         });
-        dispatch::answer(call.state, call.client, &reply);
+        execute::answer(call.state, call.client, &reply);
     }
     Ok(Reply::NONE)
 }

@@ -1,6 +1,6 @@
 //! TYPE and OBJECT: the type of a value, and its encoding (`src/object.c`).
 
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::keyspace::Entry;
 use crate::store::value::Value;
 use crate::wire::number::parse_i64;

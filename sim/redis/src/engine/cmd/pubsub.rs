@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
+use crate::engine::command::{Call, Context};
 use crate::engine::pubsub::publish as send;
 use crate::engine::state::session::Kind;
-use crate::engine::table::{Call, Context};
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
 

@@ -2,7 +2,7 @@
 
 use super::SYNTAX;
 use super::databases::{self, SAME_OBJECTS};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::keyspace::Entry;
 use crate::wire::reply::{Answer, Error, Reply};

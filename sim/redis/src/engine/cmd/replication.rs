@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::{integer, not_negative};
+use crate::engine::command::Call;
 use crate::engine::repl::{self, master, replica};
 use crate::engine::state::State;
 use crate::engine::state::handover::Handover;
 use crate::engine::state::repl::{Link, LinkState, Role};
 use crate::engine::state::session::Session;
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `REPLICAOF host port`, `REPLICAOF NO ONE`, and the older name `SLAVEOF host port`.

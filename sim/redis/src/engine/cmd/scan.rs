@@ -8,7 +8,7 @@ use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{SYNTAX, integer};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::glob;
 use crate::store::db::Overdue;
 use crate::store::value::{Hash, Kind, Set, Zset};

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use super::integer;
 use super::keys::is_flush_mode;
 use crate::engine::busy;
+use crate::engine::command::Call;
 use crate::engine::script::{self, Access, Invocation, Program, parse_sha};
 use crate::engine::state::Sha;
 use crate::engine::state::busy::Kind;
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `EVAL script numkeys [key …] [arg …]`.

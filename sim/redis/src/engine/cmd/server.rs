@@ -2,7 +2,7 @@
 
 use super::SYNTAX;
 use crate::engine::categories;
-use crate::engine::table::{COMMANDS, Call, Command, find};
+use crate::engine::command::{Call, Command};
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -17,13 +17,13 @@ pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
 }
 
 /// `COMMAND`: the table entries of all commands.
-pub(in crate::engine) fn command(_: &mut Call<'_>) -> Answer {
-    Ok(Reply::Array(COMMANDS.iter().map(describe).collect()))
+pub(in crate::engine) fn command(call: &mut Call<'_>) -> Answer {
+    Ok(Reply::Array(call.table.0.iter().map(describe).collect()))
 }
 
 /// `COMMAND COUNT`.
-pub(in crate::engine) fn command_count(_: &mut Call<'_>) -> Answer {
-    Ok(Reply::Integer(COMMANDS.len() as i64))
+pub(in crate::engine) fn command_count(call: &mut Call<'_>) -> Answer {
+    Ok(Reply::Integer(call.table.0.len() as i64))
 }
 
 /// `COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern]`, including
@@ -32,7 +32,7 @@ pub(in crate::engine) fn command_list(call: &mut Call<'_>) -> Answer {
     let listed = Listed::parse(&call.args[2..])?;
     let with_subcommands =
         |command: &'static Command| std::iter::once(command).chain(command.subcommands);
-    let all = COMMANDS.iter().flat_map(with_subcommands);
+    let all = call.table.0.iter().flat_map(with_subcommands);
     let names = all
         .filter(|command| listed.contains(command))
         .map(|command| Reply::bulk(command.name));
@@ -89,7 +89,7 @@ pub(in crate::engine) fn command_info(call: &mut Call<'_>) -> Answer {
         names => Ok(Reply::Array(
             names
                 .iter()
-                .map(|name| find(&[name]).map_or(Reply::Nil, describe))
+                .map(|name| call.table.find(&[name]).map_or(Reply::Nil, describe))
                 .collect(),
         )),
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::SYNTAX;
 use super::expire::{Base, Time, Unit};
 use super::get::get;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::keyspace::Entry;
 use crate::store::value::Value;

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::{SYNTAX, integer, not_negative, set_of};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::value::Set;
 use crate::wire::reply::{Answer, Error, Reply};

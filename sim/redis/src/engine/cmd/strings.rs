@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, float_reply, integer};
-use crate::engine::dispatch::wrong_arity;
-use crate::engine::table::Call;
+use crate::engine::command::Call;
+use crate::engine::errors::wrong_arity;
 use crate::store::changes::Class;
 use crate::wire::float::LongDouble;
 use crate::wire::reply::{Answer, Error, Reply};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 
 use super::{SYNTAX, integer};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::engine::tracking::{Mode, OwnChanges, Tracking};
 use crate::wire::reply::{Answer, Error, Reply};
 

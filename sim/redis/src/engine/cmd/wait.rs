@@ -3,7 +3,7 @@
 use super::blocking::integer_timeout;
 use super::{integer, not_negative};
 use crate::engine::blocking::{Blocked, NO_FILE, On, block};
-use crate::engine::table::{Call, Context};
+use crate::engine::command::{Call, Context};
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `WAIT numreplicas timeout`: how many replicas have all writes of this client. Replies as soon

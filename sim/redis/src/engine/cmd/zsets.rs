@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::{NOT_A_FLOAT, SYNTAX, double, not_negative};
-use crate::engine::table::Call;
+use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::value::{Listpack, Zset};
 use crate::wire::float::parse_f64;

@@ -138,20 +138,6 @@ pub(in crate::engine) fn acknowledge(
     }
 }
 
-/// The number of replicas that have acknowledged the stream up to this offset.
-pub(in crate::engine) fn count_acked(state: &State, offset: u64) -> i64 {
-    let replicas = state.repl.replicas.values();
-    let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
-    reached.count() as i64
-}
-
-/// The number of replicas that have reported the stream as durable up to this offset.
-pub(in crate::engine) fn count_durable(state: &State, offset: u64) -> i64 {
-    let replicas = state.repl.replicas.values();
-    let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
-    reached.count() as i64
-}
-
 /// The number of replicas that sent an acknowledgement within `min-replicas-max-lag`.
 pub(in crate::engine) fn count_good(state: &State, wall_us: u64) -> u64 {
     let most_s = state.config.max_lag_s();

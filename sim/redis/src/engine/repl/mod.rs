@@ -14,10 +14,10 @@ use bytes::{Bytes, BytesMut};
 
 use super::blocking;
 use super::fan_out;
-use super::propagate;
 use super::state::State;
 use super::state::repl::{Link, Role, run_id};
 use super::state::session::Closing;
+use super::stream;
 use crate::store::db::Overdue;
 use crate::store::effects::Op;
 
@@ -32,7 +32,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     }
     let mut bytes = BytesMut::new();
     for op in ops.iter().filter(|op| op.targets.replicas) {
-        propagate::put(op, &mut repl.selected, &mut bytes);
+        stream::put(op, &mut repl.selected, &mut bytes);
     }
     pass_on(state, &bytes);
 }
@@ -68,12 +68,6 @@ pub(super) fn follow(state: &mut State, host: String, port: u16) {
         ..Link::new(host, port, now_us)
     });
     state.listen();
-}
-
-/// The master's host and port, as CONFIG shows them; empty without a master.
-pub(super) fn master_address(state: &State) -> String {
-    let link = state.repl.link();
-    link.map_or_else(String::new, |link| format!("{} {}", link.host, link.port))
 }
 
 /// `REPLICAOF NO ONE`: becomes a master, with a new history.

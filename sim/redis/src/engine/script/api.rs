@@ -1,16 +1,13 @@
-//! Functions of the `redis` table that can fail, and the propagation of their errors.
-//!
-//! They raise errors through mlua, which shows them to Lua as userdata; the
-//! sandbox turns these into the tables that Redis raises.
+//! Functions of the `redis` table that can fail.
 
 use std::cell::Cell;
-use std::fmt;
 use std::rc::Rc;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::commands::Commands;
 use super::convert;
+use super::error::raise;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Resp};
 
@@ -102,61 +99,3 @@ fn number(lua: &Lua, arguments: &MultiValue) -> Option<i32> {
     let number = lua.coerce_number(first).ok().flatten();
     number.map(|number| number as i32)
 }
-
-/// Raises an error reply in Lua.
-pub(super) fn raise(error: Error) -> mlua::Error {
-    mlua::Error::external(Raised::Reply(error))
-}
-
-/// Raises a string in Lua, as Lua's own libraries do.
-pub(super) fn raise_message(text: Vec<u8>) -> mlua::Error {
-    mlua::Error::external(Raised::Message(text))
-}
-
-/// Raises an error in Lua, from a text that includes the code.
-pub(super) fn raise_text(text: &'static str) -> mlua::Error {
-    raise(Error::of(text))
-}
-
-/// The value that a script sees of an error. An error made by [`raise`], or by mlua itself,
-/// appears as a table with its text; one made by [`raise_message`] as the text. Other values are
-/// unchanged.
-pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
-    let Value::Error(error) = error else {
-        return Ok(error);
-    };
-    let text = match raised(*error) {
-        Raised::Message(text) => return Ok(Value::String(lua.create_string(text)?)),
-        Raised::Reply(error) => error.text().to_vec(),
-    };
-    let table = lua.create_table()?;
-    table.raw_set("err", lua.create_string(text)?)?;
-    Ok(Value::Table(table))
-}
-
-fn raised(error: mlua::Error) -> Raised {
-    match error {
-        mlua::Error::CallbackError { cause, .. } => raised((*cause).clone()),
-        error => match error.downcast_ref::<Raised>() {
-            Some(raised) => raised.clone(),
-            None => Raised::Reply(Error::new(format!("ERR {error}"))),
-        },
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Raised {
-    Reply(Error),
-    Message(Vec<u8>),
-}
-
-impl fmt::Display for Raised {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(match self {
-            Raised::Reply(error) => error.text(),
-            Raised::Message(text) => text,
-        }))
-    }
-}
-
-impl std::error::Error for Raised {}

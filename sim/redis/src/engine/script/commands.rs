@@ -8,11 +8,11 @@ use mlua::{Function, Lua, MultiValue};
 
 use super::convert::{self, Arguments};
 use super::meter::Meter;
-use super::{Access, api, memory};
-use crate::engine::dispatch;
+use super::{Access, error, memory};
+use crate::engine::command::{Call, Context, Table};
+use crate::engine::execute;
 use crate::engine::state::State;
 use crate::engine::state::busy::taken_us;
-use crate::engine::table::{Call, Context};
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
@@ -25,6 +25,7 @@ pub(super) struct Commands {
 }
 
 struct Lent {
+    table: Table,
     state: State,
     client: u64,
     wall_us: u64,
@@ -35,6 +36,7 @@ impl Commands {
     /// Commands that this meter counts, without a node.
     pub(super) fn new(meter: &Meter) -> Self {
         let lent = Lent {
+            table: Table::EMPTY,
             state: State::new(0), // of no node; never used
             client: 0,
             wall_us: 0,
@@ -50,6 +52,7 @@ impl Commands {
     pub(super) fn lend<'a, 'b>(&'a self, call: &'a mut Call<'b>, access: Access) -> Loan<'a, 'b> {
         let lent = &mut *self.lent.borrow_mut();
         mem::swap(&mut lent.state, call.state);
+        lent.table = call.table;
         lent.client = call.client;
         lent.wall_us = call.wall_us;
         lent.access = access;
@@ -69,7 +72,7 @@ impl Commands {
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
-            Reply::Error(error) => Err(api::raise(error)),
+            Reply::Error(error) => Err(error::raise(error)),
             reply => convert::from_reply(lua, &reply, resp.get()),
         })
     }
@@ -99,13 +102,14 @@ impl Commands {
         let lent = &mut *self.lent.borrow_mut();
         lent.state.script_us = taken_us(self.meter.instructions());
         let mut call = Call {
+            table: lent.table,
             state: &mut lent.state,
             client: lent.client,
             args: &arguments.as_slices(),
             wall_us: lent.wall_us,
             context: Context::Script,
         };
-        dispatch::call_from_script(&mut call, lent.access)
+        execute::call_from_script(&mut call, lent.access)
     }
 }
 

@@ -17,11 +17,11 @@ use super::random::Rand48;
 use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Program, Reading};
-use super::{api, lib, memory, walk};
+use super::{api, error, lib, memory, walk};
+use crate::engine::command::Call;
+use crate::engine::execute;
 use crate::engine::state::Sha;
 use crate::engine::state::functions;
-use crate::engine::table::Call;
-use crate::engine::{busy, dispatch};
 use crate::wire::reply::{Answer, Error, Resp};
 
 /// The number of compiled scripts after which all are dropped: far more than a run uses.
@@ -106,7 +106,7 @@ impl Engine {
         })?;
         let meter = Meter::default();
         let commands = Commands::new(&meter);
-        let visible = lua.create_function(api::visible)?;
+        let visible = lua.create_function(error::visible)?;
         let overrun = meter.overrun(&lua)?;
         let loading = Loading::default();
         let register = register::register_function(&lua, Rc::clone(&loading))?;
@@ -260,7 +260,7 @@ impl Engine {
             Program::Script { sha, .. } => self.scripts[sha].flags.as_ref(),
             Program::Function { function, .. } => Some(&function.flags),
         };
-        dispatch::may_run(call, flags, invocation.access)?;
+        execute::may_run(call, flags, invocation.access)?;
         let access = match flags {
             Some(flags) if flags.contains(&ScriptFlag::NoWrites) => Access::ReadOnly,
             _ => invocation.access,
@@ -350,7 +350,7 @@ fn limit(call: &Call<'_>) -> Limit {
     let Some(clock) = call.state.clock else {
         return Limit::Instructions(MOST_INSTRUCTIONS);
     };
-    let most_us = busy::threshold_us(call.state).max(LEAST_ENDLESS_US);
+    let most_us = call.state.config.busy_threshold_us().max(LEAST_ENDLESS_US);
     Limit::Clock {
         clock,
         until_us: clock().saturating_add(most_us),

@@ -5,7 +5,7 @@
 
 use mlua::{Lua, LuaString};
 
-use super::api;
+use super::error;
 
 /// The limit on the values of all scripts of a thread while one runs, in bytes. Redis is only
 /// limited by the machine's memory.
@@ -34,7 +34,7 @@ pub(super) const STRING_BYTES: usize = 64;
 pub(super) fn afford(lua: &Lua, bytes: usize) -> mlua::Result<()> {
     match has_room(lua, bytes) {
         true => Ok(()),
-        false => Err(api::raise_message(NOT_ENOUGH.as_bytes().to_vec())),
+        false => Err(error::raise_message(NOT_ENOUGH.as_bytes().to_vec())),
     }
 }
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
-use super::{Reading, api};
+use super::{Reading, error};
 use crate::engine::state::busy::{Clock, INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
@@ -112,7 +112,7 @@ impl Count {
             return Ok(());
         }
         reading.overrun = true;
-        Err(api::raise_text(self.overrun))
+        Err(error::raise_text(self.overrun))
     }
 }
 

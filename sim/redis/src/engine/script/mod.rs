@@ -17,6 +17,8 @@ mod commands;
 mod convert;
 #[cfg_attr(not(feature = "lua"), path = "no_engine.rs")]
 mod engine;
+#[cfg(feature = "lua")]
+mod error;
 mod flags;
 #[cfg(feature = "lua")]
 mod lib;
@@ -35,9 +37,9 @@ mod walk;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::command::Call;
 use super::state::Sha;
 use super::state::functions::Function;
-use super::table::Call;
 use crate::wire::reply::{Answer, Error};
 use engine::Engine;
 pub(super) use flags::{Access, Flags, ScriptFlag};

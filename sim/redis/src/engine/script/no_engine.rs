@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::library::Registered;
 use super::{Invocation, Reading};
+use crate::engine::command::Call;
 use crate::engine::state::Sha;
-use crate::engine::table::Call;
 use crate::wire::reply::{Answer, Error};
 
 /// The error of a script that is ended from outside: never used.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 use mlua::{Lua, MultiValue, Table, Value};
 
-use super::api::raise_text;
 use super::convert;
+use super::error::{raise, raise_text};
 use super::flags::{Flags, ScriptFlag};
 use super::library::Registered;
 use super::shebang::{INVALID_NAME, is_valid_name};
@@ -43,7 +43,7 @@ pub(super) fn register_function(lua: &Lua, loading: Loading) -> mlua::Result<mlu
             }
         };
         if !is_valid_name(&name) {
-            return Err(super::api::raise(INVALID_NAME));
+            return Err(raise(INVALID_NAME));
         }
         if functions.contains_key(&name) {
             return Err(raise_text("ERR Function already exists in the library"));

@@ -136,6 +136,26 @@ impl Replication {
         };
         link.state = LinkState::Due { from_us };
     }
+
+    /// The number of replicas that have acknowledged the stream up to this offset.
+    pub(in crate::engine) fn count_acked(&self, offset: u64) -> i64 {
+        let replicas = self.replicas.values();
+        let reached = replicas.filter(|replica| replica.is_online() && replica.acked >= offset);
+        reached.count() as i64
+    }
+
+    /// The number of replicas that have reported the stream as durable up to this offset.
+    pub(in crate::engine) fn count_durable(&self, offset: u64) -> i64 {
+        let replicas = self.replicas.values();
+        let reached = replicas.filter(|replica| replica.is_online() && replica.durable >= offset);
+        reached.count() as i64
+    }
+
+    /// The master's host and port, as CONFIG shows them; empty without a master.
+    pub(in crate::engine) fn master_address(&self) -> String {
+        let link = self.link();
+        link.map_or_else(String::new, |link| format!("{} {}", link.host, link.port))
+    }
 }
 
 /// The link to the master.

@@ -10,7 +10,7 @@ use super::needs::Needs;
 use super::progress::Written;
 use super::tracking::Tracking;
 use crate::wire::outbox::Outbox;
-use crate::wire::reply::{Encoded, MAX_OUT_BYTES, Reply, Resp, array_header};
+use crate::wire::reply::{Encoded, Error, MAX_OUT_BYTES, Reply, Resp, array_header};
 
 /// A client's state between two of its commands.
 pub(in crate::engine) struct Session {
@@ -341,4 +341,18 @@ impl Session {
     pub(in crate::engine) fn is_free(&self) -> bool {
         self.blocked.is_none() && self.closing.is_none()
     }
+}
+
+/// Checks a name for CLIENT SETNAME.
+///
+/// # Errors
+///
+/// The name contains a byte that CLIENT LIST could not show.
+pub(in crate::engine) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
+    if !name.iter().all(u8::is_ascii_graphic) {
+        return Err(Error::of(
+            "ERR Client names cannot contain spaces, newlines or special characters.",
+        ));
+    }
+    Ok(Bytes::copy_from_slice(name))
 }

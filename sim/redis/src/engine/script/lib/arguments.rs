@@ -5,8 +5,8 @@ use std::ops::Deref;
 
 use mlua::{BorrowedBytes, Lua, MultiValue, Value};
 
-use crate::engine::script::api;
 use crate::engine::script::convert;
+use crate::engine::script::error;
 
 /// The bytes of an argument: those of a Lua string stay where they are.
 pub(super) enum Text {
@@ -95,7 +95,7 @@ impl Arguments<'_> {
             })
             .flatten();
         let text = [position.unwrap_or_default().as_bytes(), text.as_ref()].concat();
-        api::raise_message(text)
+        error::raise_message(text)
     }
 }
 

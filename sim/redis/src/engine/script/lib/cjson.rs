@@ -4,13 +4,11 @@
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::{Arguments, type_name};
-use super::cjson_decode;
+use super::cjson_decode::{self, MAX_DEPTH};
 use crate::engine::script::memory::Buffer;
 use crate::engine::script::walk::Pairs;
 use crate::wire::float;
 
-/// `encode_max_depth` and `decode_max_depth`.
-pub(super) const MAX_DEPTH: usize = 1000;
 /// `encode_sparse_array`: an array is too sparse if its length exceeds its number of elements by
 /// this factor …
 const SPARSE_RATIO: f64 = 2.0;

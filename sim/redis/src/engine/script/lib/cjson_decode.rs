@@ -4,9 +4,11 @@
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::Arguments;
-use super::cjson::MAX_DEPTH;
 use crate::engine::script::memory;
 use crate::wire::float;
+
+/// `encode_max_depth` and `decode_max_depth`.
+pub(super) const MAX_DEPTH: usize = 1000;
 
 /// `cjson.decode(text)`.
 pub(super) fn decode(lua: &Lua, values: MultiValue) -> mlua::Result<Value> {

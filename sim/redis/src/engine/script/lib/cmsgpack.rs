@@ -3,7 +3,7 @@
 use mlua::{Lua, MultiValue, Table, Value, Variadic};
 
 use super::arguments::Arguments;
-use crate::engine::script::api;
+use crate::engine::script::error;
 use crate::engine::script::memory::Buffer;
 use crate::engine::script::walk::{MAX_SLOTS, Pairs, Results, Returned};
 
@@ -361,9 +361,9 @@ impl<'a> Unpacker<'a> {
             self.slots -= 1;
             // Lua itself rejects these, and then names no line.
             match &key {
-                Value::Nil => return Err(api::raise_message(b"table index is nil".to_vec())),
+                Value::Nil => return Err(error::raise_message(b"table index is nil".to_vec())),
                 Value::Number(number) if number.is_nan() => {
-                    return Err(api::raise_message(b"table index is NaN".to_vec()));
+                    return Err(error::raise_message(b"table index is NaN".to_vec()));
                 }
                 _ => table.raw_set(key, value)?,
             }

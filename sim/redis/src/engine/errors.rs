@@ -1,10 +1,10 @@
 //! The errors for requests that name no command, or have the wrong number of words.
 
-use crate::engine::table::is_container;
+use super::command::Table;
 use crate::wire::reply::Error;
 
 /// The error for a wrong number of words; `name` has the form `client|setname`.
-pub(in crate::engine) fn wrong_arity(name: &str) -> Error {
+pub(super) fn wrong_arity(name: &str) -> Error {
     Error::new(format!(
         "ERR wrong number of arguments for '{name}' command"
     ))
@@ -12,8 +12,8 @@ pub(in crate::engine) fn wrong_arity(name: &str) -> Error {
 
 /// The error for an unknown command name. Shows as much of the request as Redis does: 128 bytes
 /// of the name, and 128 of the other words together.
-pub(super) fn unknown(args: &[&[u8]]) -> Error {
-    if is_container(args[0]) {
+pub(super) fn unknown(table: Table, args: &[&[u8]]) -> Error {
+    if table.is_container(args[0]) {
         let mut text = b"ERR unknown subcommand '".to_vec();
         text.extend_from_slice(&c_string(args[1], 128));
         text.extend_from_slice(b"'. Try ");

@@ -1,0 +1,256 @@
+//! A command, its properties, and a call of it. The commands themselves are in the table, which is
+//! above everything that calls them and is passed down.
+
+use super::state::State;
+use super::state::needs::Needs;
+use super::state::session::Session;
+use crate::store::changes::Class;
+use crate::wire::number::parse_i64;
+use crate::wire::reply::Answer;
+
+/// A command that the server knows.
+pub(super) struct Command {
+    /// Lower case; the name of a subcommand has the form `client|setname`.
+    pub(super) name: &'static str,
+    /// The number of words, including the command name; a negative number is a minimum.
+    pub(super) arity: i32,
+    pub(super) flags: &'static [Flag],
+    /// First key, last key (negative: from the end), step; zeros for none.
+    pub(super) keys: (i32, i32, i32),
+    pub(super) run: fn(&mut Call<'_>) -> Answer,
+    /// Subcommands, sorted by name. If there are any, the second word has to be one of them.
+    pub(super) subcommands: &'static [Command],
+}
+
+/// One call of a command: its client, its time and its arguments.
+pub(super) struct Call<'a> {
+    /// The commands that this one may call.
+    pub(super) table: Table,
+    pub(super) state: &'a mut State,
+    /// The client that sent this request; for commands of a script, the client that runs the
+    /// script.
+    pub(super) client: u64,
+    /// The words of the request, including the command name.
+    pub(super) args: &'a [&'a [u8]],
+    /// The node's wall clock, in microseconds since the Unix epoch. A command, a transaction or a
+    /// script reads it once.
+    pub(super) wall_us: u64,
+    pub(super) context: Context,
+}
+
+/// Where a command is called from. Only a direct call can block.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    Direct,
+    Transaction,
+    Script,
+}
+
+impl Call<'_> {
+    /// The session of the client that sent this request.
+    pub(super) fn session(&mut self) -> &mut Session {
+        self.state.client(self.client)
+    }
+
+    /// `notifyKeyspaceEvent`: a command calls this for each change that it made to a key.
+    pub(super) fn notify(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.state.db.event(class, event, key);
+    }
+
+    /// `addReply`: called by a command that in Redis replies before it sends (all of) its
+    /// notifications. Notifications from here on follow the reply. Has no effect in a script,
+    /// whose commands have no reply of their own.
+    pub(super) fn reply_goes_here(&mut self) {
+        self.state.db.changes.reply_goes_here();
+    }
+
+    /// The time that a command of a script reads where 7.0 reads the clock anew, in microseconds:
+    /// TIME, PTTL and TTL. All else goes by the time at which the script began.
+    pub(super) fn live_us(&self) -> u64 {
+        match (self.context, self.state.clock) {
+            (Context::Script, Some(clock)) => clock().max(self.wall_us),
+            (Context::Script, None) => self.wall_us + self.state.script_us,
+            _ => self.wall_us,
+        }
+    }
+
+    /// The node's wall clock in milliseconds, the unit of expiry.
+    pub(super) fn now_ms(&self) -> i64 {
+        (self.wall_us / 1000) as i64
+    }
+}
+
+/// A property of a command.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Flag {
+    /// May change the keyspace.
+    Write,
+    /// Reads the keyspace.
+    ReadOnly,
+    /// May make the keyspace larger.
+    DenyOom,
+    /// Takes constant or logarithmic time.
+    Fast,
+    /// May not be called from a script.
+    NoScript,
+    /// Works while the data set is being loaded.
+    Loading,
+    /// Works on a replica without its master.
+    Stale,
+    /// Works without authentication.
+    NoAuth,
+    /// For administrators.
+    Admin,
+    /// Concerns subscriptions and messages.
+    PubSub,
+    /// May block its client.
+    Blocking,
+    /// May not be called in a transaction.
+    NoMulti,
+    /// Works while a long-running script makes the server busy.
+    AllowBusy,
+    /// The positions of its keys are not those in `keys`.
+    MovableKeys,
+    /// May affect replicas although it does not itself write (`CMD_MAY_REPLICATE`).
+    MayReplicate,
+    /// Is always propagated to replicas unchanged, even if it changed nothing.
+    ToReplicas,
+    /// Operates on a transaction, and is not queued in it.
+    Unqueued,
+    /// Executes the queue of a transaction.
+    RunsQueue,
+    /// Ends a transaction, if there is one: allowed in it when memory is short.
+    EndsTransaction,
+    /// Allowed in RESP2 while the client has subscriptions.
+    WhileSubscribed,
+    /// Its first argument is the text of a script.
+    TakesScript,
+    /// Its first argument is the SHA-1 of a script.
+    TakesSha,
+    /// Its first argument is the name of a function.
+    TakesFunction,
+}
+
+impl Flag {
+    /// The name in `COMMAND INFO`; `None` for a flag that it does not show.
+    pub(super) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Flag::Write => "write",
+            Flag::ReadOnly => "readonly",
+            Flag::DenyOom => "denyoom",
+            Flag::Fast => "fast",
+            Flag::NoScript => "noscript",
+            Flag::Loading => "loading",
+            Flag::Stale => "stale",
+            Flag::NoAuth => "no_auth",
+            Flag::Admin => "admin",
+            Flag::PubSub => "pubsub",
+            Flag::Blocking => "blocking",
+            Flag::NoMulti => "no_multi",
+            Flag::AllowBusy => "allow_busy",
+            Flag::MovableKeys => "movablekeys",
+            Flag::MayReplicate
+            | Flag::ToReplicas
+            | Flag::Unqueued
+            | Flag::RunsQueue
+            | Flag::EndsTransaction
+            | Flag::WhileSubscribed
+            | Flag::TakesScript
+            | Flag::TakesSha
+            | Flag::TakesFunction => return None,
+        })
+    }
+}
+
+impl Command {
+    /// Whether the command has this property.
+    pub(super) fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// The container of a subcommand: `client` of `client|id`.
+    pub(super) fn container(&self) -> Option<&'static str> {
+        let (container, _) = self.name.split_once('|')?;
+        Some(container)
+    }
+
+    /// Whether it runs a script or a function.
+    pub(super) fn runs_script(&self) -> bool {
+        let flags = [Flag::TakesScript, Flag::TakesSha, Flag::TakesFunction];
+        flags.into_iter().any(|flag| self.has(flag))
+    }
+
+    /// The keys in a request.
+    pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
+        if self.has(Flag::MovableKeys) {
+            // EVAL and its relatives: the number of keys, then the keys.
+            let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
+            let count = usize::try_from(count).unwrap_or(0);
+            return args.iter().copied().skip(3).take(count).collect();
+        }
+        let (first, last, step) = self.keys;
+        let last = match last {
+            ..0 => args.len() as i32 + last,
+            _ => last,
+        };
+        let indices = (first..=last).step_by(step.max(1) as usize);
+        let places = indices
+            .filter(|_| first > 0)
+            .filter_map(|index| usize::try_from(index).ok());
+        places
+            .filter_map(|place| args.get(place).copied())
+            .collect()
+    }
+
+    /// What it needs, if nothing is known of its arguments.
+    pub(super) fn needs(&self) -> Needs {
+        let writes = self.has(Flag::Write);
+        Needs {
+            writes,
+            fresh_data: !self.has(Flag::Stale),
+            replicates: writes || self.has(Flag::MayReplicate),
+            reads: self.has(Flag::ReadOnly),
+            memory: self.has(Flag::DenyOom),
+        }
+    }
+}
+
+/// The commands of a node, sorted by name.
+#[derive(Copy, Clone)]
+pub(super) struct Table(pub(super) &'static [Command]);
+
+impl Table {
+    /// No commands.
+    pub(super) const EMPTY: Table = Table(&[]);
+
+    /// Finds the command, or the subcommand, that a request names.
+    pub(super) fn find(self, args: &[&[u8]]) -> Option<&'static Command> {
+        let command = lookup(self.0, "", args.first()?)?;
+        match args.get(1) {
+            Some(word) if !command.subcommands.is_empty() => {
+                lookup(command.subcommands, command.name, word)
+            }
+            _ => Some(command),
+        }
+    }
+
+    /// Whether a word is the name of a command with subcommands.
+    pub(super) fn is_container(self, word: &[u8]) -> bool {
+        lookup(self.0, "", word).is_some_and(|command| !command.subcommands.is_empty())
+    }
+}
+
+/// Finds a name, ignoring case, in a sorted table. The names in it start with `container` and a
+/// bar if there is a container.
+fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'static Command> {
+    let skip = match container {
+        "" => 0,
+        name => name.len() + 1,
+    };
+    let order = |command: &Command| {
+        let name = command.name.bytes().skip(skip);
+        name.cmp(word.iter().map(u8::to_ascii_lowercase))
+    };
+    let at = table.binary_search_by(order).ok()?;
+    Some(&table[at])
+}
