@@ -1,6 +1,7 @@
 //! A command, its properties, and a call of it. The commands themselves are in the table, which is
 //! above everything that calls them and is passed down.
 
+use super::categories::Category;
 use super::state::State;
 use super::state::needs::Needs;
 use super::state::session::Session;
@@ -15,6 +16,8 @@ pub(super) struct Command {
     /// The number of words, including the command name; a negative number is a minimum.
     pub(super) arity: i32,
     pub(super) flags: &'static [Flag],
+    /// The ACL categories that do not follow from its flags.
+    pub(super) categories: &'static [Category],
     /// First key, last key (negative: from the end), step; zeros for none.
     pub(super) keys: (i32, i32, i32),
     pub(super) run: fn(&mut Call<'_>) -> Answer,
@@ -123,6 +126,10 @@ pub(super) enum Flag {
     EndsTransaction,
     /// Allowed in RESP2 while the client has subscriptions.
     WhileSubscribed,
+    /// Its arguments are a password, or a user and a password, which MONITOR does not show.
+    Password,
+    /// It has an option with a user and a password, which MONITOR does not show.
+    PasswordOption,
     /// Its first argument is the text of a script.
     TakesScript,
     /// Its first argument is the SHA-1 of a script.
@@ -155,6 +162,8 @@ impl Flag {
             | Flag::RunsQueue
             | Flag::EndsTransaction
             | Flag::WhileSubscribed
+            | Flag::Password
+            | Flag::PasswordOption
             | Flag::TakesScript
             | Flag::TakesSha
             | Flag::TakesFunction => return None,
@@ -166,6 +175,21 @@ impl Command {
     /// Whether the command has this property.
     pub(super) fn has(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
+    }
+
+    /// Whether it is in an ACL category, whose name is in lower case.
+    pub(super) fn is_in(&self, category: &str) -> bool {
+        let follows = match category {
+            "write" => self.has(Flag::Write),
+            "read" => self.has(Flag::ReadOnly) && !self.categories.contains(&Category::Scripting),
+            "admin" | "dangerous" => self.has(Flag::Admin),
+            "pubsub" => self.has(Flag::PubSub),
+            "blocking" => self.has(Flag::Blocking),
+            "fast" => self.has(Flag::Fast),
+            "slow" => !self.has(Flag::Fast),
+            _ => false,
+        };
+        follows || self.categories.iter().any(|own| own.name() == category)
     }
 
     /// The container of a subcommand: `client` of `client|id`.

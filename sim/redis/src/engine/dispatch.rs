@@ -128,8 +128,9 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
 /// `rejectCommand`: a rejected command marks its transaction as failed, and a rejected EXEC ends
 /// it.
 fn reject(table: Table, state: &mut State, client: u64, args: &[&[u8]], mut error: Error) -> Reply {
+    let command = table.find(args);
     let session = state.client(client);
-    if args[0].eq_ignore_ascii_case(b"exec") {
+    if command.is_some_and(|command| command.has(Flag::RunsQueue)) {
         session.transaction = None;
         state.unwatch(client);
         let why = error.text().strip_prefix(b"ERR ").unwrap_or(error.text());
@@ -137,7 +138,7 @@ fn reject(table: Table, state: &mut State, client: u64, args: &[&[u8]], mut erro
     } else if let Some(transaction) = &mut session.transaction {
         transaction.refused = true;
     }
-    state.stats.reject(table.find(args), &error);
+    state.stats.reject(command, &error);
     error.into()
 }
 

@@ -101,10 +101,12 @@ fn quote(word: &[u8], line: &mut String) {
 
 /// The places of user names and passwords, as far as the command read its arguments.
 fn secrets(command: &Command, args: &[&[u8]]) -> Vec<usize> {
-    match command.name {
-        "auth" if args.len() <= 3 => (1..args.len()).collect(),
-        "hello" => secrets_of_hello(args),
-        _ => Vec::new(),
+    if command.has(Flag::Password) && args.len() <= 3 {
+        return (1..args.len()).collect();
+    }
+    match command.has(Flag::PasswordOption) {
+        true => secrets_of_hello(args),
+        false => Vec::new(),
     }
 }
 

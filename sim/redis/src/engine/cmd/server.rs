@@ -1,7 +1,6 @@
 //! Commands about the server: TIME, COMMAND.
 
 use super::SYNTAX;
-use crate::engine::categories;
 use crate::engine::command::{Call, Command};
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
@@ -76,7 +75,7 @@ impl Listed {
         match self {
             Listed::All => true,
             Listed::OfModule => false,
-            Listed::InCategory(category) => categories::contains(category, command),
+            Listed::InCategory(category) => command.is_in(category),
             Listed::Matching(pattern) => glob::matches(pattern, command.name.as_bytes()),
         }
     }
