@@ -9,7 +9,7 @@ use locklab_values::units::NS_PER_S;
 
 use super::{Bounds, ResourceRole};
 use locklab_history::{
-    Access, Bare, ClockKind, Deadline, Event, Failpoint, FaultKind, FaultyLinks, History, Name, Op,
+    Access, ClockKind, Deadline, Event, Failpoint, FaultKind, FaultyLinks, History, Name, Op,
     Outcome, PacketFault, Phase, Record,
 };
 
@@ -350,8 +350,8 @@ impl Story {
     ) -> Story {
         let kind = match links.packets {
             PacketFault::Cut => FaultKind::Partition,
-            PacketFault::Slow { .. } => FaultKind::SlowLink { extra: () },
-            PacketFault::Lossy { .. } => FaultKind::Loss { probability: () },
+            PacketFault::Slow { .. } => FaultKind::SlowLink,
+            PacketFault::Lossy { .. } => FaultKind::Loss,
         };
         for host in sides {
             let event = Event::Fault {
@@ -367,15 +367,9 @@ impl Story {
 
     /// The host's wall clock is stepped.
     pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
-        self.turns(
-            ms,
-            host,
-            FaultKind::ClockStep { step: () },
-            Phase::Begins,
-            |host| {
-                host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
-            },
-        )
+        self.turns(ms, host, FaultKind::ClockStep, Phase::Begins, |host| {
+            host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
+        })
     }
 
     /// Both clocks of the host drift from now on, or stop drifting at 0.
@@ -385,13 +379,9 @@ impl Story {
         } else {
             Phase::Begins
         };
-        self.turns(
-            ms,
-            host,
-            FaultKind::ClockRate { drift_ppm: () },
-            phase,
-            |host| host.drift_ppm = drift_ppm,
-        )
+        self.turns(ms, host, FaultKind::ClockRate, phase, |host| {
+            host.drift_ppm = drift_ppm
+        })
     }
 
     /// The host is suspended, its monotonic clock too.
@@ -512,7 +502,7 @@ impl Story {
         self.tell(ms, "resource", event)
     }
 
-    fn fault(self, ms: u64, host: &'static str, kind: FaultKind<Bare>, phase: Phase) -> Story {
+    fn fault(self, ms: u64, host: &'static str, kind: FaultKind, phase: Phase) -> Story {
         self.fault_named(ms, host, (kind.name().into(), kind), phase)
     }
 
@@ -520,7 +510,7 @@ impl Story {
         self,
         ms: u64,
         host: &'static str,
-        (fault, kind): (Name, FaultKind<Bare>),
+        (fault, kind): (Name, FaultKind),
         phase: Phase,
     ) -> Story {
         let links = None;
@@ -538,7 +528,7 @@ impl Story {
         self,
         ms: u64,
         host: &'static str,
-        kind: FaultKind<Bare>,
+        kind: FaultKind,
         phase: Phase,
         change: impl FnOnce(&mut Host),
     ) -> Story {
@@ -577,7 +567,7 @@ impl Story {
 }
 
 /// The fault kind of this name in a scenario; a fault with any other name is a pause.
-fn fault_kind(name: &str) -> FaultKind<Bare> {
+fn fault_kind(name: &str) -> FaultKind {
     FaultKind::of_name(name).unwrap_or(FaultKind::Pause)
 }
 

@@ -16,7 +16,7 @@ use super::store::Store;
 use super::{Exit, Jobs, Out, data, interrupt, pictures, table};
 use locklab_check::Property;
 use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
-use locklab_history::{Bare, FaultKind};
+use locklab_history::FaultKind;
 use locklab_matrix::{Row, Setting, put_in};
 use locklab_model::scenario::Scenario;
 use locklab_report::Provenance;
@@ -74,7 +74,7 @@ pub(super) struct Options {
 }
 
 fn fault_parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(FaultKind::<Bare>::ALL.iter().map(FaultKind::name))
+    PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }
 
 impl Options {

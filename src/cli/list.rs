@@ -72,7 +72,7 @@ fn locks() -> (String, Value) {
 
 fn faults() -> (String, Value) {
     let mut text = String::from("Kinds of faults, in a table [fault.NAME]:\n");
-    let described = |kind: &FaultKind<_>| (kind.name(), fault::keys(*kind), kind.meaning());
+    let described = |kind: &FaultKind| (kind.name(), fault::keys(*kind), kind.meaning());
     let kinds: Vec<_> = FaultKind::ALL.iter().map(described).collect();
     for (name, keys, meaning) in &kinds {
         text += &format!("    {name:<12} {keys:<34} {meaning}\n");

@@ -1,90 +1,148 @@
-//! The kinds of fault, and the traits of each.
+//! What faults do, and the traits of each kind.
 //!
-//! A kind is one entry of the table below. Code that reads schedules, recordings and histories
-//! calls its methods; only a fault injector matches on the kinds themselves.
-
-use std::fmt;
+//! A fault strikes hosts or links, never both: [`HostFault`] and [`LinkFault`] are two types. Code
+//! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; only a fault
+//! injector matches on the faults themselves.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 
-/// The form of a fault's amounts: a scenario may give distributions, a schedule has fixed
-/// values, and a history names only the kind.
-pub trait Amounts: fmt::Debug + Copy + PartialEq {
-    /// An extra delay for each packet.
-    type Delay: fmt::Debug + Copy + PartialEq;
-    /// A share of all packets.
-    type Share: fmt::Debug + Copy + PartialEq;
-    /// The distance of a clock step.
-    type Step: fmt::Debug + Copy + PartialEq;
-    /// The rate error of a clock.
-    type Rate: fmt::Debug + Copy + PartialEq;
-}
-
-/// All amounts are fixed values.
+/// What a fault does to hosts.
+///
+/// The amounts are those of a schedule: a step in nanoseconds (negative: backwards), a rate in
+/// parts per million (100 000 is 10 % fast). A scenario writes them in another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settled;
-
-impl Amounts for Settled {
-    /// Nanoseconds.
-    type Delay = u64;
-    /// 0 to 1.
-    type Share = f64;
-    /// Nanoseconds; negative means backwards.
-    type Step = i64;
-    /// Parts per million; 100 000 is 10 % fast.
-    type Rate = i64;
+pub enum HostFault<Step = i64, Rate = i64> {
+    /// The host's process stands still; its kernel and both its clocks go on, as
+    /// under SIGSTOP or a stop-the-world garbage collection.
+    Pause,
+    /// The whole machine stands still, its monotonic clock too; the wall clock has
+    /// moved on when it resumes, as with a suspended virtual machine.
+    Suspend,
+    /// The process ends, the kernel closes its sockets; it starts again after the
+    /// fault's duration, if it has one.
+    Kill,
+    /// Power loss: silence first, no FIN; memory is gone. Starts again after the
+    /// fault's duration, if it has one.
+    Crash,
+    /// The wall clocks jump.
+    ClockStep {
+        /// How far.
+        step: Step,
+    },
+    /// Both clocks of the hosts run wrong while the fault lasts.
+    ClockRate {
+        /// By how much.
+        drift_ppm: Rate,
+    },
+    /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
+    /// are to be masters. It takes effect when the server says OK, and never if it does not.
+    Failover,
 }
 
-/// No amounts, only the kind.
+/// What a fault does to links.
+///
+/// The amounts are those of a schedule: a delay in nanoseconds, a share from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bare;
-
-impl Amounts for Bare {
-    type Delay = ();
-    type Share = ();
-    type Step = ();
-    type Rate = ();
+pub enum LinkFault<Delay = u64, Share = f64> {
+    /// No packet gets through.
+    Partition,
+    /// Every packet takes longer.
+    SlowLink {
+        /// The extra one-way delay.
+        extra: Delay,
+    },
+    /// Each transmission is lost with some probability; a lost one is repeated after the
+    /// retransmission timeout.
+    Loss {
+        /// The share that is lost.
+        probability: Share,
+    },
 }
 
-/// Converts the amounts of a fault from one form to another.
-pub trait Convert<A: Amounts, B: Amounts> {
-    /// Why an amount cannot be converted.
-    type Error;
+impl<Step, Rate> HostFault<Step, Rate> {
+    /// The kind of the fault.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            HostFault::Pause => FaultKind::Pause,
+            HostFault::Suspend => FaultKind::Suspend,
+            HostFault::Kill => FaultKind::Kill,
+            HostFault::Crash => FaultKind::Crash,
+            HostFault::ClockStep { .. } => FaultKind::ClockStep,
+            HostFault::ClockRate { .. } => FaultKind::ClockRate,
+            HostFault::Failover => FaultKind::Failover,
+        }
+    }
 
-    /// Converts an extra delay.
+    /// The same fault with its amount in another form, converted with the help of `by`.
     ///
     /// # Errors
-    /// If the amount is missing or impossible. The same holds for the other methods.
-    fn delay(&mut self, delay: A::Delay) -> Result<B::Delay, Self::Error>;
-    /// Converts a share.
-    ///
-    /// # Errors
-    /// See [`Convert::delay`].
-    fn share(&mut self, share: A::Share) -> Result<B::Share, Self::Error>;
-    /// Converts a step.
-    ///
-    /// # Errors
-    /// See [`Convert::delay`].
-    fn step(&mut self, step: A::Step) -> Result<B::Step, Self::Error>;
-    /// Converts a rate.
-    ///
-    /// # Errors
-    /// See [`Convert::delay`].
-    fn rate(&mut self, rate: A::Rate) -> Result<B::Rate, Self::Error>;
+    /// If the amount cannot be converted.
+    pub fn convert<By, S, R, E>(
+        self,
+        by: &mut By,
+        step: fn(&mut By, Step) -> Result<S, E>,
+        rate: fn(&mut By, Rate) -> Result<R, E>,
+    ) -> Result<HostFault<S, R>, E> {
+        Ok(match self {
+            HostFault::Pause => HostFault::Pause,
+            HostFault::Suspend => HostFault::Suspend,
+            HostFault::Kill => HostFault::Kill,
+            HostFault::Crash => HostFault::Crash,
+            HostFault::ClockStep { step: from } => HostFault::ClockStep {
+                step: step(by, from)?,
+            },
+            HostFault::ClockRate { drift_ppm } => HostFault::ClockRate {
+                drift_ppm: rate(by, drift_ppm)?,
+            },
+            HostFault::Failover => HostFault::Failover,
+        })
+    }
 }
 
-/// What a fault targets.
+impl<Delay, Share> LinkFault<Delay, Share> {
+    /// The kind of the fault.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            LinkFault::Partition => FaultKind::Partition,
+            LinkFault::SlowLink { .. } => FaultKind::SlowLink,
+            LinkFault::Loss { .. } => FaultKind::Loss,
+        }
+    }
+
+    /// The same fault with its amount in another form, converted with the help of `by`.
+    ///
+    /// # Errors
+    /// If the amount cannot be converted.
+    pub fn convert<By, D, S, E>(
+        self,
+        by: &mut By,
+        delay: fn(&mut By, Delay) -> Result<D, E>,
+        share: fn(&mut By, Share) -> Result<S, E>,
+    ) -> Result<LinkFault<D, S>, E> {
+        Ok(match self {
+            LinkFault::Partition => LinkFault::Partition,
+            LinkFault::SlowLink { extra } => LinkFault::SlowLink {
+                extra: delay(by, extra)?,
+            },
+            LinkFault::Loss { probability } => LinkFault::Loss {
+                probability: share(by, probability)?,
+            },
+        })
+    }
+}
+
+/// What a kind of fault targets, with its faults as they are without amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     /// Processes; a fault cannot strike a process that has ended.
-    Processes,
+    Processes(HostFault<(), ()>),
     /// Whole machines, with everything that runs on them.
-    Machines,
+    Machines(HostFault<(), ()>),
     /// Servers, to which an operator sends a command.
-    Servers,
+    Servers(HostFault<(), ()>),
     /// Links between hosts.
-    Links,
+    Links(LinkFault<(), ()>),
 }
 
 /// Faults that belong together, in pictures and when a campaign draws faults.
@@ -134,58 +192,30 @@ struct Traits {
     bends_clocks: bool,
 }
 
-/// Turns each entry into a variant of [`FaultKind`] and its [`Traits`]. An amount is written
-/// `field: Form by method`, with an associated type of [`Amounts`] and a method of [`Convert`].
+/// Turns each entry into a variant of [`FaultKind`] with its name in scenarios and its [`Traits`].
 macro_rules! fault_kinds {
-    ($($(#[$doc:meta])* $Kind:ident
-        $({ $(#[$amount_doc:meta])* $amount:ident: $Form:ident by $convert:ident })?
-        = $name:literal => $traits:expr,)*) => {
-        /// What a fault does.
-        #[derive(Debug, Clone, Copy, PartialEq)]
-        pub enum FaultKind<A: Amounts = Settled> {
-            $($(#[$doc])* $Kind $({ $(#[$amount_doc])* $amount: A::$Form })?,)*
+    ($($Kind:ident = $name:literal => $traits:expr,)*) => {
+        /// A kind of fault.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum FaultKind {
+            $(#[doc = concat!("`", $name, "`.")] $Kind,)*
         }
 
-        impl FaultKind<Bare> {
+        impl FaultKind {
             /// Every kind.
-            pub const ALL: &'static [FaultKind<Bare>] =
-                &[$(FaultKind::$Kind $({ $amount: () })?),*];
+            pub const ALL: &'static [FaultKind] = &[$(FaultKind::$Kind),*];
             const NAMES: &'static [&'static str] = &[$($name),*];
-        }
 
-        impl<A: Amounts> FaultKind<A> {
             /// The name that scenarios use.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(FaultKind::$Kind { .. } => $name,)*
-                }
-            }
-
-            /// The same kind with its amounts in another form.
-            ///
-            /// # Errors
-            /// The error of the first amount that cannot be converted.
-            pub fn convert<B: Amounts, C: Convert<A, B>>(
-                self,
-                by: &mut C,
-            ) -> Result<FaultKind<B>, C::Error> {
-                Ok(match self {
-                    $(FaultKind::$Kind $({ $amount })? => {
-                        FaultKind::$Kind $({ $amount: by.$convert($amount)? })?
-                    })*
-                })
-            }
-
-            /// The kind without its amounts.
-            pub fn bare(&self) -> FaultKind<Bare> {
-                match self {
-                    $(FaultKind::$Kind { .. } => FaultKind::$Kind $({ $amount: () })?,)*
+                    $(FaultKind::$Kind => $name,)*
                 }
             }
 
             fn traits(&self) -> &'static Traits {
                 match self {
-                    $(FaultKind::$Kind { .. } => &$traits,)*
+                    $(FaultKind::$Kind => &$traits,)*
                 }
             }
         }
@@ -193,119 +223,91 @@ macro_rules! fault_kinds {
 }
 
 fault_kinds! {
-    /// The host's process stands still; its kernel and both its clocks go on, as
-    /// under SIGSTOP or a stop-the-world garbage collection.
     Pause = "pause" => Traits {
         noun: "pause",
         meaning: "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
-        aim: Aim::Processes,
+        aim: Aim::Processes(HostFault::Pause),
         family: Family::Process,
         span: Span::Lasting,
         symptom: Symptom::Silence,
         bends_clocks: false,
     },
-    /// The whole machine stands still, its monotonic clock too; the wall clock has
-    /// moved on when it resumes, as with a suspended virtual machine.
     Suspend = "suspend" => Traits {
         noun: "suspension",
         meaning: "the machine stands still, its monotonic clock too (a virtual machine)",
-        aim: Aim::Machines,
+        aim: Aim::Machines(HostFault::Suspend),
         family: Family::Process,
         span: Span::Lasting,
         symptom: Symptom::Silence,
         bends_clocks: true,
     },
-    /// The process ends, the kernel closes its sockets; it starts again after the
-    /// fault's duration, if it has one.
     Kill = "kill" => Traits {
         noun: "kill",
         meaning: "the process ends; it starts again after duration_ms, if there is one",
-        aim: Aim::Processes,
+        aim: Aim::Processes(HostFault::Kill),
         family: Family::Process,
         span: Span::Down,
         symptom: Symptom::Silence,
         bends_clocks: false,
     },
-    /// Power loss: silence first, no FIN; memory is gone. Starts again after the
-    /// fault's duration, if it has one.
     Crash = "crash" => Traits {
         noun: "power loss",
         meaning: "power loss: silence, then memory is gone; starts again after duration_ms",
-        aim: Aim::Machines,
+        aim: Aim::Machines(HostFault::Crash),
         family: Family::Process,
         span: Span::Down,
         symptom: Symptom::Loss,
         bends_clocks: false,
     },
-    /// No packet gets through.
     Partition = "partition" => Traits {
         noun: "partition",
         meaning: "no packet gets through",
-        aim: Aim::Links,
+        aim: Aim::Links(LinkFault::Partition),
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
     },
-    /// Every packet takes longer.
-    SlowLink {
-        /// The extra one-way delay.
-        extra: Delay by delay
-    } = "slow-link" => Traits {
+    SlowLink = "slow-link" => Traits {
         noun: "slow link",
         meaning: "every packet takes longer",
-        aim: Aim::Links,
+        aim: Aim::Links(LinkFault::SlowLink { extra: () }),
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
     },
-    /// Each transmission is lost with some probability; a lost one is repeated after the
-    /// retransmission timeout.
-    Loss {
-        /// The share that is lost.
-        probability: Share by share
-    } = "loss" => Traits {
+    Loss = "loss" => Traits {
         noun: "packet loss",
         meaning: "packets are lost, and retransmitted",
-        aim: Aim::Links,
+        aim: Aim::Links(LinkFault::Loss { probability: () }),
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
     },
-    /// The wall clocks jump.
-    ClockStep {
-        /// How far.
-        step: Step by step
-    } = "clock-step" => Traits {
+    ClockStep = "clock-step" => Traits {
         noun: "clock step",
         meaning: "the wall clock jumps, back if negative",
-        aim: Aim::Machines,
+        aim: Aim::Machines(HostFault::ClockStep { step: () }),
         family: Family::Clock,
         span: Span::Momentary,
         symptom: Symptom::Nothing,
         bends_clocks: true,
     },
-    /// Both clocks of the hosts run wrong while the fault lasts.
-    ClockRate {
-        /// By how much.
-        drift_ppm: Rate by rate
-    } = "clock-rate" => Traits {
+    ClockRate = "clock-rate" => Traits {
         noun: "clock drift",
         meaning: "both clocks run fast or slow by this rate",
-        aim: Aim::Machines,
+        aim: Aim::Machines(HostFault::ClockRate { drift_ppm: () }),
         family: Family::Clock,
         span: Span::Lasting,
         symptom: Symptom::Nothing,
         bends_clocks: true,
     },
-    /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
-    /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover = "failover" => Traits {
         noun: "failover",
         meaning: "an operator asks a sentinel, a master or a replica for a failover; ends at once",
-        aim: Aim::Servers,
+        aim: Aim::Servers(HostFault::Failover),
         family: Family::Process,
         span: Span::Momentary,
         symptom: Symptom::Nothing,
@@ -313,7 +315,7 @@ fault_kinds! {
     },
 }
 
-impl<A: Amounts> FaultKind<A> {
+impl FaultKind {
     /// The fault as a noun, for the axes of charts: `pause`.
     pub fn noun(&self) -> &'static str {
         self.traits().noun
@@ -353,9 +355,7 @@ impl<A: Amounts> FaultKind<A> {
     pub fn bends_clocks(&self) -> bool {
         self.traits().bends_clocks
     }
-}
 
-impl FaultKind<Bare> {
     /// The kind with this name in scenarios.
     pub fn of_name(name: &str) -> Option<Self> {
         let mut all = FaultKind::ALL.iter();
@@ -363,15 +363,13 @@ impl FaultKind<Bare> {
     }
 }
 
-impl Eq for FaultKind<Bare> {}
-
-impl Serialize for FaultKind<Bare> {
+impl Serialize for FaultKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 }
 
-impl<'de> Deserialize<'de> for FaultKind<Bare> {
+impl<'de> Deserialize<'de> for FaultKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         FaultKind::of_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, FaultKind::NAMES))
@@ -385,7 +383,7 @@ mod tests {
     use super::*;
 
     /// The names of the kinds of which something is true.
-    fn those(is_one: impl Fn(&FaultKind<Bare>) -> bool) -> Vec<&'static str> {
+    fn those(is_one: impl Fn(&FaultKind) -> bool) -> Vec<&'static str> {
         let all = FaultKind::ALL.iter().filter(|kind| is_one(kind));
         all.map(FaultKind::name).collect()
     }
@@ -396,16 +394,24 @@ mod tests {
             assert_eq!(FaultKind::of_name(kind.name()), Some(kind));
             let json = serde_json::to_value(kind).unwrap();
             assert_eq!(json, kind.name());
-            assert_eq!(
-                serde_json::from_value::<FaultKind<Bare>>(json).unwrap(),
-                kind
-            );
+            assert_eq!(serde_json::from_value::<FaultKind>(json).unwrap(), kind);
         }
         assert_eq!(FaultKind::of_name("Pause"), None);
-        let unknown = serde_json::from_str::<FaultKind<Bare>>("\"freeze\"").unwrap_err();
+        let unknown = serde_json::from_str::<FaultKind>("\"freeze\"").unwrap_err();
         let unknown = unknown.to_string();
         assert!(unknown.starts_with("unknown variant `freeze`"), "{unknown}");
         assert!(unknown.contains("`clock-rate`"), "{unknown}");
+    }
+
+    #[test]
+    fn a_kind_aims_with_its_own_fault() {
+        for kind in FaultKind::ALL {
+            let aims_with = match kind.aim() {
+                Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => fault.kind(),
+                Aim::Links(fault) => fault.kind(),
+            };
+            assert_eq!(aims_with, *kind);
+        }
     }
 
     #[test]
@@ -433,7 +439,8 @@ mod tests {
     #[test]
     fn links_are_struck_by_what_peers_notice_on_links() {
         let links = ["partition", "slow-link", "loss"];
-        assert_eq!(those(|kind| kind.aim() == Aim::Links), links);
+        let aims_at_links = |kind: &FaultKind| matches!(kind.aim(), Aim::Links(_));
+        assert_eq!(those(aims_at_links), links);
         assert_eq!(those(|kind| kind.symptom() == Symptom::Links), links);
         assert_eq!(those(|kind| kind.family() == Family::Network), links);
     }

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::contents::{Contents, KeyChange, KeyState, Sighting};
 pub use self::failpoint::{Failpoint, Moment, Point};
-pub use self::fault::{Aim, Amounts, Bare, Convert, Family, FaultKind, Settled, Span, Symptom};
-pub use self::schedule::{Fault, Links, Schedule, Start, Target};
+pub use self::fault::{Aim, Family, FaultKind, HostFault, LinkFault, Span, Symptom};
+pub use self::schedule::{Effect, Fault, Links, Schedule, Start};
 pub use self::topology::{RESOURCE, Role, Server, Topology};
 
 /// The name of a host or process: `c1` (client), `n1` (node), `resource`.
@@ -130,7 +130,7 @@ pub enum Event {
         /// The fault's name in the scenario.
         fault: Name,
         /// The kind of the fault.
-        kind: FaultKind<Bare>,
+        kind: FaultKind,
         /// Beginning or end.
         phase: Phase,
         /// The affected links and the effect on their packets; `None` if the fault strikes the

@@ -4,7 +4,7 @@ mod form;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failpoint, FaultKind, FaultyLinks, Name, PacketFault};
+use crate::{Failpoint, FaultKind, FaultyLinks, HostFault, LinkFault, Name, PacketFault};
 
 /// All faults of one run, with fixed values for all numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,10 +24,8 @@ pub struct Fault {
     /// The duration in nanoseconds; `None`: to the end of the run. Its meaning for this kind is
     /// given by [`Span`](crate::Span).
     pub duration_ns: Option<u64>,
-    /// The kind of fault.
-    pub kind: FaultKind,
-    /// The target, of the type that the kind's [`Aim`](crate::Aim) requires.
-    pub target: Target,
+    /// What it does, and to what.
+    pub effect: Effect,
 }
 
 /// When a fault takes effect.
@@ -52,13 +50,23 @@ pub enum Start {
     },
 }
 
-/// What a fault strikes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// These hosts, or their processes.
-    Hosts(Vec<Name>),
-    /// These links.
-    Links(Links),
+/// What a fault does, and to what. A scenario describes both sorts of fault in a form of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect<OfHosts = HostFault, OfLinks = LinkFault> {
+    /// A fault of hosts, or of their processes.
+    Hosts {
+        /// What it does to each.
+        fault: OfHosts,
+        /// The hosts.
+        hosts: Vec<Name>,
+    },
+    /// A fault of links.
+    Links {
+        /// What it does to each.
+        fault: OfLinks,
+        /// The links.
+        links: Links,
+    },
 }
 
 /// The links from every host of one side to every host of the other.
@@ -72,12 +80,12 @@ pub struct Links {
     pub both_ways: bool,
 }
 
-impl Target {
+impl<OfHosts, OfLinks> Effect<OfHosts, OfLinks> {
     /// The hosts affected by the fault; for links, the hosts of both sides.
     pub fn hosts(&self) -> impl Iterator<Item = &Name> {
         let (one, other): (&[Name], &[Name]) = match self {
-            Target::Hosts(hosts) => (hosts, &[]),
-            Target::Links(links) => (&links.from, &links.to),
+            Effect::Hosts { hosts, .. } => (hosts, &[]),
+            Effect::Links { links, .. } => (&links.from, &links.to),
         };
         one.iter().chain(other)
     }
@@ -85,8 +93,8 @@ impl Target {
     /// Whether the target lacks a host that it needs.
     pub fn is_empty(&self) -> bool {
         match self {
-            Target::Hosts(hosts) => hosts.is_empty(),
-            Target::Links(links) => links.from.is_empty() || links.to.is_empty(),
+            Effect::Hosts { hosts, .. } => hosts.is_empty(),
+            Effect::Links { links, .. } => links.from.is_empty() || links.to.is_empty(),
         }
     }
 
@@ -94,8 +102,8 @@ impl Target {
     pub fn keep_hosts(&mut self, is_there: impl Fn(&str) -> bool) -> bool {
         let keep = |hosts: &mut Vec<Name>| hosts.retain(|host| is_there(host));
         match self {
-            Target::Hosts(hosts) => keep(hosts),
-            Target::Links(links) => {
+            Effect::Hosts { hosts, .. } => keep(hosts),
+            Effect::Links { links, .. } => {
                 keep(&mut links.from);
                 keep(&mut links.to);
             }
@@ -104,29 +112,43 @@ impl Target {
     }
 }
 
+impl<Step, Rate, Delay, Share> Effect<HostFault<Step, Rate>, LinkFault<Delay, Share>> {
+    /// The kind of the fault.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            Effect::Hosts { fault, .. } => fault.kind(),
+            Effect::Links { fault, .. } => fault.kind(),
+        }
+    }
+}
+
 impl Fault {
+    /// The kind of the fault.
+    pub fn kind(&self) -> FaultKind {
+        self.effect.kind()
+    }
+
     /// The links affected by the fault, and its effect on packets; `None` if it strikes hosts.
     pub fn faulty_links(&self) -> Option<FaultyLinks> {
-        let packets = match self.kind {
-            FaultKind::Partition => PacketFault::Cut,
-            FaultKind::SlowLink { extra } => PacketFault::Slow { extra_ns: extra },
-            FaultKind::Loss { probability } => PacketFault::Lossy { probability },
-            FaultKind::Pause
-            | FaultKind::Suspend
-            | FaultKind::Kill
-            | FaultKind::Crash
-            | FaultKind::ClockStep { .. }
-            | FaultKind::ClockRate { .. }
-            | FaultKind::Failover => return None,
-        };
-        match &self.target {
-            Target::Hosts(_) => None,
-            Target::Links(links) => Some(FaultyLinks {
-                from: links.from.clone(),
-                to: links.to.clone(),
-                both_ways: links.both_ways,
-                packets,
-            }),
+        match &self.effect {
+            Effect::Hosts { .. } => None,
+            Effect::Links { fault, links } => Some(links.under(*fault)),
+        }
+    }
+}
+
+impl Links {
+    /// These links while a fault affects them.
+    pub fn under(&self, fault: LinkFault) -> FaultyLinks {
+        FaultyLinks {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            both_ways: self.both_ways,
+            packets: match fault {
+                LinkFault::Partition => PacketFault::Cut,
+                LinkFault::SlowLink { extra } => PacketFault::Slow { extra_ns: extra },
+                LinkFault::Loss { probability } => PacketFault::Lossy { probability },
+            },
         }
     }
 }
@@ -139,29 +161,43 @@ mod tests {
         names.map(Name::from).into()
     }
 
-    fn links(from: &[&str], to: &[&str]) -> Target {
-        let side = |hosts: &[&str]| hosts.iter().map(|&host| host.into()).collect();
-        Target::Links(Links {
-            from: side(from),
-            to: side(to),
-            both_ways: true,
-        })
+    fn links(from: &[&str], to: &[&str]) -> Effect {
+        of_links(LinkFault::Partition, from, to)
     }
 
-    fn hosts(target: &Target) -> Vec<&str> {
-        target.hosts().map(|host| &**host).collect()
+    fn of_links(fault: LinkFault, from: &[&str], to: &[&str]) -> Effect {
+        let side = |hosts: &[&str]| hosts.iter().map(|&host| host.into()).collect();
+        Effect::Links {
+            fault,
+            links: Links {
+                from: side(from),
+                to: side(to),
+                both_ways: true,
+            },
+        }
+    }
+
+    fn of_hosts<const N: usize>(hosts: [&str; N]) -> Effect {
+        Effect::Hosts {
+            fault: HostFault::Pause,
+            hosts: names(hosts),
+        }
+    }
+
+    fn hosts(effect: &Effect) -> Vec<&str> {
+        effect.hosts().map(|host| &**host).collect()
     }
 
     #[test]
     fn links_have_the_hosts_of_both_sides() {
         assert_eq!(hosts(&links(&["c1", "c2"], &["n1"])), ["c1", "c2", "n1"]);
-        assert_eq!(hosts(&Target::Hosts(names(["n2", "n1"]))), ["n2", "n1"]);
+        assert_eq!(hosts(&of_hosts(["n2", "n1"])), ["n2", "n1"]);
     }
 
     #[test]
     fn a_target_needs_a_host_and_links_one_on_each_side() {
-        assert!(Target::Hosts(Vec::new()).is_empty());
-        assert!(!Target::Hosts(names(["c1"])).is_empty());
+        assert!(of_hosts([]).is_empty());
+        assert!(!of_hosts(["c1"]).is_empty());
         assert!(links(&["c1"], &[]).is_empty());
         assert!(links(&[], &["n1"]).is_empty());
         assert!(!links(&["c1"], &["n1"]).is_empty());
@@ -169,14 +205,12 @@ mod tests {
 
     #[test]
     fn a_target_keeps_the_hosts_that_are_there_and_tells_whether_it_still_is_one() {
-        let keep = |mut target: Target| {
-            let is_left = target.keep_hosts(|host| host.ends_with('1'));
-            (target, is_left)
+        let keep = |mut effect: Effect| {
+            let is_left = effect.keep_hosts(|host| host.ends_with('1'));
+            (effect, is_left)
         };
-        let some = Target::Hosts(names(["c1", "c2"]));
-        assert_eq!(keep(some), (Target::Hosts(names(["c1"])), true));
-        let none = Target::Hosts(names(["c2"]));
-        assert_eq!(keep(none), (Target::Hosts(Vec::new()), false));
+        assert_eq!(keep(of_hosts(["c1", "c2"])), (of_hosts(["c1"]), true));
+        assert_eq!(keep(of_hosts(["c2"])), (of_hosts([]), false));
         let both = links(&["c1", "c2"], &["n1", "n2"]);
         assert_eq!(keep(both), (links(&["c1"], &["n1"]), true));
         let one = links(&["c1", "c2"], &["n2"]);
@@ -185,15 +219,14 @@ mod tests {
 
     #[test]
     fn a_fault_of_links_does_to_packets_what_its_kind_says() {
-        let fault = |kind, target| Fault {
+        let fault = |effect| Fault {
             name: "fault".into(),
             start: Start::At { at_ns: 0 },
             duration_ns: None,
-            kind,
-            target,
+            effect,
         };
         let packets = |kind| {
-            let faulty = fault(kind, links(&["c1"], &["n1"])).faulty_links();
+            let faulty = fault(of_links(kind, &["c1"], &["n1"])).faulty_links();
             faulty.map(|links| links.packets)
         };
         let expected = FaultyLinks {
@@ -202,18 +235,17 @@ mod tests {
             both_ways: true,
             packets: PacketFault::Cut,
         };
-        let cut = fault(FaultKind::Partition, links(&["c1"], &["n1"]));
+        let cut = fault(links(&["c1"], &["n1"]));
         assert_eq!(cut.faulty_links(), Some(expected));
         assert_eq!(
-            packets(FaultKind::SlowLink { extra: 7 }),
+            packets(LinkFault::SlowLink { extra: 7 }),
             Some(PacketFault::Slow { extra_ns: 7 })
         );
         let probability = 0.5;
         assert_eq!(
-            packets(FaultKind::Loss { probability }),
+            packets(LinkFault::Loss { probability }),
             Some(PacketFault::Lossy { probability })
         );
-        let pause = fault(FaultKind::Pause, Target::Hosts(names(["c1"])));
-        assert_eq!(pause.faulty_links(), None);
+        assert_eq!(fault(of_hosts(["c1"])).faulty_links(), None);
     }
 }

@@ -83,7 +83,7 @@ pub fn put_in(
     let is_there = |host: &str| hosts.iter().any(|name| name == host);
     scenario
         .fault
-        .retain(|_, fault| fault.target.keep_hosts(is_there));
+        .retain(|_, fault| fault.effect.keep_hosts(is_there));
     if scenario.lock.gives_tokens() {
         scenario.resource.fencing = Fencing::ReadsAndWrites;
     }

@@ -29,8 +29,8 @@ impl HostClocks {
     /// exact, and no fault of `schedule` changes that.
     pub(super) fn new(scenario: &Scenario, schedule: &Schedule, folder: &Path) -> io::Result<Self> {
         let wrong = scenario.clocks.host.keys().map(|host| Name::from(&**host));
-        let struck = (schedule.faults.iter()).filter(|fault| fault.kind.bends_clocks());
-        let struck = struck.flat_map(|fault| fault.target.hosts().cloned());
+        let struck = (schedule.faults.iter()).filter(|fault| fault.kind().bends_clocks());
+        let struck = struck.flat_map(|fault| fault.effect.hosts().cloned());
         let hosts: BTreeSet<Name> = wrong.chain(struck).collect();
         let clock = |host: Name| {
             let path = folder.join(format!("{host}.clock"));

@@ -12,7 +12,7 @@ use super::ConfirmError;
 use super::bench::Bench;
 use super::child::{ChildEvent, Who};
 use super::wire::Command;
-use locklab_history::{Event, FaultKind, History, Name, Schedule};
+use locklab_history::{Effect, Event, History, HostFault, LinkFault, Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_plant::plant;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
@@ -154,33 +154,59 @@ impl Injector for Processes<'_> {
     }
 
     fn inject(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
+        match &strike.fault.effect {
+            Effect::Hosts { fault, .. } => return self.inject_hosts(strike, *fault),
+            Effect::Links { fault, links } => match fault {
+                LinkFault::SlowLink { .. } if plant("real-links-are-not-slow") => {}
+                LinkFault::Partition if plant("real-partitions-let-all-through") => {}
+                LinkFault::Partition | LinkFault::SlowLink { .. } | LinkFault::Loss { .. } => {
+                    let rule = self.bench.install(&links.under(*fault));
+                    self.rules.insert(strike.index, rule);
+                }
+            },
+        }
+        Ok(Completion::Done)
+    }
+
+    fn lift(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
+        match &strike.fault.effect {
+            Effect::Hosts { fault, .. } => return self.lift_hosts(strike, *fault),
+            Effect::Links { .. } => {
+                if let Some(rule) = self.rules.remove(&strike.index) {
+                    self.bench.lift(rule);
+                }
+            }
+        }
+        Ok(Completion::Done)
+    }
+}
+
+impl Processes<'_> {
+    fn inject_hosts(
+        &mut self,
+        strike: &Strike,
+        fault: HostFault,
+    ) -> Result<Completion, ConfirmError> {
         let (bench, hosts) = (&mut self.bench, strike.hosts);
-        match strike.fault.kind {
-            FaultKind::Pause => bench.pause(hosts),
-            FaultKind::Suspend => bench.suspend(hosts)?,
-            FaultKind::Kill => {
+        match fault {
+            HostFault::Pause => bench.pause(hosts),
+            HostFault::Suspend => bench.suspend(hosts)?,
+            HostFault::Kill => {
                 hosts.iter().for_each(|host| bench.kill(host));
                 self.died(strike);
             }
-            FaultKind::Crash => {
+            HostFault::Crash => {
                 for host in hosts {
                     bench.crash(host)?;
                 }
                 self.died(strike);
             }
-            FaultKind::SlowLink { .. } if plant("real-links-are-not-slow") => {}
-            FaultKind::Partition if plant("real-partitions-let-all-through") => {}
-            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
-                if let Some(links) = strike.fault.faulty_links() {
-                    self.rules.insert(strike.index, bench.install(&links));
-                }
-            }
-            FaultKind::ClockStep { .. } if plant("real-clocks-do-not-step") => {}
-            FaultKind::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
-            FaultKind::ClockRate { drift_ppm } => {
+            HostFault::ClockStep { .. } if plant("real-clocks-do-not-step") => {}
+            HostFault::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
+            HostFault::ClockRate { drift_ppm } => {
                 bench.set_clocks(|clocks| clocks.begin_rate(hosts, strike.index, drift_ppm))?;
             }
-            FaultKind::Failover => {
+            HostFault::Failover => {
                 for host in hosts {
                     bench.order_failover(host, strike.index);
                 }
@@ -190,17 +216,21 @@ impl Injector for Processes<'_> {
         Ok(Completion::Done)
     }
 
-    fn lift(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
+    fn lift_hosts(
+        &mut self,
+        strike: &Strike,
+        fault: HostFault,
+    ) -> Result<Completion, ConfirmError> {
         let (bench, hosts) = (&mut self.bench, strike.hosts);
-        match strike.fault.kind {
-            FaultKind::Pause => bench.resume(hosts),
-            FaultKind::Suspend => bench.wake(hosts)?,
-            FaultKind::Kill | FaultKind::Crash => {
+        match fault {
+            HostFault::Pause => bench.resume(hosts),
+            HostFault::Suspend => bench.wake(hosts)?,
+            HostFault::Kill | HostFault::Crash => {
                 for host in hosts {
                     if bench.is_alive(host) {
                         continue;
                     }
-                    if matches!(strike.fault.kind, FaultKind::Crash) {
+                    if fault == HostFault::Crash {
                         bench.restore_power(host);
                     }
                     let who = bench.start_process(host)?;
@@ -208,24 +238,17 @@ impl Injector for Processes<'_> {
                 }
                 return Ok(Completion::Pending);
             }
-            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
-                if let Some(rule) = self.rules.remove(&strike.index) {
-                    bench.lift(rule);
-                }
-            }
-            FaultKind::ClockStep { step } => {
+            HostFault::ClockStep { step } => {
                 bench.set_clocks(|clocks| clocks.step(hosts, -step))?
             }
-            FaultKind::ClockRate { .. } => {
+            HostFault::ClockRate { .. } => {
                 bench.set_clocks(|clocks| clocks.end_rate(hosts, strike.index))?;
             }
-            FaultKind::Failover => {}
+            HostFault::Failover => {}
         }
         Ok(Completion::Done)
     }
-}
 
-impl Processes<'_> {
     /// The processes of a fault's hosts have died.
     fn died(&mut self, strike: &Strike) {
         let is_struck = |host: &Name| strike.hosts.contains(host);

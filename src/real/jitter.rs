@@ -79,7 +79,7 @@ impl Jitter {
         let latency_ms = &mut slower.network.latency_ms;
         *latency_ms = latency_ms.longer_by_ms(fractional_ms_from_ns(self.message_ns));
         for fault in slower.fault.values_mut() {
-            if fault.kind.span() == Span::Down {
+            if fault.kind().span() == Span::Down {
                 fault.duration_ms = fault
                     .duration_ms
                     .map(|down_ms| down_ms.longer_by_ms(fractional_ms_from_ns(self.start_ns)));

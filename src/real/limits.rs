@@ -9,7 +9,7 @@ use locklab_model::scenario::{NodeClock, Scenario};
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
     let hosts = scenario.topology.hosts();
     for fault in &schedule.faults {
-        for host in fault.target.hosts() {
+        for host in fault.effect.hosts() {
             if !hosts.iter().any(|name| **name == **host) {
                 return Err(ConfirmError::UnknownHost {
                     fault: fault.name.clone(),

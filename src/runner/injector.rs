@@ -15,7 +15,7 @@ use crate::nemesis::trigger::Due;
 use crate::nemesis::{failover, link_rule};
 use crate::simulated::Simulated;
 use crate::workload::operator;
-use locklab_history::{Event, Failpoint, FaultKind, FaultyLinks, Name, Schedule};
+use locklab_history::{Effect, Event, Failpoint, FaultyLinks, HostFault, Name, Schedule};
 use locklab_plant::plant;
 
 /// The faults of one run.
@@ -97,68 +97,79 @@ impl Injector for WorldInjector<'_> {
     }
 
     fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-        let hosts = self.ids(strike.hosts);
-        match strike.fault.kind {
-            FaultKind::Pause if plant("pause-does-not-pause") => {}
-            FaultKind::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
-            FaultKind::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
-            FaultKind::Kill => self.end_processes(strike, World::kill),
-            FaultKind::Crash => self.end_processes(strike, World::crash),
-            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
-                if let Some(links) = strike.fault.faulty_links() {
-                    self.install_rule(strike.index, &links);
-                }
-            }
-            FaultKind::ClockStep { step } => {
-                let step = |host: &HostId| self.world.step_wall(*host, step);
-                hosts.iter().for_each(step);
-            }
-            FaultKind::ClockRate { drift_ppm } => {
-                for host in hosts {
-                    self.begin_rate(strike.index, host, drift_ppm);
-                }
-            }
-            FaultKind::Failover => {
-                for host in strike.hosts {
-                    self.order_failover(strike.index, host);
-                }
-                return Ok(Completion::Pending);
+        match &strike.fault.effect {
+            Effect::Hosts { fault, .. } => Ok(self.inject_hosts(strike, *fault)),
+            Effect::Links { fault, links } => {
+                self.install_rule(strike.index, &links.under(*fault));
+                Ok(Completion::Done)
             }
         }
-        Ok(Completion::Done)
     }
 
     fn lift(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-        let hosts = self.ids(strike.hosts);
-        match strike.fault.kind {
-            FaultKind::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
-            FaultKind::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
-            FaultKind::Kill | FaultKind::Crash if plant("nobody-restarts") => {}
-            FaultKind::Kill | FaultKind::Crash => {
-                hosts.iter().for_each(|host| self.world.restart(*host));
-            }
-            FaultKind::Partition | FaultKind::SlowLink { .. } | FaultKind::Loss { .. } => {
+        match &strike.fault.effect {
+            Effect::Hosts { fault, .. } => self.lift_hosts(strike, *fault),
+            Effect::Links { .. } => {
                 let rule = self.faults.rules.borrow_mut().remove(&strike.index);
                 if let Some(rule) = rule.filter(|_| !plant("link-never-heals")) {
                     self.world.lift(rule);
                 }
             }
-            FaultKind::ClockStep { step } => {
-                let step_back = |host: &HostId| self.world.step_wall(*host, -step);
-                hosts.iter().for_each(step_back);
-            }
-            FaultKind::ClockRate { .. } => {
-                for host in hosts {
-                    self.end_rate(strike.index, host);
-                }
-            }
-            FaultKind::Failover => {}
         }
         Ok(Completion::Done)
     }
 }
 
 impl WorldInjector<'_> {
+    fn inject_hosts(&mut self, strike: &Strike, fault: HostFault) -> Completion {
+        let hosts = self.ids(strike.hosts);
+        match fault {
+            HostFault::Pause if plant("pause-does-not-pause") => {}
+            HostFault::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
+            HostFault::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
+            HostFault::Kill => self.end_processes(strike, World::kill),
+            HostFault::Crash => self.end_processes(strike, World::crash),
+            HostFault::ClockStep { step } => {
+                let step = |host: &HostId| self.world.step_wall(*host, step);
+                hosts.iter().for_each(step);
+            }
+            HostFault::ClockRate { drift_ppm } => {
+                for host in hosts {
+                    self.begin_rate(strike.index, host, drift_ppm);
+                }
+            }
+            HostFault::Failover => {
+                for host in strike.hosts {
+                    self.order_failover(strike.index, host);
+                }
+                return Completion::Pending;
+            }
+        }
+        Completion::Done
+    }
+
+    fn lift_hosts(&mut self, strike: &Strike, fault: HostFault) {
+        let hosts = self.ids(strike.hosts);
+        match fault {
+            HostFault::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
+            HostFault::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
+            HostFault::Kill | HostFault::Crash if plant("nobody-restarts") => {}
+            HostFault::Kill | HostFault::Crash => {
+                hosts.iter().for_each(|host| self.world.restart(*host));
+            }
+            HostFault::ClockStep { step } => {
+                let step_back = |host: &HostId| self.world.step_wall(*host, -step);
+                hosts.iter().for_each(step_back);
+            }
+            HostFault::ClockRate { .. } => {
+                for host in hosts {
+                    self.end_rate(strike.index, host);
+                }
+            }
+            HostFault::Failover => {}
+        }
+    }
+
     fn ids(&self, names: &[Name]) -> Vec<HostId> {
         names
             .iter()

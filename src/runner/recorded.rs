@@ -3,7 +3,7 @@
 
 use locklab_values::units::NS_PER_S;
 
-use locklab_history::{Fault, FaultKind, Name, Schedule, Start, Topology};
+use locklab_history::{Effect, Fault, HostFault, LinkFault, Name, Schedule, Start, Topology};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::recording::Recording;
 
@@ -68,32 +68,44 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
     {
         return Some(format!("there is no client \"{client}\""));
     }
-    if let Some(host) = fault.target.hosts().find(|host| !among(host, &hosts)) {
+    if let Some(host) = fault.effect.hosts().find(|host| !among(host, &hosts)) {
         return Some(format!("there is no host \"{host}\""));
     }
-    if fault.target.is_empty() {
+    if fault.effect.is_empty() {
         return Some("it names no host".into());
     }
-    match fault.kind {
-        FaultKind::SlowLink { extra: extra_ns } if extra_ns > LONGEST_NS => {
-            Some(format!("{extra_ns} ns is more than a year"))
-        }
-        FaultKind::ClockStep { step: step_ns } if step_ns.unsigned_abs() > LONGEST_NS => {
+    match &fault.effect {
+        Effect::Hosts { fault, hosts } => impossible_of_hosts(*fault, hosts, topology),
+        Effect::Links { fault, .. } => impossible_of_links(*fault),
+    }
+}
+
+fn impossible_of_hosts(fault: HostFault, hosts: &[Name], topology: &Topology) -> Option<String> {
+    match fault {
+        HostFault::ClockStep { step: step_ns } if step_ns.unsigned_abs() > LONGEST_NS => {
             Some(format!("{step_ns} ns is more than a year"))
         }
-        FaultKind::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
+        HostFault::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
             Some(format!(
                 "a clock cannot drift by {drift_ppm} ppm, only by -999999 to 10000000"
             ))
         }
-        FaultKind::Loss { probability } if !(0.0..=1.0).contains(&probability) => Some(format!(
-            "a probability is between 0 and 1, not {probability}"
-        )),
-        FaultKind::Failover => fault
-            .target
-            .hosts()
+        HostFault::Failover => hosts
+            .iter()
             .find(|host| topology.role(host).is_none())
             .map(|host| format!("\"{host}\" cannot be asked for a failover")),
+        _ => None,
+    }
+}
+
+fn impossible_of_links(fault: LinkFault) -> Option<String> {
+    match fault {
+        LinkFault::SlowLink { extra: extra_ns } if extra_ns > LONGEST_NS => {
+            Some(format!("{extra_ns} ns is more than a year"))
+        }
+        LinkFault::Loss { probability } if !(0.0..=1.0).contains(&probability) => Some(format!(
+            "a probability is between 0 and 1, not {probability}"
+        )),
         _ => None,
     }
 }

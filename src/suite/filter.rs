@@ -12,7 +12,7 @@
 use std::str::FromStr;
 
 use locklab_check::Property;
-use locklab_history::{Bare, FaultKind};
+use locklab_history::FaultKind;
 use locklab_model::scenario::Scenario;
 
 /// A parsed expression.
@@ -103,7 +103,7 @@ impl Predicate {
             Predicate::Lock => pattern.matches(scenario.lock.entry().name),
             Predicate::Fault => {
                 let drawn = scenario.campaign.iter().flat_map(|drawn| &drawn.faults);
-                let stated = scenario.fault.values().map(|fault| fault.kind.name());
+                let stated = scenario.fault.values().map(|fault| fault.kind().name());
                 { stated }
                     .chain(drawn.map(FaultKind::name))
                     .any(|kind| pattern.matches(kind))
@@ -126,9 +126,7 @@ impl Predicate {
             Predicate::Lock => { locklab_locks::catalogue().into_iter() }
                 .map(|entry| entry.name)
                 .collect(),
-            Predicate::Fault => { FaultKind::<Bare>::ALL.iter() }
-                .map(FaultKind::name)
-                .collect(),
+            Predicate::Fault => { FaultKind::ALL.iter() }.map(FaultKind::name).collect(),
             Predicate::Property => Property::ALL.iter().map(|p| p.name()).collect(),
             Predicate::On => vec!["world", "redis"],
         };

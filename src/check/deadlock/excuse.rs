@@ -5,7 +5,7 @@ use locklab_values::units::NS_PER_S;
 
 use super::Watch;
 use crate::ResourceRole;
-use locklab_history::{Bare, FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
+use locklab_history::{FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
 use locklab_plant::plant;
 
 /// Which faults excuse that a client does not get a free lock.
@@ -83,7 +83,7 @@ pub(super) enum Kind<'h> {
     OfUnnamedLinks,
 }
 
-pub(super) fn kind_of<'h>(kind: FaultKind<Bare>, links: Option<&'h FaultyLinks>) -> Kind<'h> {
+pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Kind<'h> {
     match (kind.symptom(), links) {
         (_, Some(links)) => Kind::OfLinks(links),
         (Symptom::Links, None) => Kind::OfUnnamedLinks,

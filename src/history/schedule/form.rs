@@ -4,21 +4,21 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Links, Start, Target};
-use crate::{Aim, Bare, Convert, FaultKind, Name, Settled};
+use super::{Effect, Links, Start};
+use crate::{Aim, FaultKind, Name};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Fault {
     name: Name,
     start: Start,
     duration_ns: Option<u64>,
-    kind: Effect,
+    kind: Flat,
 }
 
 /// The effect and the target. The fields are in the order of the keys in the file.
 #[derive(Serialize, Deserialize)]
-struct Effect {
-    kind: FaultKind<Bare>,
+struct Flat {
+    kind: FaultKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<Vec<Name>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,11 +45,17 @@ struct Numbers {
 
 impl From<super::Fault> for Fault {
     fn from(fault: super::Fault) -> Fault {
+        let kind = fault.kind();
         let mut amounts = Numbers::default();
-        let Ok(kind) = fault.kind.convert(&mut amounts);
-        let (hosts, links) = match fault.target {
-            Target::Hosts(hosts) => (Some(hosts), None),
-            Target::Links(links) => (None, Some(links)),
+        let (hosts, links) = match fault.effect {
+            Effect::Hosts { fault, hosts } => {
+                let Ok(_) = fault.convert(&mut amounts, Numbers::put_step, Numbers::put_rate);
+                (Some(hosts), None)
+            }
+            Effect::Links { fault, links } => {
+                let Ok(_) = fault.convert(&mut amounts, Numbers::put_delay, Numbers::put_share);
+                (None, Some(links))
+            }
         };
         let both_ways = links.as_ref().map(|links| links.both_ways);
         let (from, to) = links.map(|links| (links.from, links.to)).unzip();
@@ -57,7 +63,7 @@ impl From<super::Fault> for Fault {
             name: fault.name,
             start: fault.start,
             duration_ns: fault.duration_ns,
-            kind: Effect {
+            kind: Flat {
                 kind,
                 hosts,
                 from,
@@ -73,24 +79,27 @@ impl TryFrom<Fault> for super::Fault {
     type Error = String;
 
     fn try_from(form: Fault) -> Result<super::Fault, String> {
-        let mut effect = form.kind;
-        let kind = effect.kind.convert(&mut effect.amounts)?;
-        let target = match kind.aim() {
-            Aim::Processes | Aim::Machines | Aim::Servers => {
-                Target::Hosts(effect.hosts.ok_or_else(|| lacks("hosts"))?)
-            }
-            Aim::Links => Target::Links(Links {
-                from: effect.from.ok_or_else(|| lacks("from"))?,
-                to: effect.to.ok_or_else(|| lacks("to"))?,
-                both_ways: effect.both_ways.ok_or_else(|| lacks("both_ways"))?,
-            }),
+        let mut flat = form.kind;
+        let amounts = &mut flat.amounts;
+        let effect = match flat.kind.aim() {
+            Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => Effect::Hosts {
+                fault: fault.convert(amounts, Numbers::step, Numbers::rate)?,
+                hosts: flat.hosts.ok_or_else(|| lacks("hosts"))?,
+            },
+            Aim::Links(fault) => Effect::Links {
+                fault: fault.convert(amounts, Numbers::delay, Numbers::share)?,
+                links: Links {
+                    from: flat.from.ok_or_else(|| lacks("from"))?,
+                    to: flat.to.ok_or_else(|| lacks("to"))?,
+                    both_ways: flat.both_ways.ok_or_else(|| lacks("both_ways"))?,
+                },
+            },
         };
         Ok(super::Fault {
             name: form.name,
             start: form.start,
             duration_ns: form.duration_ns,
-            kind,
-            target,
+            effect,
         })
     }
 }
@@ -100,34 +109,30 @@ fn lacks(key: &str) -> String {
 }
 
 /// Stores each amount under its key.
-impl Convert<Settled, Bare> for Numbers {
-    type Error = Infallible;
-
-    fn delay(&mut self, extra_ns: u64) -> Result<(), Infallible> {
+impl Numbers {
+    fn put_delay(&mut self, extra_ns: u64) -> Result<(), Infallible> {
         self.extra_ns = Some(extra_ns);
         Ok(())
     }
 
-    fn share(&mut self, probability: f64) -> Result<(), Infallible> {
+    fn put_share(&mut self, probability: f64) -> Result<(), Infallible> {
         self.probability = Some(probability);
         Ok(())
     }
 
-    fn step(&mut self, step_ns: i64) -> Result<(), Infallible> {
+    fn put_step(&mut self, step_ns: i64) -> Result<(), Infallible> {
         self.step_ns = Some(step_ns);
         Ok(())
     }
 
-    fn rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
+    fn put_rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
         self.drift_ppm = Some(drift_ppm);
         Ok(())
     }
 }
 
 /// Takes each amount from its key.
-impl Convert<Bare, Settled> for Numbers {
-    type Error = String;
-
+impl Numbers {
     fn delay(&mut self, (): ()) -> Result<u64, String> {
         self.extra_ns.ok_or_else(|| lacks("extra_ns"))
     }

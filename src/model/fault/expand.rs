@@ -8,7 +8,7 @@ use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
 
 use super::spec::{Described, FaultSpec, Placement};
-use locklab_history::{Convert, Fault, Name, Schedule, Settled, Start};
+use locklab_history::{Effect, Fault, Name, Schedule, Start};
 use locklab_plant::plant;
 
 /// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
@@ -90,22 +90,35 @@ fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fa
         whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
         whole_ns => whole_ns,
     });
-    let Ok(kind) = spec.kind.convert(&mut Draw(stream));
     Fault {
         name,
         start,
         duration_ns,
-        kind,
-        target: spec.target.clone(),
+        effect: effect(&spec.effect, stream),
+    }
+}
+
+/// Draws the amount of a fault.
+fn effect(described: &Described, stream: &mut Stream) -> Effect {
+    let mut draw = Draw(stream);
+    match described {
+        Effect::Hosts { fault, hosts } => {
+            let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate);
+            let hosts = hosts.clone();
+            Effect::Hosts { fault, hosts }
+        }
+        Effect::Links { fault, links } => {
+            let Ok(fault) = fault.convert(&mut draw, Draw::delay, Draw::share);
+            let links = links.clone();
+            Effect::Links { fault, links }
+        }
     }
 }
 
 /// Draws the amounts, in the units of the fault injector.
 struct Draw<'s>(&'s mut Stream);
 
-impl Convert<Described, Settled> for Draw<'_> {
-    type Error = Infallible;
-
+impl Draw<'_> {
     fn delay(&mut self, extra_ms: Dist) -> Result<u64, Infallible> {
         Ok(extra_ms.sample_ns(self.0))
     }
@@ -129,7 +142,7 @@ impl Convert<Described, Settled> for Draw<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use locklab_history::{Failpoint, FaultKind, Links, Target};
+    use locklab_history::{Failpoint, HostFault, LinkFault, Links};
 
     /// The schedule of some `[fault.NAME]` tables.
     fn schedule(faults: &str, seed: u64) -> Schedule {
@@ -177,8 +190,10 @@ mod tests {
                 delay_ns: 500_000,
             },
             duration_ns: Some(1_500_000_000),
-            kind: FaultKind::Pause,
-            target: Target::Hosts(vec!["c1".into()]),
+            effect: Effect::Hosts {
+                fault: HostFault::Pause,
+                hosts: vec!["c1".into()],
+            },
         };
         assert_eq!(only(&constant), expected);
     }
@@ -205,24 +220,32 @@ mod tests {
 
     #[test]
     fn the_kinds_keep_their_numbers_and_signs() {
+        let of_n1 = |fault| Effect::Hosts {
+            fault,
+            hosts: vec!["n1".into()],
+        };
+        let of_c1_and_n1 = |fault| Effect::Links {
+            fault,
+            links: Links {
+                from: vec!["c1".into()],
+                to: vec!["n1".into()],
+                both_ways: true,
+            },
+        };
         let step = only("[s]\nkind = \"clock-step\"\non = \"n1\"\nstep_ms = -1.5\nat_ms = 2");
         assert_eq!(step.start, Start::At { at_ns: 2_000_000 });
-        assert_eq!(step.kind, FaultKind::ClockStep { step: -1_500_000 });
-        assert_eq!(step.target, Target::Hosts(vec!["n1".into()]));
+        let expected = HostFault::ClockStep { step: -1_500_000 };
+        assert_eq!(step.effect, of_n1(expected));
         let slow =
             only("[s]\nkind = \"slow-link\"\nfrom = \"c1\"\nto = \"n1\"\nextra_ms = 3\nat_ms = 0");
-        assert_eq!(slow.kind, FaultKind::SlowLink { extra: 3_000_000 });
-        let links = Links {
-            from: vec!["c1".into()],
-            to: vec!["n1".into()],
-            both_ways: true,
-        };
-        assert_eq!(slow.target, Target::Links(links));
+        let expected = LinkFault::SlowLink { extra: 3_000_000 };
+        assert_eq!(slow.effect, of_c1_and_n1(expected));
         let loss =
             only("[l]\nkind = \"loss\"\nfrom = \"c1\"\nto = \"n1\"\nprobability = 0.25\nat_ms = 0");
-        assert_eq!(loss.kind, FaultKind::Loss { probability: 0.25 });
+        let expected = LinkFault::Loss { probability: 0.25 };
+        assert_eq!(loss.effect, of_c1_and_n1(expected));
         let rate = only("[r]\nkind = \"clock-rate\"\non = \"n1\"\ndrift_ppm = -7\nat_ms = 0");
-        assert_eq!(rate.kind, FaultKind::ClockRate { drift_ppm: -7 });
+        assert_eq!(rate.effect, of_n1(HostFault::ClockRate { drift_ppm: -7 }));
     }
 
     #[test]

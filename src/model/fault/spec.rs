@@ -4,35 +4,30 @@ use locklab_values::dist::Dist;
 use serde::{Deserialize, Serialize};
 
 use super::table::FaultTable;
-use locklab_history::{Amounts, FaultKind, Moment, Target};
+use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Moment};
 
-/// Amounts as written in a scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Described;
-
-impl Amounts for Described {
-    /// Milliseconds, drawn once for the whole fault.
-    type Delay = Dist;
-    /// 0 to 1.
-    type Share = f64;
-    /// Milliseconds; negative: backwards.
-    type Step = f64;
-    /// Parts per million; 100 000 is 10 % fast.
-    type Rate = i64;
-}
+/// A fault with its amount as written in a scenario: a step in milliseconds (negative:
+/// backwards), a rate in parts per million (100 000 is 10 % fast), a delay in milliseconds (drawn
+/// once for the whole fault), a share from 0 to 1.
+pub type Described = Effect<HostFault<f64, i64>, LinkFault<Dist, f64>>;
 
 /// One `[fault.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultTable", into = "FaultTable")]
 pub struct FaultSpec {
-    /// Its kind.
-    pub kind: FaultKind<Described>,
-    /// The hosts or links that it affects.
-    pub target: Target,
+    /// What it does, and to what.
+    pub effect: Described,
     /// When it takes effect.
     pub placement: Placement,
     /// How long it lasts, in milliseconds; `None`: to the end of the run.
     pub duration_ms: Option<Dist>,
+}
+
+impl FaultSpec {
+    /// The kind of the fault.
+    pub fn kind(&self) -> FaultKind {
+        self.effect.kind()
+    }
 }
 
 /// When a fault takes effect.

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use locklab_values::dist::Dist;
 
 use super::spec::{Described, FaultSpec, Placement};
-use locklab_history::{Aim, Bare, Convert, FaultKind, Links, Moment, Name, Span, Target};
+use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span};
 
 /// `[fault.NAME]` as written in a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FaultTable {
-    kind: FaultKind<Bare>,
+    kind: FaultKind,
     on: Option<Hosts>,
     from: Option<Hosts>,
     to: Option<Hosts>,
@@ -60,20 +60,15 @@ impl TryFrom<FaultTable> for FaultSpec {
     type Error = String;
 
     fn try_from(mut table: FaultTable) -> Result<Self, String> {
-        let target = match table.kind.aim() {
-            Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(table.take_on()?),
-            Aim::Links => Target::Links(table.take_links()?),
-        };
-        let kind = table.kind.convert(&mut table)?;
+        let effect = table.take_effect()?;
         let placement = table.take_placement()?;
-        let duration_ms = match kind.span() {
+        let duration_ms = match table.kind.span() {
             Span::Momentary => None,
             Span::Lasting | Span::Down => table.duration_ms.take(),
         };
         match table.left_over() {
             None => Ok(FaultSpec {
-                kind,
-                target,
+                effect,
                 placement,
                 duration_ms,
             }),
@@ -83,27 +78,38 @@ impl TryFrom<FaultTable> for FaultSpec {
 }
 
 /// Takes each amount from its key.
-impl Convert<Bare, Described> for FaultTable {
-    type Error = String;
-
-    fn delay(&mut self, (): ()) -> Result<Dist, String> {
+impl FaultTable {
+    fn take_delay(&mut self, (): ()) -> Result<Dist, String> {
         self.extra_ms.take().ok_or_else(|| self.lacks("extra_ms"))
     }
 
-    fn share(&mut self, (): ()) -> Result<f64, String> {
+    fn take_share(&mut self, (): ()) -> Result<f64, String> {
         (self.probability.take()).ok_or_else(|| self.lacks("probability"))
     }
 
-    fn step(&mut self, (): ()) -> Result<f64, String> {
+    fn take_step(&mut self, (): ()) -> Result<f64, String> {
         self.step_ms.take().ok_or_else(|| self.lacks("step_ms"))
     }
 
-    fn rate(&mut self, (): ()) -> Result<i64, String> {
+    fn take_rate(&mut self, (): ()) -> Result<i64, String> {
         self.drift_ppm.take().ok_or_else(|| self.lacks("drift_ppm"))
     }
 }
 
 impl FaultTable {
+    fn take_effect(&mut self) -> Result<Described, String> {
+        Ok(match self.kind.aim() {
+            Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => Effect::Hosts {
+                hosts: self.take_on()?,
+                fault: fault.convert(self, FaultTable::take_step, FaultTable::take_rate)?,
+            },
+            Aim::Links(fault) => Effect::Links {
+                links: self.take_links()?,
+                fault: fault.convert(self, FaultTable::take_delay, FaultTable::take_share)?,
+            },
+        })
+    }
+
     fn take_on(&mut self) -> Result<Vec<Name>, String> {
         let on = self.on.take().ok_or_else(|| self.lacks("on"))?;
         on.list("on")
@@ -214,91 +220,76 @@ impl Hosts {
 
 impl From<FaultSpec> for FaultTable {
     fn from(spec: FaultSpec) -> FaultTable {
-        let mut table = FaultTable::empty(spec.kind.bare());
-        let Ok(_) = spec.kind.convert(&mut Put(&mut table));
+        let mut table = FaultTable::empty(spec.kind());
         table.duration_ms = spec.duration_ms;
-        table.put_target(spec.target);
+        table.put_effect(spec.effect);
         table.put_placement(spec.placement);
         table
     }
 }
 
 /// Stores each amount under its key.
-struct Put<'t>(&'t mut FaultTable);
-
-impl Convert<Described, Bare> for Put<'_> {
-    type Error = Infallible;
-
-    fn delay(&mut self, extra_ms: Dist) -> Result<(), Infallible> {
-        self.0.extra_ms = Some(extra_ms);
+impl FaultTable {
+    fn put_delay(&mut self, extra_ms: Dist) -> Result<(), Infallible> {
+        self.extra_ms = Some(extra_ms);
         Ok(())
     }
 
-    fn share(&mut self, probability: f64) -> Result<(), Infallible> {
-        self.0.probability = Some(probability);
+    fn put_share(&mut self, probability: f64) -> Result<(), Infallible> {
+        self.probability = Some(probability);
         Ok(())
     }
 
-    fn step(&mut self, step_ms: f64) -> Result<(), Infallible> {
-        self.0.step_ms = Some(step_ms);
+    fn put_step(&mut self, step_ms: f64) -> Result<(), Infallible> {
+        self.step_ms = Some(step_ms);
         Ok(())
     }
 
-    fn rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
-        self.0.drift_ppm = Some(drift_ppm);
+    fn put_rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
+        self.drift_ppm = Some(drift_ppm);
         Ok(())
     }
 }
 
 /// The keys specific to a fault of this kind in a scenario, for a person.
-pub fn keys(kind: FaultKind<Bare>) -> String {
+pub fn keys(kind: FaultKind) -> String {
     let aim = match kind.aim() {
-        Aim::Processes | Aim::Machines | Aim::Servers => "on",
-        Aim::Links => "from, to, direction",
+        Aim::Processes(_) | Aim::Machines(_) | Aim::Servers(_) => "on",
+        Aim::Links(_) => "from, to, direction",
     };
     let keys: Vec<&str> = [aim].into_iter().chain(amount_key(kind)).collect();
     keys.join(", ")
 }
 
 /// The key of the amount of a fault of this kind, if it has one.
-pub fn amount_key(kind: FaultKind<Bare>) -> Option<&'static str> {
-    let mut keys = Vec::new();
-    let Ok(_) = kind.convert(&mut Keys(&mut keys));
-    keys.pop()
+pub fn amount_key(kind: FaultKind) -> Option<&'static str> {
+    let mut key = None;
+    let Ok(()) = match kind.aim() {
+        Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => fault
+            .convert(
+                &mut key,
+                |key, ()| is(key, "step_ms"),
+                |key, ()| is(key, "drift_ppm"),
+            )
+            .map(drop),
+        Aim::Links(fault) => fault
+            .convert(
+                &mut key,
+                |key, ()| is(key, "extra_ms"),
+                |key, ()| is(key, "probability"),
+            )
+            .map(drop),
+    };
+    key
 }
 
-/// Collects the keys of amounts.
-struct Keys<'k>(&'k mut Vec<&'static str>);
-
-impl Keys<'_> {
-    fn add(&mut self, key: &'static str) -> Result<(), Infallible> {
-        self.0.push(key);
-        Ok(())
-    }
-}
-
-impl Convert<Bare, Bare> for Keys<'_> {
-    type Error = Infallible;
-
-    fn delay(&mut self, (): ()) -> Result<(), Infallible> {
-        self.add("extra_ms")
-    }
-
-    fn share(&mut self, (): ()) -> Result<(), Infallible> {
-        self.add("probability")
-    }
-
-    fn step(&mut self, (): ()) -> Result<(), Infallible> {
-        self.add("step_ms")
-    }
-
-    fn rate(&mut self, (): ()) -> Result<(), Infallible> {
-        self.add("drift_ppm")
-    }
+fn is(key: &mut Option<&'static str>, name: &'static str) -> Result<(), Infallible> {
+    *key = Some(name);
+    Ok(())
 }
 
 impl FaultTable {
-    fn empty(kind: FaultKind<Bare>) -> FaultTable {
+    fn empty(kind: FaultKind) -> FaultTable {
         FaultTable {
             kind,
             on: None,
@@ -319,10 +310,14 @@ impl FaultTable {
         }
     }
 
-    fn put_target(&mut self, target: Target) {
-        match target {
-            Target::Hosts(on) => self.on = Some(Hosts::Many(on)),
-            Target::Links(links) => {
+    fn put_effect(&mut self, effect: Described) {
+        match effect {
+            Effect::Hosts { fault, hosts } => {
+                let Ok(_) = fault.convert(self, FaultTable::put_step, FaultTable::put_rate);
+                self.on = Some(Hosts::Many(hosts));
+            }
+            Effect::Links { fault, links } => {
+                let Ok(_) = fault.convert(self, FaultTable::put_delay, FaultTable::put_share);
                 self.from = Some(Hosts::Many(links.from));
                 self.to = Some(Hosts::Many(links.to));
                 self.direction = Some(match links.both_ways {

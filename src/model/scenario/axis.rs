@@ -84,10 +84,10 @@ fn quantity(scenario: &Scenario, keys: &[&str], stem: &str) -> Option<String> {
     Some(match *keys {
         ["fault", name, key] => {
             let fault = scenario.fault.get(name)?;
-            let alike = |other: &&FaultSpec| other.kind.noun() == fault.kind.noun();
+            let alike = |other: &&FaultSpec| other.kind().noun() == fault.kind().noun();
             let noun = match scenario.fault.values().filter(alike).count() {
-                1 => fault.kind.noun().to_owned(),
-                _ => format!("{} “{name}”", fault.kind.noun()),
+                1 => fault.kind().noun().to_owned(),
+                _ => format!("{} “{name}”", fault.kind().noun()),
             };
             of_fault(fault, &noun, key)?
         }
@@ -105,7 +105,7 @@ fn quantity(scenario: &Scenario, keys: &[&str], stem: &str) -> Option<String> {
 
 /// A key of a fault's table.
 fn of_fault(fault: &FaultSpec, noun: &str, key: &str) -> Option<String> {
-    let amount = amount_key(fault.kind.bare());
+    let amount = amount_key(fault.kind());
     let since = match &fault.placement {
         Placement::After { moment, .. } => format!(" after “{moment}”"),
         _ => String::new(),
@@ -114,7 +114,7 @@ fn of_fault(fault: &FaultSpec, noun: &str, key: &str) -> Option<String> {
         "extra_ms" => "added delay".into(),
         "probability" => format!("probability of {noun}"),
         key if amount == Some(key) => noun.into(),
-        "duration_ms" => match (fault.kind.span(), amount) {
+        "duration_ms" => match (fault.kind().span(), amount) {
             (Span::Down, _) => format!("downtime after the {noun}"),
             // Its amount is called by its name.
             (_, Some(_)) => format!("duration of the {noun}"),

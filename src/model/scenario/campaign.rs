@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
@@ -19,9 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Persistence, Scenario};
 use crate::fault::{Described, FaultSpec, Placement, expand};
-use locklab_history::{
-    Aim, Bare, Convert, Family, FaultKind, Links, Name, RESOURCE, Schedule, Span, Target,
-};
+use locklab_history::{Aim, Effect, Family, FaultKind, Links, Name, RESOURCE, Schedule, Span};
 use locklab_locks::Servers;
 use locklab_plant::plant;
 
@@ -31,7 +30,7 @@ use locklab_plant::plant;
 #[serde(default, deny_unknown_fields)]
 pub struct Campaign {
     /// The kinds of fault that may strike.
-    pub faults: Vec<FaultKind<Bare>>,
+    pub faults: Vec<FaultKind>,
     /// No fault strikes before, in milliseconds since the run began.
     pub begins_ms: u64,
     /// Every fault is over by then, in milliseconds since the run began.
@@ -73,16 +72,16 @@ impl Default for Campaign {
 
 /// Every kind of fault but the failover by an operator's order, which a server may refuse. Where
 /// there are sentinels, they fail over when a master is down.
-const KINDS: [FaultKind<Bare>; 9] = [
+const KINDS: [FaultKind; 9] = [
     FaultKind::Pause,
     FaultKind::Suspend,
     FaultKind::Kill,
     FaultKind::Crash,
     FaultKind::Partition,
-    FaultKind::SlowLink { extra: () },
-    FaultKind::Loss { probability: () },
-    FaultKind::ClockStep { step: () },
-    FaultKind::ClockRate { drift_ppm: () },
+    FaultKind::SlowLink,
+    FaultKind::Loss,
+    FaultKind::ClockStep,
+    FaultKind::ClockRate,
 ];
 
 /// What a seed makes of a scenario.
@@ -157,7 +156,7 @@ impl Campaign {
         stream: &mut Stream,
     ) -> Vec<(String, FaultSpec)> {
         let kinds = self.faults.iter().filter(|kind| kind.family() == family);
-        let kinds: Vec<&FaultKind<Bare>> = kinds.collect();
+        let kinds: Vec<&FaultKind> = kinds.collect();
         let heals_ns = match plant("campaign-never-heals") {
             false => ns_from_ms(self.heals_ms),
             true => 2 * ns_from_ms(self.heals_ms),
@@ -169,10 +168,7 @@ impl Campaign {
             let kind = kinds[stream.below(kinds.len() as u64) as usize];
             let lasts_ns = self.duration_ms.sample_ns(stream);
             let spec = FaultSpec {
-                kind: kind
-                    .convert(&mut Draw(self, stream))
-                    .unwrap_or_else(|e| match e {}),
-                target: hosts.target(kind.aim(), stream),
+                effect: self.effect(*kind, hosts, stream),
                 placement: Placement::At(whole_ms(at_ns)),
                 duration_ms: (kind.span() != Span::Momentary).then(|| whole_ms(lasts_ns)),
             };
@@ -181,9 +177,26 @@ impl Campaign {
                 return faults;
             }
             faults.push((
-                format!("{}-{:02}", spec.kind.name(), faults.len() + 1),
+                format!("{}-{:02}", spec.kind().name(), faults.len() + 1),
                 spec,
             ));
+        }
+    }
+
+    /// Draws the amount of a fault, and then its target.
+    fn effect(&self, kind: FaultKind, hosts: &Hosts, stream: &mut Stream) -> Described {
+        let mut draw = Draw(self, stream);
+        match kind.aim() {
+            Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => {
+                let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate);
+                let hosts = hosts.some(stream);
+                Effect::Hosts { fault, hosts }
+            }
+            Aim::Links(fault) => {
+                let Ok(fault) = fault.convert(&mut draw, Draw::delay, Draw::share);
+                let links = hosts.links(stream);
+                Effect::Links { fault, links }
+            }
         }
     }
 }
@@ -244,13 +257,6 @@ impl Hosts {
         }
     }
 
-    fn target(&self, aim: Aim, stream: &mut Stream) -> Target {
-        match aim {
-            Aim::Links => Target::Links(self.links(stream)),
-            Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(self.some(stream)),
-        }
-    }
-
     /// One client or server; in a quarter of all cases several of the same kind.
     fn some(&self, stream: &mut Stream) -> Vec<Name> {
         let mut hosts = match stream.chance(0.5) {
@@ -295,18 +301,16 @@ fn shuffle(hosts: &mut [Name], stream: &mut Stream) {
 /// Draws the amount of a fault.
 struct Draw<'c>(&'c Campaign, &'c mut Stream);
 
-impl Convert<Bare, Described> for Draw<'_> {
-    type Error = std::convert::Infallible;
-
-    fn delay(&mut self, (): ()) -> Result<Dist, Self::Error> {
+impl Draw<'_> {
+    fn delay(&mut self, (): ()) -> Result<Dist, Infallible> {
         Ok(whole_ms(self.0.extra_ms.sample_ns(self.1)))
     }
 
-    fn share(&mut self, (): ()) -> Result<f64, Self::Error> {
+    fn share(&mut self, (): ()) -> Result<f64, Infallible> {
         Ok((self.0.loss * self.1.uniform_f64() * 100.0).round() / 100.0)
     }
 
-    fn step(&mut self, (): ()) -> Result<f64, Self::Error> {
+    fn step(&mut self, (): ()) -> Result<f64, Infallible> {
         let step_ms = (self.0.step_ms.sample_ns(self.1) / NS_PER_MS) as f64;
         Ok(if self.1.chance(0.5) {
             step_ms
@@ -315,7 +319,7 @@ impl Convert<Bare, Described> for Draw<'_> {
         })
     }
 
-    fn rate(&mut self, (): ()) -> Result<i64, Self::Error> {
+    fn rate(&mut self, (): ()) -> Result<i64, Infallible> {
         let most = i64::from(self.0.drift_ppm);
         Ok(self.1.below(2 * most as u64 + 1) as i64 - most)
     }
@@ -362,7 +366,7 @@ mod tests {
             };
             faults.sort_by_key(begins_ns);
             for fault in &faults {
-                let last_ns = over_ns.entry(fault.kind.family()).or_default();
+                let last_ns = over_ns.entry(fault.kind().family()).or_default();
                 let quiet_ns = begins_ns(fault) - *last_ns;
                 // Both times were cut to whole milliseconds.
                 assert!(quiet_ns >= ns_from_ms(499), "seed {seed}: {fault:?}");
@@ -381,8 +385,8 @@ mod tests {
             nodes.insert(scenario.topology.nodes);
             clients.insert(scenario.topology.clients);
             for fault in &schedule.faults {
-                kinds.insert(fault.kind.name());
-                hosts.extend(fault.target.hosts().map(|host| host.to_string()));
+                kinds.insert(fault.kind().name());
+                hosts.extend(fault.effect.hosts().map(|host| host.to_string()));
             }
         }
         assert_eq!(kinds, KINDS.iter().map(FaultKind::name).collect());
@@ -397,7 +401,7 @@ mod tests {
         let only = load("kleppmann/k16", &[clocks.into()]).expect("it is valid");
         let of_clocks = |scenario: &Scenario, seed| {
             let mut faults = scenario.drawn(seed).schedule.faults;
-            faults.retain(|fault| fault.kind.family() == Family::Clock);
+            faults.retain(|fault| fault.kind().family() == Family::Clock);
             faults
         };
         let all = redlock();

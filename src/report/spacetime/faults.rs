@@ -44,7 +44,7 @@ pub fn faults(history: &History) -> Vec<FaultSpan<'_>> {
                 Span::Lasting => ends_ns.unwrap_or(history.end_ns),
             };
             let amount = match (kind, ends_ns) {
-                (FaultKind::ClockStep { .. }, _) => step(&history.records[..index], record),
+                (FaultKind::ClockStep, _) => step(&history.records[..index], record),
                 (_, Some(at_ns)) if at_ns > record.at_ns => duration(at_ns - record.at_ns),
                 _ => String::new(),
             };

@@ -150,7 +150,7 @@ impl Executor {
     pub fn finish(&self, injector: &mut impl Injector) {
         for (index, fault) in self.schedule.faults.iter().enumerate() {
             if !self.began[index] && !plant("missed-faults-go-unrecorded") {
-                for host in fault.target.hosts() {
+                for host in fault.effect.hosts() {
                     injector.record(host, self.event(index, Phase::Missed));
                 }
             }
@@ -161,17 +161,17 @@ impl Executor {
     /// process, such as one on a client that has finished, is recorded as missed.
     fn begin<I: Injector>(&mut self, index: usize, injector: &mut I) -> Result<(), I::Error> {
         let fault = &self.schedule.faults[index];
-        let is_struck = |host: &&Name| match fault.kind.aim() {
-            Aim::Processes => injector.is_running(host),
-            Aim::Machines | Aim::Servers | Aim::Links => true,
+        let is_struck = |host: &&Name| match fault.kind().aim() {
+            Aim::Processes(_) => injector.is_running(host),
+            Aim::Machines(_) | Aim::Servers(_) | Aim::Links(_) => true,
         };
-        let hosts: Vec<Name> = fault.target.hosts().filter(is_struck).cloned().collect();
+        let hosts: Vec<Name> = fault.effect.hosts().filter(is_struck).cloned().collect();
         let spares_all =
-            plant("one-finished-host-spares-all") && hosts.len() < fault.target.hosts().count();
+            plant("one-finished-host-spares-all") && hosts.len() < fault.effect.hosts().count();
         if hosts.is_empty() || spares_all {
             return Ok(());
         }
-        if fault.kind.bends_clocks() {
+        if fault.kind().bends_clocks() {
             self.record_all(index, &hosts, Phase::Before, injector);
         }
         let strike = Strike {
@@ -208,9 +208,9 @@ impl Executor {
             fault,
             hosts,
         };
-        if fault.kind.bends_clocks() {
+        if fault.kind().bends_clocks() {
             self.record_all(index, hosts, Phase::Before, injector);
-        } else if !fault.kind.ends_process() {
+        } else if !fault.kind().ends_process() {
             self.record_all(index, hosts, Phase::Ends, injector);
             return injector.lift(&strike).map(|_| ());
         }
@@ -230,7 +230,7 @@ impl Executor {
         let fault = &self.schedule.faults[index];
         Event::Fault {
             fault: fault.name.clone(),
-            kind: fault.kind.bare(),
+            kind: fault.kind(),
             phase,
             links: fault.faulty_links(),
         }

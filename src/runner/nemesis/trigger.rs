@@ -66,7 +66,7 @@ impl Triggers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use locklab_history::{Fault, FaultKind, Target};
+    use locklab_history::{Effect, Fault, HostFault};
 
     #[test]
     fn a_fault_strikes_the_nth_time_only() {
@@ -79,8 +79,10 @@ mod tests {
                 delay_ns: 7,
             },
             duration_ns: None,
-            kind: FaultKind::Pause,
-            target: Target::Hosts(vec!["c1".into()]),
+            effect: Effect::Hosts {
+                fault: HostFault::Pause,
+                hosts: vec!["c1".into()],
+            },
         };
         let mut triggers = Triggers::new(&Schedule {
             faults: vec![fault],

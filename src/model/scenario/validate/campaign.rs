@@ -37,7 +37,7 @@ fn kinds(campaign: &Campaign) -> Result<(), Problem> {
     let ordered = campaign
         .faults
         .iter()
-        .find(|kind| kind.aim() == Aim::Servers);
+        .find(|kind| matches!(kind.aim(), Aim::Servers(_)));
     ordered.map_or(Ok(()), |kind| {
         Err(Problem::at(
             &["campaign", "faults"],

@@ -1,10 +1,10 @@
 //! Checks faults: on hosts that do not exist, at points that no client reaches.
 
 use super::{Problem, drift, probability, require};
-use crate::fault::{Described, FaultSpec, Placement};
+use crate::fault::{FaultSpec, Placement};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
-use locklab_history::{Aim, Bare, Convert, Failpoint, Links, Moment, Name, Target};
+use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name};
 use locklab_values::dist::Dist;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
@@ -20,14 +20,23 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Problem> {
-    spec.kind.convert(&mut Validate { fault: name })?;
-    match &spec.target {
-        Target::Hosts(on) => hosts(scenario, on, name, "on")?,
-        Target::Links(sides) => links(scenario, name, sides)?,
-    }
-    match (spec.kind.aim(), &spec.target) {
-        (Aim::Servers, Target::Hosts(on)) => promotable(scenario, on, name),
-        _ => Ok(()),
+    let mut validate = Validate { fault: name };
+    match &spec.effect {
+        Effect::Hosts { fault, hosts: on } => {
+            fault.convert(&mut validate, Validate::step, Validate::rate)?;
+            hosts(scenario, on, name, "on")?;
+            match spec.kind().aim() {
+                Aim::Servers(_) => promotable(scenario, on, name),
+                Aim::Processes(_) | Aim::Machines(_) | Aim::Links(_) => Ok(()),
+            }
+        }
+        Effect::Links {
+            fault,
+            links: sides,
+        } => {
+            fault.convert(&mut validate, Validate::delay, Validate::share)?;
+            links(scenario, name, sides)
+        }
     }
 }
 
@@ -36,9 +45,7 @@ struct Validate<'f> {
     fault: &'f str,
 }
 
-impl Convert<Described, Bare> for Validate<'_> {
-    type Error = Problem;
-
+impl Validate<'_> {
     fn delay(&mut self, _: Dist) -> Result<(), Problem> {
         Ok(())
     }

@@ -12,9 +12,7 @@ use locklab_history::{
     Access, ClockKind, Deadline, Event, FaultyLinks, History, Message, Name, Op, Outcome,
     PacketFault, Phase, Record,
 };
-use locklab_history::{
-    Aim, Bare, Convert, Failpoint, Fault, FaultKind, Links, Point, Schedule, Settled, Start, Target,
-};
+use locklab_history::{Aim, Effect, Failpoint, Fault, FaultKind, Links, Point, Schedule, Start};
 
 pub(super) fn recordings() -> impl Strategy<Value = Recording> {
     let records = vec(
@@ -107,16 +105,22 @@ fn faults() -> impl Strategy<Value = Fault> {
         links,
     )
         .prop_map(|(name, start, duration_ns, kind, amounts, hosts, links)| {
-            let Ok(kind) = kind.convert(&mut Amount(amounts));
+            let mut amount = Amount(amounts);
+            let effect = match kind.aim() {
+                Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => {
+                    let Ok(fault) = fault.convert(&mut amount, Amount::step, Amount::rate);
+                    Effect::Hosts { fault, hosts }
+                }
+                Aim::Links(fault) => {
+                    let Ok(fault) = fault.convert(&mut amount, Amount::delay, Amount::share);
+                    Effect::Links { fault, links }
+                }
+            };
             Fault {
                 name,
                 start,
                 duration_ns,
-                target: match kind.aim() {
-                    Aim::Links => Target::Links(links),
-                    Aim::Processes | Aim::Machines | Aim::Servers => Target::Hosts(hosts),
-                },
-                kind,
+                effect,
             }
         })
 }
@@ -124,9 +128,7 @@ fn faults() -> impl Strategy<Value = Fault> {
 /// Gives a kind the amount that it has.
 struct Amount((u64, f64, i64, i64));
 
-impl Convert<Bare, Settled> for Amount {
-    type Error = Infallible;
-
+impl Amount {
     fn delay(&mut self, (): ()) -> Result<u64, Infallible> {
         Ok(self.0.0)
     }
