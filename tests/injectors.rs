@@ -2,7 +2,7 @@
 //! processes. Both record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
-use locklab_history::{Event, Phase};
+use locklab_history::{Event, FaultKind, Phase};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
 use locklab_real::{Programs, RealRedis};
@@ -243,4 +243,14 @@ fn an_operator_hands_the_master_over() {
         "#,
         &[("by-hand", "n1r1", &[Begins])],
     );
+}
+
+#[test]
+fn both_injectors_are_compared_on_every_kind_of_fault() {
+    let this = include_str!("injectors.rs");
+    for kind in FaultKind::ALL {
+        let name = kind.name();
+        let is_compared = this.contains(&format!("kind = \"{name}\""));
+        assert!(is_compared, "no test above has a fault of kind {name}");
+    }
 }

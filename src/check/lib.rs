@@ -59,43 +59,34 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
     let stale_write = stale_write::check(&timeline);
     let lost_update = lost_update::check(&timeline);
     let token_regression = token_regression::check(&timeline);
-    let resource = resource::check([&stale_write, &lost_update, &token_regression]);
-    let of_the_lock = [
-        (Property::Belief, belief::check(&timeline)),
-        (Property::Lease, lease::check(&timeline)),
-        (Property::Resource, resource),
-        (Property::StaleWrite, stale_write),
-        (Property::LostUpdate, lost_update),
-        (Property::TokenRegression, token_regression),
-        (Property::Progress, progress::check(&timeline)),
-        (
-            Property::ForeignRelease,
-            foreign_release::check(&timeline, bounds.nodes),
-        ),
-        (
-            Property::Deadlock,
-            deadlock::check(&timeline, bounds, Excuse::Servers),
-        ),
-        (
-            Property::Availability,
-            deadlock::check(&timeline, bounds, Excuse::OwnHost),
-        ),
-        (Property::Fifo, fifo::check(&timeline)),
-    ];
-    let mut verdicts: BTreeMap<Property, Verdict> = of_the_lock
-        .into_iter()
-        .map(|(property, verdict)| (property, doubted(verdict, doubt.as_ref())))
-        .collect();
-    if let Some(settle_ns) = bounds.settle_ns {
-        let verdict = recovery::check(&timeline, bounds, settle_ns);
-        verdicts.insert(Property::Recovery, doubted(verdict, doubt.as_ref()));
-    }
-    if acknowledged_lost::concerns(&timeline) {
-        let missed = conclusive::missed(&timeline);
-        let verdict = doubted(acknowledged_lost::check(&timeline), missed.as_ref());
-        verdicts.insert(Property::AcknowledgedLost, verdict);
-    }
-    verdicts
+    let judged = |property| {
+        let verdict = match property {
+            Property::Belief => belief::check(&timeline),
+            Property::Lease => lease::check(&timeline),
+            Property::Resource => resource::check([&stale_write, &lost_update, &token_regression]),
+            Property::StaleWrite => stale_write.clone(),
+            Property::LostUpdate => lost_update.clone(),
+            Property::TokenRegression => token_regression.clone(),
+            Property::Progress => progress::check(&timeline),
+            Property::ForeignRelease => foreign_release::check(&timeline, bounds.nodes),
+            Property::Deadlock => deadlock::check(&timeline, bounds, Excuse::Servers),
+            Property::Availability => deadlock::check(&timeline, bounds, Excuse::OwnHost),
+            Property::Recovery => recovery::check(&timeline, bounds, bounds.settle_ns?),
+            Property::AcknowledgedLost if !acknowledged_lost::concerns(&timeline) => return None,
+            Property::AcknowledgedLost => {
+                let missed = conclusive::missed(&timeline);
+                return Some(doubted(
+                    acknowledged_lost::check(&timeline),
+                    missed.as_ref(),
+                ));
+            }
+            Property::Fifo => fifo::check(&timeline),
+        };
+        Some(doubted(verdict, doubt.as_ref()))
+    };
+    let all = Property::ALL.into_iter();
+    all.filter_map(|property| Some((property, judged(property)?)))
+        .collect()
 }
 
 /// A verdict of `Holds` proves nothing in a doubtful run.

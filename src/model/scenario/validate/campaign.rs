@@ -1,8 +1,8 @@
 //! Checks the `[campaign]` table.
 
 use super::{Problem, drift, probability, require};
+use crate::scenario::campaign::can_be_drawn;
 use crate::scenario::{Campaign, Scenario};
-use locklab_history::Aim;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     let Some(campaign) = &scenario.campaign else {
@@ -34,10 +34,7 @@ fn kinds(campaign: &Campaign) -> Result<(), Problem> {
         &["campaign", "faults"],
         "without any kind of fault a campaign has nothing to draw",
     )?;
-    let ordered = campaign
-        .faults
-        .iter()
-        .find(|kind| matches!(kind.aim(), Aim::Servers(_)));
+    let ordered = campaign.faults.iter().find(|kind| !can_be_drawn(**kind));
     ordered.map_or(Ok(()), |kind| {
         Err(Problem::at(
             &["campaign", "faults"],
