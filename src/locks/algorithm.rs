@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::lock::DynLock;
+use super::params::Parameter;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
@@ -101,7 +102,7 @@ pub struct CatalogueEntry {
     /// Its author or origin.
     pub source: &'static str,
     /// Its parameters with their defaults and meanings.
-    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+    pub parameters: &'static [Parameter],
     /// The forms that the matrix tests against the problems. Each has a label that
     /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.

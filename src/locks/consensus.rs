@@ -17,8 +17,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use self::session::{Failure, Session};
 use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers, require,
@@ -147,7 +145,7 @@ impl<E: Env> Lock for Consensus<E> {
             }
             // No node to watch: the service was unreachable.
             _ => {
-                let pause = Duration::from_millis(super::default_retry_delay_ms());
+                let pause = Duration::from_millis(super::RETRY_DELAY_MS);
                 request.pass(&self.env, pause).await;
             }
         }
@@ -189,20 +187,15 @@ fn lost() -> LockError {
     LockError::Lost("the session ended, and our node with it".into())
 }
 
-/// The parameters of `consensus`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// A session ends when the service has received nothing from its client for this long, in
-    /// milliseconds. The client pings at a third of this interval.
-    pub session_ms: u64,
-    /// Whether a grant carries its node's number as a fencing token.
-    #[serde(default = "default_true")]
-    pub fencing_token: bool,
-}
-
-fn default_true() -> bool {
-    true
+params! {
+    /// The parameters of `consensus`.
+    pub struct Params {
+        /// A session ends when the service has received nothing from its client for this long, in
+        /// milliseconds. The client pings at a third of this interval.
+        session_ms: u64 = required, "a session ends when its client has been silent for this long";
+        /// Whether a grant carries its node's number as a fencing token.
+        fencing_token: bool = true, "the node's number goes with the grant";
+    }
 }
 
 impl Algorithm for Params {
@@ -261,18 +254,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "consensus",
     summary: "ZooKeeper's recipe on a replicated, linearizable service (baseline)",
     source: "ZooKeeper Recipes and Solutions, \"Locks\"; claim K18",
-    parameters: &[
-        (
-            "session_ms",
-            "required",
-            "a session ends when its client has been silent for this long",
-        ),
-        (
-            "fencing_token",
-            "true",
-            "the node's number goes with the grant",
-        ),
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "session_ms = LEASE"),
         ("no token", "session_ms = LEASE\nfencing_token = false"),

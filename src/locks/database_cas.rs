@@ -12,13 +12,11 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::{deadline, parameter};
+use super::one_node::deadline;
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
@@ -179,18 +177,17 @@ fn lost() -> LockError {
     LockError::Lost("the row has another version".into())
 }
 
-/// The parameters of `database-cas`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The lease, in milliseconds.
-    pub ttl_ms: u64,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// The maximum random addition, drawn for each wait, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
+params! {
+    /// The parameters of `database-cas`.
+    pub struct Params {
+        /// The lease, in milliseconds.
+        ttl_ms: u64 = required, "the lease";
+        /// Wait before the next attempt, in milliseconds.
+        retry_delay_ms: u64 = (super::RETRY_DELAY_MS => "200"), "wait before the next attempt";
+        /// The maximum random addition, drawn for each wait, in milliseconds.
+        retry_jitter_ms: u64 = (super::RETRY_JITTER_MS => "50"),
+            "up to this much more, drawn anew each time";
+    }
 }
 
 impl Params {
@@ -241,10 +238,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "database-cas",
     summary: "compare-and-set on a version column, with a lease by the database's clock (baseline)",
     source: "texts on distributed locks: a database's optimistic lock",
-    parameters: &[
-        parameter::TTL,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
 };

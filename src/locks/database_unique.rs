@@ -9,13 +9,10 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::parameter;
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
@@ -102,16 +99,15 @@ fn lost() -> LockError {
     LockError::Lost("the row is not ours any more".into())
 }
 
-/// The parameters of `database-unique`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// The maximum random addition, drawn for each wait, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
+params! {
+    /// The parameters of `database-unique`.
+    pub struct Params {
+        /// Wait before the next attempt, in milliseconds.
+        retry_delay_ms: u64 = (super::RETRY_DELAY_MS => "200"), "wait before the next attempt";
+        /// The maximum random addition, drawn for each wait, in milliseconds.
+        retry_jitter_ms: u64 = (super::RETRY_JITTER_MS => "50"),
+            "up to this much more, drawn anew each time";
+    }
 }
 
 impl Params {
@@ -158,6 +154,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "database-unique",
     summary: "a row under a unique index, deleted to release; no lease (baseline)",
     source: "texts on distributed locks that discard databases in favour of Redis",
-    parameters: &[parameter::RETRY_DELAY, parameter::RETRY_JITTER],
+    parameters: Params::PARAMETERS,
     forms: &[("", "")],
 };

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{OneNode, lost, parameter};
+use super::one_node::{OneNode, lost};
 use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
@@ -181,13 +181,12 @@ params! {
     /// The parameters of `getset`.
     pub struct Params: one_node {
         /// The timeout after which other clients may take the lock over, in milliseconds.
-        pub ttl_ms: u64,
+        ttl_ms: u64 = required, "the time after which others may take it over";
         /// How a lock whose time is past is taken over.
-        #[serde(default)]
-        pub takeover: Takeover,
+        takeover: Takeover = (Takeover::default() => "getset"),
+            "getset | del-setnx: how an expired lock is taken over";
         /// How the lock is released.
-        #[serde(default)]
-        pub release: Release,
+        release: Release = (Release::default() => "check-time"), "check-time | del | compare-del";
     }
 }
 
@@ -238,24 +237,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "getset",
     summary: "one node, SETNX with the time of expiry as value; taken over with GETSET",
     source: "redis.io, \"SETNX\", \"Handling deadlocks\"",
-    parameters: &[
-        (
-            "ttl_ms",
-            "required",
-            "the time after which others may take it over",
-        ),
-        (
-            "takeover",
-            "getset",
-            "getset | del-setnx: how an expired lock is taken over",
-        ),
-        ("release", "check-time", "check-time | del | compare-del"),
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "ttl_ms = LEASE"),
         (

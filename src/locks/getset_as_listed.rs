@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use super::one_node::{OneNode, lost, parameter};
+use super::one_node::{OneNode, lost};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
@@ -132,11 +132,10 @@ params! {
     /// The parameters of `getset-as-listed`.
     pub struct Params: one_node {
         /// Added to the current time in the value, in milliseconds; absent: nothing, as listed.
-        #[serde(default)]
-        pub ttl_ms: Option<u64>,
+        ttl_ms: Option<u64> = (None => "none"),
+            "added to the current time in the value; the list adds nothing";
         /// The unit of the times.
-        #[serde(default)]
-        pub unit: Unit,
+        unit: Unit = (Unit::Seconds => "seconds"), "seconds | milliseconds: of the times";
     }
 }
 
@@ -184,18 +183,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "getset-as-listed",
     summary: "one node, SETNX with the current time as value; a client that fails sends GETSET at once",
     source: "blog text \"redis实现分布式锁\" (2018), its numbered steps",
-    parameters: &[
-        (
-            "ttl_ms",
-            "none",
-            "added to the current time in the value; the list adds nothing",
-        ),
-        ("unit", "seconds", "seconds | milliseconds: of the times"),
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", ""), ("with expiry", "ttl_ms = LEASE")],
 };

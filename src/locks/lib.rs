@@ -28,6 +28,7 @@ pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
 pub use outside::{Outside, Registration, catalogue, is_registered, register};
+pub use params::Parameter;
 
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";
@@ -223,19 +224,13 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// 200 ms: the wait between attempts in the Redlock clients for Ruby and Python.
-fn default_retry_delay_ms() -> u64 {
-    200
-}
+const RETRY_DELAY_MS: u64 = 200;
 
 /// 50 ms: the jitter of redlock-rb.
-fn default_retry_jitter_ms() -> u64 {
-    50
-}
+const RETRY_JITTER_MS: u64 = 50;
 
 /// The clock that is never stepped: the right one for a lease.
-fn default_clock() -> ClockKind {
-    ClockKind::Monotonic
-}
+const CLOCK: ClockKind = ClockKind::Monotonic;
 
 #[cfg(test)]
 mod tests {
@@ -251,6 +246,30 @@ mod tests {
                 let spec: LockSpec =
                     toml::from_str(&text).unwrap_or_else(|e| panic!("{} {form}: {e}", entry.name));
                 assert_eq!(spec.entry(), entry);
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_that_the_catalogue_shows_is_the_one_that_is_taken() {
+        for entry in CATALOGUE {
+            let is_required = |(name, default, _): &Parameter| {
+                (*default == "required").then(|| format!("{name} = 1000\n"))
+            };
+            let required: String = entry.parameters.iter().filter_map(is_required).collect();
+            let read = |more: &str| {
+                let text = format!("name = \"{}\"\n{required}{more}", entry.name);
+                toml::from_str::<LockSpec>(&text)
+            };
+            let taken = read("").expect("it has what it requires");
+            for (name, shown, _) in entry.parameters {
+                let written = [format!("{name} = {shown}"), format!("{name} = \"{shown}\"")];
+                match written.iter().find_map(|written| read(written).ok()) {
+                    _ if *shown == "required" => {}
+                    Some(written) => assert_eq!(written, taken, "{}: {name}", entry.name),
+                    // What is absent by default cannot be written.
+                    None => assert!(["none", "N/2 + 1"].contains(shown), "{name} = {shown}"),
+                }
             }
         }
     }

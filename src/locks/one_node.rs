@@ -290,12 +290,10 @@ pub enum Release {
 }
 
 /// 1 s: how long Redisson's locks wait for replicas.
-pub(super) fn default_wait_timeout_ms() -> u64 {
-    1000
-}
+pub(super) const WAIT_TIMEOUT_MS: u64 = 1000;
 
 pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
-    *timeout_ms == default_wait_timeout_ms()
+    *timeout_ms == WAIT_TIMEOUT_MS
 }
 
 /// The end, by that clock, of a lease that was requested at `started_ns` or later.
@@ -313,43 +311,4 @@ pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option
 /// The key holds another client's value, or none.
 pub(super) fn lost() -> LockError {
     LockError::Lost("the lock is no longer ours".into())
-}
-
-/// Parameters that several of these locks have, for the catalogue.
-pub(super) mod parameter {
-    type Parameter = (&'static str, &'static str, &'static str);
-
-    pub(crate) const TTL: Parameter = ("ttl_ms", "required", "the lease");
-    pub(crate) const CLOCK: Parameter = (
-        "clock",
-        "monotonic",
-        "wall | monotonic: which clock of the client the deadline is on",
-    );
-    pub(crate) const RESEND: Parameter = (
-        "resend",
-        "0",
-        "how often to send a command again if no reply arrives in time",
-    );
-    pub(crate) const RETRY_DELAY: Parameter =
-        ("retry_delay_ms", "200", "wait before the next attempt");
-    pub(crate) const RETRY_JITTER: Parameter = (
-        "retry_jitter_ms",
-        "50",
-        "up to this much more, drawn anew each time",
-    );
-    pub(crate) const WAIT_REPLICAS: Parameter = (
-        "wait_replicas",
-        "0",
-        "the lock counts once this many replicas have it (WAIT)",
-    );
-    pub(crate) const WAIT_TIMEOUT: Parameter = (
-        "wait_timeout_ms",
-        "1000",
-        "how long to wait for them; 0: without a limit",
-    );
-    pub(crate) const TIMEOUT: Parameter = (
-        "timeout_ms",
-        "none",
-        "give up waiting for the node after this",
-    );
 }

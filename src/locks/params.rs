@@ -1,38 +1,53 @@
-//! The parameters of a lock that belongs to a family: a struct with its own fields and the
-//! family's.
+//! The parameters of a lock, declared once: the struct that a scenario's `[lock]` is read into, and
+//! the list in the catalogue.
 //!
 //! It is a macro, because serde rejects unknown keys only for a struct that has every field
-//! itself (no `flatten` together with `deny_unknown_fields`).
+//! itself (no `flatten` together with `deny_unknown_fields`), so a family's parameters have to be
+//! fields of each of its locks.
 
-/// Defines a lock's `Params` with its own fields and those of its family, `one_node` or
-/// `redisson`; `shared()` returns the family's.
+/// A parameter in the catalogue: its name, its default, and what it is for.
+pub type Parameter = (&'static str, &'static str, &'static str);
+
+/// Defines a lock's `Params` and `Params::PARAMETERS`, which the catalogue lists, from its own
+/// parameters and those of its family, if it has one: `one_node` or `redisson`. For a family,
+/// `shared()` returns the family's.
+///
+/// A parameter is `name: Type = default, "what it is for";`, and the default is one of
+/// - `required`: a scenario has to give it,
+/// - a number or `true` or `false`,
+/// - `(value => "shown")`: a value, and what the catalogue shows for it, as a scenario would
+///   write it; a test compares the two.
 macro_rules! params {
-    ($(#[$doc:meta])* pub struct Params: one_node { $($own:tt)* }) => {
+    ($(#[$doc:meta])* pub struct Params { $($own:tt)* }) => {
+        params! { @join $(#[$doc])* { $($own)* } {} {} }
+    };
+    // Parameters that are `listed last` come after the family's in the catalogue.
+    ($(#[$doc:meta])* pub struct Params: one_node { $($own:tt)* } $(listed last { $($last:tt)* })?) => {
         params! {
-            @whole
+            @join
             $(#[$doc])*
+            { $($own)* }
             {
-                $($own)*
                 /// How many replicas must have the lock before it counts (`WAIT`); 0: no check.
-                #[serde(default, skip_serializing_if = "crate::is_zero")]
-                pub wait_replicas: u32,
-                /// How long to wait for them, in milliseconds; 0: for ever.
-                #[serde(
-                    default = "crate::one_node::default_wait_timeout_ms",
-                    skip_serializing_if = "crate::one_node::is_default_wait_timeout_ms"
-                )]
-                pub wait_timeout_ms: u64,
+                #[serde(skip_serializing_if = "crate::is_zero")]
+                wait_replicas: u32 = 0, "the lock counts once this many replicas have it (WAIT)";
+                /// How long to wait for them, in milliseconds; 0: for ever. 1 s is how long
+                /// Redisson's locks wait.
+                #[serde(skip_serializing_if = "crate::one_node::is_default_wait_timeout_ms")]
+                wait_timeout_ms: u64 = (crate::one_node::WAIT_TIMEOUT_MS => "1000"),
+                    "how long to wait for them; 0: without a limit";
                 /// Wait before the next attempt, in milliseconds.
-                #[serde(default = "crate::default_retry_delay_ms")]
-                pub retry_delay_ms: u64,
+                retry_delay_ms: u64 = (crate::RETRY_DELAY_MS => "200"),
+                    "wait before the next attempt";
                 /// The maximum random addition, drawn for each wait, in milliseconds.
-                #[serde(default = "crate::default_retry_jitter_ms")]
-                pub retry_jitter_ms: u64,
+                retry_jitter_ms: u64 = (crate::RETRY_JITTER_MS => "50"),
+                    "up to this much more, drawn anew each time";
                 /// How long the client waits for a connection or a reply, in milliseconds;
                 /// absent: for ever.
-                #[serde(default)]
-                pub timeout_ms: Option<u64>,
+                timeout_ms: Option<u64> = (None => "none"),
+                    "give up waiting for the node after this";
             }
+            { $($($last)*)? }
         }
 
         impl Params {
@@ -52,35 +67,37 @@ macro_rules! params {
     };
     ($(#[$doc:meta])* pub struct Params: redisson { $($own:tt)* }) => {
         params! {
-            @whole
+            @join
             $(#[$doc])*
             {
                 /// The lease that the user gives, in milliseconds: `lock(lease)`. Absent:
                 /// `lock()`, and the watchdog renews a lease of `watchdog_ms`.
-                #[serde(default, skip_serializing_if = "Option::is_none")]
-                pub lease_ms: Option<u64>,
+                #[serde(skip_serializing_if = "Option::is_none")]
+                lease_ms: Option<u64> = (None => "none"),
+                    "the lease that the user gives; none: the watchdog renews it";
                 /// The lease that the watchdog renews at a third of its length, in
-                /// milliseconds.
-                #[serde(default = "crate::redisson::params::default_watchdog_ms")]
-                pub watchdog_ms: u64,
+                /// milliseconds: Redisson's `lockWatchdogTimeout`.
+                watchdog_ms: u64 = 30000, "the lease, which the watchdog renews every third of it";
                 /// What the watchdog does when a renewal fails.
-                #[serde(default)]
-                pub on_error: crate::redisson::watchdog::OnError,
-                /// How often a command without a reply is retransmitted.
-                #[serde(default = "crate::redisson::params::default_resend")]
-                pub resend: u32,
-                /// How long to wait for a reply, including the connection, in milliseconds.
-                #[serde(default = "crate::redisson::params::default_reply_timeout_ms")]
-                pub reply_timeout_ms: u64,
-                /// The pause before a command is retransmitted, in milliseconds.
-                #[serde(default = "crate::redisson::params::default_resend_interval_ms")]
-                pub resend_interval_ms: u64,
+                on_error: crate::redisson::watchdog::OnError = (Default::default() => "stop"),
+                    "stop | retry: what the watchdog does when a renewal fails";
+                /// How often a command without a reply is retransmitted: `retryAttempts` of
+                /// Redisson 3.23.5.
+                resend: u32 = 3, "how often to send a command again if no reply arrives";
+                /// How long to wait for a reply, including the connection, in milliseconds:
+                /// `timeout` of Redisson.
+                reply_timeout_ms: u64 = 3000, "how long to wait for a reply";
+                /// The pause before a command is retransmitted, in milliseconds:
+                /// `retryInterval` of Redisson 3.23.5.
+                resend_interval_ms: u64 = 1500,
+                    "how long to wait after that before sending again";
                 /// Whether a replica must have the lock, if the node has any. In Redisson this
                 /// is the default unless it is configured for a single server.
-                #[serde(default)]
-                pub check_replicas: bool,
-                $($own)*
+                check_replicas: bool = false,
+                    "a replica must have the lock, if there is any (WAIT)";
             }
+            {}
+            { $($own)* }
         }
 
         impl Params {
@@ -102,12 +119,54 @@ macro_rules! params {
             }
         }
     };
-    (@whole $(#[$doc:meta])* { $($fields:tt)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct Params {
-            $($fields)*
+    // The fields are in the order of first, last, family; the catalogue lists the last ones last.
+    (@join $(#[$doc:meta])* { $($first:tt)* } { $($family:tt)* } { $($last:tt)* }) => {
+        params! {
+            @whole
+            $(#[$doc])*
+            { $($first)* $($last)* $($family)* }
+            { $($first)* $($family)* $($last)* }
         }
     };
+    (
+        @whole $(#[$doc:meta])*
+        { $($(#[$attribute:meta])* $name:ident: $Type:ty = $default:tt, $_about:literal;)* }
+        { $($(#[$_attribute:meta])* $listed:ident: $_Type:ty = $shown:tt, $about:literal;)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(from = "Written")]
+        pub struct Params {
+            $($(#[$attribute])* pub $name: $Type,)*
+        }
+
+        impl Params {
+            /// All of them, as the catalogue lists them.
+            pub const PARAMETERS: &'static [crate::params::Parameter] =
+                &[$((stringify!($listed), params!(@shown $shown), $about),)*];
+        }
+
+        /// The parameters that a scenario gives.
+        #[derive(Default, serde::Deserialize)]
+        #[serde(deny_unknown_fields, expecting = "struct Params")]
+        struct Written {
+            $($name: params!(@written $default $Type),)*
+        }
+
+        impl From<Written> for Params {
+            fn from(written: Written) -> Params {
+                Params {
+                    $($name: params!(@value $default written.$name),)*
+                }
+            }
+        }
+    };
+    (@shown required) => { "required" };
+    (@shown ($value:expr => $shown:literal)) => { $shown };
+    (@shown $value:literal) => { stringify!($value) };
+    (@written required $Type:ty) => { $Type };
+    (@written $default:tt $Type:ty) => { Option<$Type> };
+    (@value required $given:expr) => { $given };
+    (@value ($value:expr => $shown:literal) $given:expr) => { $given.unwrap_or($value) };
+    (@value $value:literal $given:expr) => { $given.unwrap_or($value) };
 }

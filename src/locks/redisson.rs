@@ -51,14 +51,13 @@ params! {
     pub struct Params: redisson {
         /// Whether the answer to a release is kept for a retransmission of the release:
         /// Redisson since 3.24.1.
-        #[serde(default)]
-        pub latch: bool,
+        latch: bool = false, "keep the answer to a release, for a repeated request";
         /// How a waiter learns that the lock is free.
-        #[serde(default)]
-        pub wait: Wait,
-        /// The sleep between two attempts with `wait = "spin"`, in milliseconds.
-        #[serde(default = "params::default_resend_interval_ms")]
-        pub spin_ms: u64,
+        wait: Wait = (Wait::Publish => "publish"),
+            "publish | keyspace | spin: how a waiter learns that the lock is free";
+        /// The sleep between two attempts with `wait = "spin"`, in milliseconds: as Redisson's
+        /// `retryInterval`.
+        spin_ms: u64 = 1500, "the sleep between attempts with wait = \"spin\"";
     }
 }
 
@@ -114,23 +113,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson",
     summary: "one node, a hash that counts holds; pub/sub wakes waiters, a watchdog renews",
     source: "Redisson 3.23.5, RLock; latch since 3.24.1, on_error = \"retry\" since 3.43",
-    parameters: params::parameters![
-        (
-            "latch",
-            "false",
-            "keep the answer to a release, for a repeated request",
-        ),
-        (
-            "wait",
-            "publish",
-            "publish | keyspace | spin: how a waiter learns that the lock is free",
-        ),
-        (
-            "spin_ms",
-            "1500",
-            "the sleep between attempts with wait = \"spin\""
-        ),
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

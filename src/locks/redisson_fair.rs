@@ -214,11 +214,11 @@ params! {
         /// By how much the time of a waiter's place in the queue exceeds that of the waiter
         /// before it, in milliseconds, if the waiter gave no wait time: Redisson's
         /// `fairLockWaitTimeout`. It was 5000 before release 3.13.3.
-        #[serde(default = "default_fair_wait_ms")]
-        pub fair_wait_ms: u64,
+        fair_wait_ms: u64 = 300000,
+            "how much longer a place in the queue is kept than the one before it";
         /// The wait time that a repeated request returns.
-        #[serde(default)]
-        pub told: Told,
+        told: Told = (Told::Place => "place"),
+            "place | lease: how long a waiter in the queue waits before it asks again";
     }
 }
 
@@ -262,28 +262,12 @@ impl Algorithm for Params {
     }
 }
 
-/// 300 s: Redisson since 3.13.3.
-fn default_fair_wait_ms() -> u64 {
-    300_000
-}
-
 /// `redisson-fair` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-fair",
     summary: "one node, a queue of waiters, each with its own channel",
     source: "Redisson 3.23.5, RFairLock; told = \"lease\" in newer releases",
-    parameters: params::parameters![
-        (
-            "fair_wait_ms",
-            "300000",
-            "how much longer a place in the queue is kept than the one before it",
-        ),
-        (
-            "told",
-            "place",
-            "place | lease: how long a waiter in the queue waits before it asks again",
-        ),
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

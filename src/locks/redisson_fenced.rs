@@ -10,7 +10,6 @@ use super::KEY;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
-use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -20,8 +19,7 @@ params! {
     /// The parameters of `redisson-fenced`.
     pub struct Params: redisson {
         /// Whether the answer to a release is kept for a retransmission of the release.
-        #[serde(default)]
-        pub latch: bool,
+        latch: bool = false, "keep the answer to a release, for a repeated request";
     }
 }
 
@@ -52,11 +50,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-fenced",
     summary: "as redisson, and the script that takes the lock draws a fencing token",
     source: "Redisson, RFencedLock",
-    parameters: params::parameters![(
-        "latch",
-        "false",
-        "keep the answer to a release, for a repeated request",
-    )],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
-use super::redisson::params;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
@@ -42,7 +41,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-multi",
     summary: "N independent nodes, Redisson's lock on each, all of them",
     source: "Redisson 3.23.5, RedissonMultiLock",
-    parameters: params::parameters![],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "lease_ms = LEASE"),
         ("watchdog", "watchdog_ms = LEASE"),

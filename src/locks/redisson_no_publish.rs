@@ -11,7 +11,6 @@ use std::rc::Rc;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
-use super::redisson::params;
 use super::redisson::waiting::Waiting;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -44,7 +43,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-no-publish",
     summary: "as redisson, but a release tells no waiter: waiters wait for the end of the lease",
     source: "tongjilab.cn, \"Redis分布式锁探究与实现\", the form without SETNX",
-    parameters: params::parameters![],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

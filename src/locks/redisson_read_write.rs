@@ -192,7 +192,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-read-write",
     summary: "one node, a hash with a mode: readers together, or one writer",
     source: "Redisson 3.23.5, RReadWriteLock",
-    parameters: params::parameters![],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::many::{self, Kind, Many};
-use super::redisson::params;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
@@ -44,7 +43,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-redlock",
     summary: "N independent nodes, Redisson's lock on a majority of them",
     source: "Redisson 3.23.5, RedissonRedLock",
-    parameters: params::parameters![],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "lease_ms = LEASE"),
         ("watchdog", "watchdog_ms = LEASE"),

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::DynLock;
 use super::redisson::hash_lock::{Acquire, HashLock, Release};
-use super::redisson::params;
 use super::redisson::waiting::{BackOff, Waiting};
 use locklab_env::Env;
 use locklab_history::Name;
@@ -44,7 +43,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redisson-spin",
     summary: "as redisson, but waiters try again after 1 to 128 ms instead of listening",
     source: "Redisson, RSpinLock with its exponential back-off",
-    parameters: params::parameters![],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),

@@ -22,7 +22,6 @@ use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, InvalidParams, SCRIPT, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
-use super::one_node::parameter;
 use super::{KEY, random_token, scripts};
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
@@ -271,66 +270,53 @@ async fn in_order<'a, E: Env, T>(
     }
 }
 
-/// The parameters of `redlock`; each of them is a claim in the debate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The lease, in milliseconds.
-    pub ttl_ms: u64,
-    /// How many nodes must grant the lock; absent: N/2 + 1.
-    #[serde(default)]
-    pub quorum: Option<u32>,
-    /// How long to wait for one node, connection included, in milliseconds. The
-    /// specification: small against the TTL, 5 to 50 ms for a TTL of 10 s.
-    #[serde(default = "default_node_timeout_ms")]
-    pub node_timeout_ms: u64,
-    /// The clock that measures the time taken to acquire.
-    #[serde(default = "default_wall_clock")]
-    pub clock: ClockKind,
-    /// Whether the time taken to acquire is measured and subtracted from the lease (steps 3 and
-    /// 4). Without it a client assumes a full TTL from the moment at which it has a majority.
-    #[serde(default = "default_true")]
-    pub elapsed_check: bool,
-    /// Share of the TTL allowed for clock drift.
-    #[serde(default = "default_drift_factor")]
-    pub drift_factor: f64,
-    /// Added to the drift allowance, in milliseconds: the precision of Redis's expiry.
-    #[serde(default = "default_drift_extra_ms")]
-    pub drift_extra_ms: u64,
-    /// Whether to ask the nodes in turn or in parallel.
-    #[serde(default)]
-    pub order: Order,
-    /// What to release after an attempt that failed (step 5).
-    #[serde(default)]
-    pub release_on_failure: ReleaseOnFailure,
-    /// What a grant carries for a resource to compare.
-    #[serde(default, skip_serializing_if = "FencingToken::is_none")]
-    pub fencing_token: FencingToken,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// The maximum random addition, drawn for each wait, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
+params! {
+    /// The parameters of `redlock`; each of them is a claim in the debate.
+    pub struct Params {
+        /// The lease, in milliseconds.
+        ttl_ms: u64 = required, "the lease";
+        /// How many nodes must grant the lock; absent: N/2 + 1.
+        quorum: Option<u32> = (None => "N/2 + 1"), "how many nodes must grant";
+        /// How long to wait for one node, connection included, in milliseconds.
+        node_timeout_ms: u64 = (NODE_TIMEOUT_MS => "50"),
+            "how long to wait for one node, connection included";
+        /// The clock that measures the time taken to acquire. The specification's step 1 gets
+        /// "the current time in milliseconds", and most implementations use the time of day.
+        clock: ClockKind = (ClockKind::Wall => "wall"),
+            "wall | monotonic: which clock measures the elapsed time";
+        /// Whether the time taken to acquire is measured and subtracted from the lease (steps 3
+        /// and 4). Without it a client assumes a full TTL from the moment at which it has a
+        /// majority.
+        elapsed_check: bool = true, "count the time that acquiring took against the lease";
+        /// Share of the TTL allowed for clock drift.
+        drift_factor: f64 = 0.01, "share of the TTL allowed for clock drift";
+        /// Added to the drift allowance, in milliseconds: the precision of Redis's expiry.
+        drift_extra_ms: u64 = 2, "added to the drift allowance";
+        /// Whether to ask the nodes in turn or in parallel.
+        order: Order = (Order::Sequential => "sequential"),
+            "sequential | parallel: ask the nodes in turn or all at once";
+        /// What to release after an attempt that failed (step 5).
+        release_on_failure: ReleaseOnFailure = (ReleaseOnFailure::All => "all"),
+            "all | acquired | none: where a failed attempt releases";
+        /// What a grant carries for a resource to compare.
+        #[serde(skip_serializing_if = "FencingToken::is_none")]
+        fencing_token: FencingToken = (FencingToken::None => "none"),
+            "none | random-value: what a grant carries for a resource to compare";
+        /// Wait before the next attempt, in milliseconds.
+        retry_delay_ms: u64 = (super::RETRY_DELAY_MS => "200"), "wait before the next attempt";
+        /// The maximum random addition, drawn for each wait, in milliseconds.
+        retry_jitter_ms: u64 = (super::RETRY_JITTER_MS => "50"),
+            "up to this much more, drawn anew each time";
+    }
 }
 
 impl Params {
     /// The specification's defaults, with this lease.
     pub(super) fn specified(ttl_ms: u64) -> Self {
-        Self {
+        Params::from(Written {
             ttl_ms,
-            quorum: None,
-            node_timeout_ms: default_node_timeout_ms(),
-            clock: default_wall_clock(),
-            elapsed_check: true,
-            drift_factor: default_drift_factor(),
-            drift_extra_ms: default_drift_extra_ms(),
-            order: Order::default(),
-            release_on_failure: ReleaseOnFailure::default(),
-            fencing_token: FencingToken::default(),
-            retry_delay_ms: super::default_retry_delay_ms(),
-            retry_jitter_ms: super::default_retry_jitter_ms(),
-        }
+            ..Written::default()
+        })
     }
 
     /// How many nodes the client waits for one after the other when it asks all of them.
@@ -456,75 +442,15 @@ impl FencingToken {
     }
 }
 
-pub(super) fn default_node_timeout_ms() -> u64 {
-    50
-}
-
-/// The specification's step 1 gets "the current time in milliseconds", and most implementations
-/// use the time of day.
-fn default_wall_clock() -> ClockKind {
-    ClockKind::Wall
-}
-
-fn default_true() -> bool {
-    true
-}
-
-fn default_drift_factor() -> f64 {
-    0.01
-}
-
-fn default_drift_extra_ms() -> u64 {
-    2
-}
+/// Small against the TTL, as the specification has it: 5 to 50 ms for a TTL of 10 s.
+pub(super) const NODE_TIMEOUT_MS: u64 = 50;
 
 /// `redlock` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redlock",
     summary: "a majority of N independent nodes, with a validity time",
     source: "redis.io, \"Distributed locks with Redis\", the Redlock algorithm",
-    parameters: &[
-        parameter::TTL,
-        ("quorum", "N/2 + 1", "how many nodes must grant"),
-        (
-            "node_timeout_ms",
-            "50",
-            "how long to wait for one node, connection included",
-        ),
-        (
-            "clock",
-            "wall",
-            "wall | monotonic: which clock measures the elapsed time",
-        ),
-        (
-            "elapsed_check",
-            "true",
-            "count the time that acquiring took against the lease",
-        ),
-        (
-            "drift_factor",
-            "0.01",
-            "share of the TTL allowed for clock drift",
-        ),
-        ("drift_extra_ms", "2", "added to the drift allowance"),
-        (
-            "order",
-            "sequential",
-            "sequential | parallel: ask the nodes in turn or all at once",
-        ),
-        (
-            "release_on_failure",
-            "all",
-            "all | acquired | none: where a failed attempt releases",
-        ),
-        (
-            "fencing_token",
-            "none",
-            "none | random-value: what a grant carries for a resource to compare",
-        ),
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "ttl_ms = LEASE"),
         ("no elapsed check", "ttl_ms = LEASE\nelapsed_check = false"),

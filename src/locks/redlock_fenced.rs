@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 
 use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, SCRIPT};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::parameter;
 use super::redlock::{self, Order, Redlock};
 use super::scripts;
 use locklab_env::redis::{Client, Error, Reply};
@@ -156,28 +155,27 @@ impl<E: Env> Lock for RedlockFenced<E> {
     }
 }
 
-/// The parameters of `redlock-fenced`. Redlock's other parameters have the values of its
-/// specification.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The lease, in milliseconds.
-    pub ttl_ms: u64,
-    /// What issues the tokens.
-    #[serde(default)]
-    pub counter: Counter,
-    /// How long to wait for one node, connection included, in milliseconds.
-    #[serde(default = "redlock::default_node_timeout_ms")]
-    pub node_timeout_ms: u64,
-    /// Whether to ask the nodes in turn or in parallel.
-    #[serde(default)]
-    pub order: Order,
-    /// Wait before the next attempt, in milliseconds.
-    #[serde(default = "super::default_retry_delay_ms")]
-    pub retry_delay_ms: u64,
-    /// The maximum random addition, drawn for each wait, in milliseconds.
-    #[serde(default = "super::default_retry_jitter_ms")]
-    pub retry_jitter_ms: u64,
+params! {
+    /// The parameters of `redlock-fenced`. Redlock's other parameters have the values of its
+    /// specification.
+    pub struct Params {
+        /// The lease, in milliseconds.
+        ttl_ms: u64 = required, "the lease";
+        /// What issues the tokens.
+        counter: Counter = (Counter::default() => "resource"),
+            "resource | majority | majority-written-back: who hands out tokens";
+        /// How long to wait for one node, connection included, in milliseconds.
+        node_timeout_ms: u64 = (redlock::NODE_TIMEOUT_MS => "50"),
+            "how long to wait for one node, connection included";
+        /// Whether to ask the nodes in turn or in parallel.
+        order: Order = (Order::Sequential => "sequential"),
+            "sequential | parallel: ask the nodes in turn or all at once";
+        /// Wait before the next attempt, in milliseconds.
+        retry_delay_ms: u64 = (super::RETRY_DELAY_MS => "200"), "wait before the next attempt";
+        /// The maximum random addition, drawn for each wait, in milliseconds.
+        retry_jitter_ms: u64 = (super::RETRY_JITTER_MS => "50"),
+            "up to this much more, drawn anew each time";
+    }
 }
 
 impl Params {
@@ -250,26 +248,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "redlock-fenced",
     summary: "redlock with a fencing token, handed out by the resource or counted on the nodes",
     source: "antirez, \"Is Redlock safe?\" (2016); the counters: Kleppmann (2016)",
-    parameters: &[
-        parameter::TTL,
-        (
-            "counter",
-            "resource",
-            "resource | majority | majority-written-back: who hands out tokens",
-        ),
-        (
-            "node_timeout_ms",
-            "50",
-            "how long to wait for one node, connection included",
-        ),
-        (
-            "order",
-            "sequential",
-            "sequential | parallel: ask the nodes in turn or all at once",
-        ),
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
 };
 /// Asks the resource for a fencing token.

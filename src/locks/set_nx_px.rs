@@ -27,7 +27,7 @@ use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::local_counts::{Left, LocalCounts};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
-use super::one_node::{OneNode, deadline, parameter};
+use super::one_node::{OneNode, deadline};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
@@ -173,36 +173,32 @@ params! {
     /// The parameters of `set-nx-px`.
     pub struct Params: one_node {
         /// The lease, in milliseconds.
-        pub ttl_ms: u64,
+        ttl_ms: u64 = required, "the lease";
         /// The client's clock for the deadline.
-        #[serde(default = "super::default_clock")]
-        pub clock: ClockKind,
+        clock: ClockKind = (super::CLOCK => "monotonic"),
+            "wall | monotonic: which clock of the client the deadline is on";
         /// Whether the time that acquiring took counts against the lease, as in Redlock. Without,
         /// the holder counts its lease from the reply (claim A10).
-        #[serde(default = "default_true", skip_serializing_if = "is_true")]
-        pub elapsed_check: bool,
+        #[serde(skip_serializing_if = "is_true")]
+        elapsed_check: bool = true, "count the time that acquiring took against the lease";
         /// How the lock is released.
-        #[serde(default)]
-        pub release: Release,
+        release: Release = (Release::CompareDel => "compare-del"), "del | get-del | compare-del | watch-del";
         /// The value that distinguishes one grant from another.
-        #[serde(default, skip_serializing_if = "Token::is_random")]
-        pub token: Token,
+        #[serde(skip_serializing_if = "Token::is_random")]
+        token: Token = (Token::Random => "random"), "random | thread-id | seconds: the value of the key";
         /// What happens when an owner takes a lock that it already has.
-        #[serde(default, skip_serializing_if = "Reentrant::is_no")]
-        pub reentrant: Reentrant,
+        #[serde(skip_serializing_if = "Reentrant::is_no")]
+        reentrant: Reentrant = (Reentrant::No => "no"),
+            "no | local: count in the process how often an owner has it";
         /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
         /// in the script that takes the lock.
-        #[serde(default)]
-        pub fencing_token: bool,
+        fencing_token: bool = false, "draw a token in the script that takes the lock";
+    } listed last {
         /// How often a command is sent again when no reply came, though it may have been
         /// executed.
-        #[serde(default, skip_serializing_if = "super::is_zero")]
-        pub resend: u32,
+        #[serde(skip_serializing_if = "super::is_zero")]
+        resend: u32 = 0, "how often to send a command again if no reply arrives in time";
     }
-}
-
-fn default_true() -> bool {
-    true
 }
 
 // serde passes a reference.
@@ -279,41 +275,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "set-nx-px",
     summary: "one node, SET key token NX PX ttl; released in one of four ways",
     source: "redis.io, \"Distributed locks with Redis\", the single instance",
-    parameters: &[
-        parameter::TTL,
-        parameter::CLOCK,
-        (
-            "elapsed_check",
-            "true",
-            "count the time that acquiring took against the lease",
-        ),
-        (
-            "release",
-            "compare-del",
-            "del | get-del | compare-del | watch-del",
-        ),
-        (
-            "token",
-            "random",
-            "random | thread-id | seconds: the value of the key",
-        ),
-        (
-            "reentrant",
-            "no",
-            "no | local: count in the process how often an owner has it",
-        ),
-        (
-            "fencing_token",
-            "false",
-            "draw a token in the script that takes the lock",
-        ),
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-        parameter::RESEND,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "ttl_ms = LEASE"),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),

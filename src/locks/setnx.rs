@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, lost, parameter};
+use super::one_node::{OneNode, lost};
 use super::random_token;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -84,10 +84,11 @@ impl<E: Env> Lock for Setnx<E> {
 params! {
     /// The parameters of `setnx`.
     pub struct Params: one_node {
+    } listed last {
         /// How often a command is sent again when no reply came, though it may have been
         /// executed.
-        #[serde(default, skip_serializing_if = "super::is_zero")]
-        pub resend: u32,
+        #[serde(skip_serializing_if = "super::is_zero")]
+        resend: u32 = 0, "how often to send a command again if no reply arrives in time";
     }
 }
 
@@ -113,13 +114,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "setnx",
     summary: "one node, SETNX, and DEL when done; no lease",
     source: "blog text \"redis实现分布式锁\" (2018), the first form",
-    parameters: &[
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-        parameter::RESEND,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", "")],
 };

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline};
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
@@ -105,14 +105,13 @@ params! {
     /// The parameters of `setnx-expire`.
     pub struct Params: one_node {
         /// The lease, in milliseconds.
-        pub ttl_ms: u64,
+        ttl_ms: u64 = required, "the lease";
         /// The client's clock for the deadline.
-        #[serde(default = "super::default_clock")]
-        pub clock: ClockKind,
+        clock: ClockKind = (super::CLOCK => "monotonic"),
+            "wall | monotonic: which clock of the client the deadline is on";
         /// How the lock is released. The texts that start from here go on to compare the value,
         /// one with two commands, one in a script.
-        #[serde(default = "default_release")]
-        pub release: Release,
+        release: Release = (Release::Del => "del"), "del | get-del | compare-del | watch-del";
     }
 }
 
@@ -133,25 +132,12 @@ impl Algorithm for Params {
     }
 }
 
-fn default_release() -> Release {
-    Release::Del
-}
-
 /// `setnx-expire` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "setnx-expire",
     summary: "one node, SETNX, then EXPIRE as a second command",
     source: "blog texts \"Redis分布式锁探究与实现\" and \"redisson分布式锁学习\"",
-    parameters: &[
-        parameter::TTL,
-        parameter::CLOCK,
-        ("release", "del", "del | get-del | compare-del | watch-del"),
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[
         ("", "ttl_ms = LEASE"),
         (

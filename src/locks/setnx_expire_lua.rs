@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
@@ -86,10 +86,10 @@ params! {
     /// The parameters of `setnx-expire-lua`.
     pub struct Params: one_node {
         /// The lease, in milliseconds.
-        pub ttl_ms: u64,
+        ttl_ms: u64 = required, "the lease";
         /// The client's clock for the deadline.
-        #[serde(default = "super::default_clock")]
-        pub clock: ClockKind,
+        clock: ClockKind = (super::CLOCK => "monotonic"),
+            "wall | monotonic: which clock of the client the deadline is on";
     }
 }
 
@@ -113,14 +113,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "setnx-expire-lua",
     summary: "one node, SETNX and EXPIRE in one script; released by compare and delete",
     source: "blog text \"Redis分布式锁探究与实现\"",
-    parameters: &[
-        parameter::TTL,
-        parameter::CLOCK,
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
 };

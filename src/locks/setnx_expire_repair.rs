@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline, parameter};
+use super::one_node::{OneNode, Release, deadline};
 use super::setnx_expire::expire;
 use super::{KEY, random_token};
 use locklab_env::Env;
@@ -108,10 +108,10 @@ params! {
     /// The parameters of `setnx-expire-repair`.
     pub struct Params: one_node {
         /// The lease, in milliseconds.
-        pub ttl_ms: u64,
+        ttl_ms: u64 = required, "the lease";
         /// The client's clock for the deadline.
-        #[serde(default = "super::default_clock")]
-        pub clock: ClockKind,
+        clock: ClockKind = (super::CLOCK => "monotonic"),
+            "wall | monotonic: which clock of the client the deadline is on";
     }
 }
 
@@ -144,14 +144,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "setnx-expire-repair",
     summary: "one node, SETNX, then EXPIRE; a client that fails gives a lease to a lock without one",
     source: "blog text \"分析redis锁的实现原理\", after Carlson, \"Redis in Action\", 6.2",
-    parameters: &[
-        parameter::TTL,
-        parameter::CLOCK,
-        parameter::WAIT_REPLICAS,
-        parameter::WAIT_TIMEOUT,
-        parameter::RETRY_DELAY,
-        parameter::RETRY_JITTER,
-        parameter::TIMEOUT,
-    ],
+    parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use locklab_env::Env;
 use locklab_env::redis::{Client, Error};
 use locklab_history::{Name, Outcome};
-use locklab_locks::{Grant, LockError, Mode, Owner, redlock_fenced};
+use locklab_locks::{CATALOGUE, Grant, LockError, Mode, Owner, redlock_fenced};
 use locklab_runner::workload::resource::{self, Refusal, Showing};
 
 use crate::stage::{attempt, attempt_in, lock, on_answers};
@@ -71,6 +71,33 @@ fn assert_unexpected(error: &Error, by: &str, blamed: &str) {
     let expected = format!("{by} answered {blamed} with ");
     assert!(text.starts_with(&expected), "{expected}…, but {text}");
     assert_eq!(error.outcome(), Outcome::Unknown);
+}
+
+/// Where it says which command is to blame, see below.
+#[test]
+fn of_every_lock_in_every_form() {
+    for entry in CATALOGUE {
+        let named = |(_, parameters): &(_, &str)| {
+            let parameters = parameters.replace("LEASE", "1000");
+            format!("name = \"{}\"\n{parameters}", entry.name)
+        };
+        let each = |parameters| NONSENSE.map(|nonsense| (parameters, nonsense));
+        let forms: Vec<String> = entry.forms.iter().map(named).collect();
+        for (parameters, nonsense) in forms.iter().flat_map(each) {
+            let parameters = parameters.clone();
+            on_answers(&[], nonsense, move |env, nodes| {
+                let parameters = parameters.clone();
+                async move {
+                    let lock = lock(&env, &nodes, &parameters);
+                    let patience = Some(Duration::from_secs(1));
+                    let failed = attempt_in(&lock, Owner::ONLY, patience, Mode::Exclusive).await;
+                    let Err(LockError::Unknown(_) | LockError::NotAcquired { .. }) = failed else {
+                        panic!("{parameters}: {failed:?}");
+                    };
+                }
+            });
+        }
+    }
 }
 
 #[test]

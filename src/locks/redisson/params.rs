@@ -9,48 +9,6 @@ use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, SCRIPT, requ
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
 
-/// The catalogue entries for the family's parameters, followed by a lock's own.
-macro_rules! parameters {
-    ($($own:expr),* $(,)?) => {
-        &[
-            (
-                "lease_ms",
-                "none",
-                "the lease that the user gives; none: the watchdog renews it",
-            ),
-            (
-                "watchdog_ms",
-                "30000",
-                "the lease, which the watchdog renews every third of it",
-            ),
-            (
-                "on_error",
-                "stop",
-                "stop | retry: what the watchdog does when a renewal fails",
-            ),
-            (
-                "resend",
-                "3",
-                "how often to send a command again if no reply arrives",
-            ),
-            ("reply_timeout_ms", "3000", "how long to wait for a reply"),
-            (
-                "resend_interval_ms",
-                "1500",
-                "how long to wait after that before sending again",
-            ),
-            (
-                "check_replicas",
-                "false",
-                "a replica must have the lock, if there is any (WAIT)",
-            ),
-            $($own,)*
-        ]
-    };
-}
-
-pub(crate) use parameters;
-
 /// The family's parameters, as its modules use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shared {
@@ -166,24 +124,4 @@ const CLOCK: ClockKind = ClockKind::Monotonic;
 /// The time on the clock that measures leases.
 pub(crate) fn now_ns(env: &impl Env) -> u64 {
     env.now_ns(CLOCK)
-}
-
-/// Redisson's `lockWatchdogTimeout`.
-pub(crate) fn default_watchdog_ms() -> u64 {
-    30_000
-}
-
-/// `retryAttempts` of Redisson 3.23.5.
-pub(crate) fn default_resend() -> u32 {
-    3
-}
-
-/// `timeout` of Redisson.
-pub(crate) fn default_reply_timeout_ms() -> u64 {
-    3_000
-}
-
-/// `retryInterval` of Redisson 3.23.5.
-pub(crate) fn default_resend_interval_ms() -> u64 {
-    1_500
 }
