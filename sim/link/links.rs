@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use locklab_plant::plant;
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 
@@ -124,9 +123,7 @@ impl<H: Ord> Links<H> {
         let mut survives = 1.0 - self.loss;
         for (_, rule) in self.rules.iter().filter(|(_, rule)| rule.concerns(hop)) {
             match rule.effect {
-                LinkEffect::Cut if plant("cut-lets-through") => {}
                 LinkEffect::Cut => return false,
-                LinkEffect::Lossy { .. } if plant("loss-loses-nothing") => {}
                 LinkEffect::Lossy { probability } => survives *= 1.0 - probability,
                 LinkEffect::Slow { .. } => {}
             }
@@ -144,7 +141,6 @@ impl<H: Ord> Links<H> {
             .iter()
             .filter(|(_, rule)| rule.concerns(hop))
             .map(|(_, rule)| match rule.effect {
-                LinkEffect::Slow { .. } if plant("slow-link-adds-nothing") => 0,
                 LinkEffect::Slow { extra_ns } => extra_ns,
                 _ => 0,
             })
@@ -157,10 +153,7 @@ impl<H: Ord> Links<H> {
 impl<H: Eq> LinkRule<H> {
     fn concerns(&self, hop: &Hop<'_, H>) -> bool {
         let forth = self.from.contains(hop.from) && self.to.contains(hop.to);
-        let back = self.both_ways
-            && !plant("two-ways-are-one")
-            && self.from.contains(hop.to)
-            && self.to.contains(hop.from);
+        let back = self.both_ways && self.from.contains(hop.to) && self.to.contains(hop.from);
         forth || back
     }
 }

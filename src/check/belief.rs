@@ -6,15 +6,9 @@
 
 use super::{Ms, Verdict, overlap};
 use locklab_history::timeline::Timeline;
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    let overlap = overlap::first(timeline, |grant| {
-        match plant("belief-ends-with-the-lease") {
-            false => grant.ends_ns,
-            true => grant.lapses_ns.min(grant.ends_ns),
-        }
-    });
+    let overlap = overlap::first(timeline, |grant| grant.ends_ns);
     let violation = overlap.map(|overlap| {
         overlap.violation(format!(
             "{} was granted the lock at {} while {}, granted it at {}, had not released it",

@@ -22,17 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
-use locklab_plant::plant;
 
 /// Why this history proves nothing about a property that holds in it, if so.
 pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
-    let uncontended = || match plant("contention-is-assumed") {
-        false => uncontended(timeline, bound_ns),
-        true => None,
-    };
-    { missed(timeline) }
+    missed(timeline)
         .or_else(|| unsupported(timeline))
-        .or_else(uncontended)
+        .or_else(|| uncontended(timeline, bound_ns))
 }
 
 /// Whether every fault of the run took effect, each at least once if it repeats.
@@ -62,9 +57,6 @@ fn missed_in(records: &[Record]) -> Option<String> {
             _ => false,
         };
     }
-    if plant("missed-faults-are-ignored") {
-        return None;
-    }
     let fault = missed.difference(&began).next()?;
     Some(format!("fault {fault} never took effect"))
 }
@@ -78,7 +70,7 @@ fn unsupported(timeline: &Timeline) -> Option<String> {
             outcome: Outcome::Unsupported,
             detail,
             ..
-        } if !plant("unsupported-is-ignored") => Some(detail.clone()),
+        } => Some(detail.clone()),
         _ => None,
     })
 }
@@ -155,11 +147,7 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
                 .filter(|&(other, _)| other != host);
             for (_, other) in others.filter(|(_, other)| other.wants || other.has) {
                 ever = true;
-                if plant("contention-need-not-matter")
-                    || !has_faults
-                    || one.is_struck
-                    || other.is_struck
-                {
+                if !has_faults || one.is_struck || other.is_struck {
                     return None;
                 }
             }

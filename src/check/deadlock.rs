@@ -53,7 +53,6 @@ use self::excuse::{Hindrance, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
     let bounds = Bounds {
@@ -316,11 +315,7 @@ impl<'h> Watch<'h> {
                     from_ns: free.from_ns.max(from_ns).max(since_ns),
                     to_ns: free.to_ns.min(to_ns),
                 };
-                let bound_ns = match plant("deadlock-bound-doubled") {
-                    false => wanted.bound_ns,
-                    true => wanted.bound_ns * 2,
-                };
-                (both.to_ns.saturating_sub(both.from_ns) > bound_ns).then(|| Wait {
+                (both.to_ns.saturating_sub(both.from_ns) > wanted.bound_ns).then(|| Wait {
                     client: wanted.client,
                     stretch: both,
                     at_ns: both.from_ns + wanted.bound_ns,

@@ -16,7 +16,6 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let mut clients: Vec<Client> = Vec::new();
@@ -58,7 +57,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     let at_ns = record.at_ns;
                     for passed in &mut clients {
                         if let Some(passing) = passed.passed_by(&record.host, asked, at_ns) {
-                            match passed.in_call && !plant("fifo-passes-who-is-in-a-call") {
+                            match passed.in_call {
                                 true => keep_earlier(&mut passed.suspicion, Some(passing)),
                                 false => keep_earlier(&mut first, Some(passing)),
                             }
@@ -101,7 +100,7 @@ impl Client<'_> {
     fn passed_by(&self, other: &Name, asked: usize, at_ns: u64) -> Option<Violation> {
         let (refused, refused_ns) = self.refused?;
         let name = self.name?;
-        (refused < asked && !plant("fifo-passes-nobody")).then(|| Violation {
+        (refused < asked).then(|| Violation {
             at_ns,
             until_ns: at_ns,
             clients: vec![name.clone(), other.clone()],

@@ -28,10 +28,9 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Event, Failpoint, Op};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
-    if nodes != 1 && !plant("foreign-release-on-many-nodes") {
+    if nodes != 1 {
         return Verdict::Inconclusive {
             why: "the owner of a deleted key is known on one node only".into(),
         };
@@ -74,8 +73,7 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                     .map(|place| &timeline.grants[place]);
                 if let Some(own) = own
                     && let Some(newer) = at_release[host].with(own)
-                    && (plant("foreign-release-of-whoever-asked")
-                        || newer.asked > Some(last_of_own(timeline, own, released_at[host]).began))
+                    && newer.asked > Some(last_of_own(timeline, own, released_at[host]).began)
                 {
                     return Verdict::Violated(Violation {
                         at_ns: record.at_ns,

@@ -14,15 +14,9 @@
 
 use super::{Ms, Verdict, overlap};
 use locklab_history::timeline::Timeline;
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    let overlap = overlap::first(timeline, |grant| {
-        match plant("lease-ignores-the-deadline") {
-            false => grant.lapses_ns,
-            true => grant.ends_ns,
-        }
-    });
+    let overlap = overlap::first(timeline, |grant| grant.lapses_ns);
     let violation = overlap.map(|overlap| {
         overlap.violation(format!(
             "{} was granted the lock at {} while {}, granted it at {}, could rely on it until {}",

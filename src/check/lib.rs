@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use locklab_history::timeline::Timeline;
 use locklab_history::{History, Name};
-use locklab_plant::plant;
 
 mod acknowledged_lost;
 mod belief;
@@ -92,9 +91,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
 /// A verdict of `Holds` proves nothing in a doubtful run.
 fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
     match (verdict, doubt) {
-        (Verdict::Holds, Some(why)) if !plant("doubt-is-ignored") => {
-            Verdict::Inconclusive { why: why.clone() }
-        }
+        (Verdict::Holds, Some(why)) => Verdict::Inconclusive { why: why.clone() },
         (verdict, _) => verdict,
     }
 }

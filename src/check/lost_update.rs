@@ -7,7 +7,6 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Record};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let mut current = 0;
@@ -43,9 +42,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 ),
             });
         }
-        if !plant("lost-update-forgets-the-version") {
-            current = *version;
-        }
+        current = *version;
         writer = Some((holder, record));
     }
     Verdict::Holds

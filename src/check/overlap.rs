@@ -2,7 +2,6 @@
 
 use super::Violation;
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_plant::plant;
 
 /// Two clients' beliefs that overlap.
 pub(super) struct Overlap<'t, 'h> {
@@ -42,15 +41,11 @@ pub(super) fn first<'t, 'h>(
         if end_ns(later) <= later.begins_ns {
             continue;
         }
-        let begins_ns = later.begins_ns - u64::from(plant("overlap-counts-touching"));
-        lasting.retain(|earlier| end_ns(earlier) > begins_ns);
+        lasting.retain(|earlier| end_ns(earlier) > later.begins_ns);
         let overlapped = lasting
             .iter()
-            .filter(|earlier| earlier.excludes(later) || plant("readers-exclude-readers"))
-            .max_by_key(|earlier| match plant("overlap-names-the-shorter") {
-                false => end_ns(earlier),
-                true => u64::MAX - end_ns(earlier),
-            });
+            .filter(|earlier| earlier.excludes(later))
+            .max_by_key(|earlier| end_ns(earlier));
         if let Some(earlier) = overlapped {
             return Some(Overlap {
                 earlier,

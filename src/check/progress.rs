@@ -23,12 +23,8 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Event, Name, Record};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    if plant("progress-is-never-violated") {
-        return Verdict::Holds;
-    }
     let mut has_accepted = false;
     let mut refusals: Vec<(&Record, &Name)> = Vec::new();
     for (index, _, record) in timeline.records() {
@@ -51,7 +47,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             .stretches((client, *grant))
             .find(|held| held.began < index && record.at_ns < held.lapses_ns);
         if let Some(held) = held
-            && (plant("progress-ignores-who-followed") || !is_overtaken(timeline, held, index))
+            && !is_overtaken(timeline, held, index)
         {
             let access = access.name();
             return Verdict::Violated(Violation {

@@ -12,13 +12,9 @@
 use super::{Bounds, Verdict, deadlock};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Phase, Span};
-use locklab_plant::plant;
 
 /// Judges the time from `settle_ns` after the end of the last fault.
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, settle_ns: u64) -> Verdict {
-    if plant("recovery-is-never-violated") {
-        return Verdict::Holds;
-    }
     let Some(healed_ns) = healed_ns(timeline) else {
         return inconclusive("a fault never ended");
     };

@@ -19,7 +19,6 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Name, Record};
-use locklab_plant::plant;
 
 /// A grant under which the resource accepted a write.
 struct Writer<'h> {
@@ -53,17 +52,11 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
         let newer = writers
             .iter()
             .rev()
-            .take_while(|writer| writer.place > place && !plant("stale-write-ignores-the-order"));
+            .take_while(|writer| writer.place > place);
         let mut stale_after = None;
         for newer in newer {
             match order(timeline, place, newer.place) {
                 Order::AsTold => stale_after = stale_after.or(Some(newer)),
-                Order::Reverse if plant("stale-write-believes-no-token") => {
-                    stale_after = stale_after.or(Some(newer));
-                }
-                Order::Unknown if plant("stale-write-has-no-doubt") => {
-                    stale_after = stale_after.or(Some(newer));
-                }
                 Order::Reverse => {}
                 Order::Unknown => {
                     doubt.get_or_insert_with(|| in_doubt(record, client, newer.holder.0));

@@ -6,7 +6,6 @@
 use super::{Ms, Verdict, Violation};
 use locklab_history::Event;
 use locklab_history::timeline::{Holder, Timeline};
-use locklab_plant::plant;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     // The highest token accepted so far, its holder, and since when.
@@ -24,9 +23,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
         };
         let holder = (client, *grant);
         match highest {
-            Some((high, owner, since_ns))
-                if *token < high || plant("token-regression-counts-equal") && *token == high =>
-            {
+            Some((high, owner, since_ns)) if *token < high => {
                 let access = access.name();
                 return Verdict::Violated(Violation {
                     at_ns: record.at_ns,

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::lock::DynLock;
-use super::params::Parameter;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
+
+/// A parameter in the catalogue: its name, its default, and what it is for.
+pub type Parameter = (&'static str, &'static str, &'static str);
 
 /// The parameters of a lock, and what follows from them.
 pub trait Algorithm {

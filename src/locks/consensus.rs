@@ -25,7 +25,6 @@ use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
 use locklab_history::{Failpoint, Name};
-use locklab_plant::plant;
 
 mod service;
 mod session;
@@ -106,31 +105,23 @@ impl<E: Env> Lock for Consensus<E> {
         // Step 2.
         let nodes = session.children(PATH).await?;
         let lower = nodes.iter().filter(|(_, number)| *number < place.number);
-        let behind = match plant("consensus-watches-the-holder") {
-            false => lower.max_by_key(|(_, number)| *number),
-            true => lower.min_by_key(|(_, number)| *number),
-        };
+        let behind = lower.max_by_key(|(_, number)| *number);
         place.behind = behind.map(|(path, _)| path.clone());
-        if place.behind.is_some() && !plant("consensus-need-not-be-lowest") {
+        if place.behind.is_some() {
             let number = place.number;
             self.queue.borrow_mut().insert(request.owner, place);
             return Err(LockError::taken(format!("node {number} is not the lowest")));
         }
         self.queue.borrow_mut().remove(&request.owner);
         let is_listed = nodes.iter().any(|(_, number)| *number == place.number);
-        if !is_listed && !plant("consensus-session-unchecked") {
+        if !is_listed {
             return Err(LockError::taken("the session ended while we waited"));
         }
         Ok(Grant {
             owner: request.owner,
             token: place.path,
             deadline: None,
-            fencing_token: self.params.fencing_token.then_some(
-                match plant("consensus-token-constant") {
-                    false => place.number,
-                    true => 1,
-                },
-            ),
+            fencing_token: self.params.fencing_token.then_some(place.number),
         })
     }
 

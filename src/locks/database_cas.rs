@@ -22,7 +22,6 @@ use locklab_env::Env;
 use locklab_env::redis::{Client, Error, Reply};
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Failpoint, Name};
-use locklab_plant::plant;
 
 /// The owner of a free lock.
 const FREE: &[u8] = b"-";
@@ -63,8 +62,7 @@ impl<E: Env> DatabaseCas<E> {
             version.as_bytes(),
             expires_ms.as_bytes(),
         ];
-        let updated = self.database.ask(&update, Reply::flag).await?;
-        Ok(updated || plant("cas-ignores-version"))
+        self.database.ask(&update, Reply::flag).await
     }
 
     /// Creates the row, for the first grant ever.
@@ -94,11 +92,7 @@ impl<E: Env> Lock for DatabaseCas<E> {
         let started_ns = self.env.now_ns(ClockKind::Monotonic);
         let (won, version) = match self.select().await? {
             None => (self.insert(token.as_bytes()).await?, 1),
-            Some(row)
-                if row.owner == FREE
-                    || row.expires_ms <= row.now_ms
-                    || plant("cas-ignores-owner") =>
-            {
+            Some(row) if row.owner == FREE || row.expires_ms <= row.now_ms => {
                 let expires_ms = row.now_ms + self.params.ttl_ms as i64;
                 let update = self.update(token.as_bytes(), row.version, expires_ms);
                 (update.await?, row.version + 1)

@@ -29,7 +29,6 @@ use locklab_env::redis::Reply;
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Failpoint, Name};
-use locklab_plant::plant;
 
 /// `getset` as one client uses it.
 pub struct Getset<E: Env> {
@@ -77,7 +76,7 @@ impl<E: Env> Getset<E> {
                 self.node.set_if_absent(&value).await?
             }
         };
-        match has_won || plant("getset-believes-the-loser") {
+        match has_won {
             true => Ok(expiry_ms),
             false => Err(LockError::taken("another was faster to take it over")),
         }
@@ -96,7 +95,7 @@ impl<E: Env> Getset<E> {
                 return Err(LockError::taken("it was given back this moment"));
             };
             let (seen_ms, now_ms) = (expiry_of(&seen)?, self.now_ms());
-            if seen_ms >= now_ms && !plant("getset-ignores-the-time") {
+            if seen_ms >= now_ms {
                 return Err(LockError::NotAcquired {
                     why: "somebody holds it".into(),
                     free_in: Some(Duration::from_millis(seen_ms - now_ms)),
@@ -138,7 +137,7 @@ impl<E: Env> Lock for Getset<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         let deleted = match self.params.release {
-            Release::CheckTime if !plant("getset-release-unchecked") && self.is_over(grant)? => 0,
+            Release::CheckTime if self.is_over(grant)? => 0,
             Release::CheckTime => self.node.delete().await?,
             Release::Del => return self.node.delete().await,
             Release::CompareDel => {

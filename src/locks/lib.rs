@@ -24,11 +24,10 @@ mod outside;
 mod params;
 mod scripts;
 
-pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Servers};
+pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Parameter, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
 pub use outside::{Outside, Registration, catalogue, is_registered, register};
-pub use params::Parameter;
 
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";

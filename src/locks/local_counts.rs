@@ -8,7 +8,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::lock::{Grant, Owner};
-use locklab_plant::plant;
 
 /// How often each owner of this process has taken the lock.
 #[derive(Default)]
@@ -35,10 +34,6 @@ impl LocalCounts {
     /// Adds one hold if `owner` already has any; returns its grant.
     pub(super) fn enter_again(&self, owner: Owner) -> Option<Grant> {
         let mut holds = self.holds.borrow_mut();
-        let owner = match plant("local-counts-of-anybody") {
-            false => owner,
-            true => *holds.keys().next()?,
-        };
         let hold = holds.get_mut(&owner)?;
         hold.count += 1;
         Some(hold.grant.clone())
@@ -55,7 +50,7 @@ impl LocalCounts {
     pub(super) fn leave(&self, owner: Owner) -> Left {
         let mut holds = self.holds.borrow_mut();
         match holds.get_mut(&owner) {
-            Some(hold) if hold.count > 1 || plant("local-counts-keep-the-last") => {
+            Some(hold) if hold.count > 1 => {
                 hold.count -= 1;
                 Left::Holds
             }

@@ -13,7 +13,6 @@ use thiserror::Error;
 use locklab_env::redis;
 use locklab_env::{Duration, Env};
 use locklab_history::Deadline;
-use locklab_plant::plant;
 
 /// A lock as one process uses it: connections, parameters, and nothing about grants
 /// but what the algorithm itself keeps on the client's side.
@@ -83,11 +82,7 @@ impl Request {
 
     /// Sleeps for this duration, capped at the remaining wait.
     pub async fn pass(&self, env: &impl Env, time: Duration) {
-        let time = match plant("request-without-patience") {
-            false => self.within(time),
-            true => time,
-        };
-        env.sleep(time).await;
+        env.sleep(self.within(time)).await;
     }
 }
 
@@ -187,10 +182,6 @@ impl Retry {
     /// Draws a wait and sleeps, but no longer than the remaining wait of the request.
     pub async fn wait(&self, env: &impl Env, request: Request) {
         let jitter_ns = ns_from_ms(self.jitter_ms);
-        let jitter_ns = match plant("retry-no-jitter") {
-            false => jitter_ns,
-            true => 0,
-        };
         let drawn_ns = ((u128::from(env.random()) * u128::from(jitter_ns)) >> 64) as u64;
         let wait = Duration::from_millis(self.delay_ms) + Duration::from_nanos(drawn_ns);
         request.pass(env, wait).await;

@@ -15,7 +15,6 @@ use super::lock::{DynLock, Grant, LockError, Mode, Owner, Request};
 use locklab_env::observe::Observer;
 use locklab_env::{Duration, Env};
 use locklab_history::{ClockKind, Deadline, Event, Failpoint, Op, Outcome};
-use locklab_plant::plant;
 
 /// A lock as used by one process.
 pub struct Locker<E: Env, O: Observer> {
@@ -156,7 +155,6 @@ impl<E: Env, O: Observer> Guard<E, O> {
         self.grant
             .deadline
             .is_none_or(|deadline| self.env.now_ns(deadline.clock) < deadline.at_ns)
-            || plant("guard-always-valid")
     }
 
     /// Asks the nodes whether this guard still holds the lock. The answer may be outdated when

@@ -13,7 +13,6 @@ use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Failpoint, Name};
-use locklab_plant::plant;
 
 /// The parameters that every lock on one node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +167,7 @@ impl<E: Env> OneNode<E> {
         let deleted = match release {
             // It never checks the owner, so it never detects a lost lock.
             Release::Del => return self.delete().await,
-            Release::GetDel => match self.holds(value).await? || plant("get-del-ignores-value") {
+            Release::GetDel => match self.holds(value).await? {
                 true => self.delete().await?,
                 false => 0,
             },
@@ -187,11 +186,7 @@ impl<E: Env> OneNode<E> {
     /// Deletes the key, whatever it holds.
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
         self.env.reach(Failpoint::Deleting).await;
-        let key = match plant("del-deletes-nothing") {
-            false => KEY,
-            true => "nothing",
-        };
-        Ok(self.ask(&[b"DEL", key.as_bytes()], Reply::count).await?)
+        Ok(self.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await?)
     }
 
     /// Deletes the key if it holds `value`, in one script.
@@ -208,9 +203,7 @@ impl<E: Env> OneNode<E> {
         let mut node = self.node.exclusively().await;
         let ok = |reply: &Reply| reply.is_ok().then_some(());
         let queued = |reply: &Reply| reply.is_status("QUEUED").then_some(());
-        if !plant("watch-del-without-watch") {
-            node.ask(&[b"WATCH", key], ok).await?;
-        }
+        node.ask(&[b"WATCH", key], ok).await?;
         if node.ask(&[b"GET", key], Reply::value).await?.as_deref() != Some(value) {
             node.ask(&[b"UNWATCH"], ok).await?;
             return Ok(0);
@@ -236,17 +229,14 @@ impl<E: Env> OneNode<E> {
     /// # Errors
     /// [`LockError::NotAcquired`] if too few replicas confirm in time.
     pub(super) async fn counted(&self, grant: Grant) -> Result<Grant, LockError> {
-        let wanted = match plant("wait-for-no-replica") {
-            false => self.shared.wait_replicas,
-            true => 0,
-        };
+        let wanted = self.shared.wait_replicas;
         if wanted == 0 {
             return Ok(grant);
         }
         let (replicas, timeout_ms) = (wanted.to_string(), self.shared.wait_timeout_ms.to_string());
         let command = [b"WAIT", replicas.as_bytes(), timeout_ms.as_bytes()];
         let have = self.ask(&command, Reply::count).await?;
-        if have >= wanted || plant("wait-is-not-heeded") {
+        if have >= wanted {
             return Ok(grant);
         }
         self.compare_delete(&grant.token).await?;
@@ -267,7 +257,7 @@ impl<E: Env> OneNode<E> {
         let mut left = self.resend;
         loop {
             match send().await {
-                Err(Error::Unanswered { .. }) if left > 0 && !plant("never-resent") => left -= 1,
+                Err(Error::Unanswered { .. }) if left > 0 => left -= 1,
                 reply => return reply,
             }
         }
@@ -298,13 +288,9 @@ pub(super) fn is_default_wait_timeout_ms(timeout_ms: &u64) -> bool {
 
 /// The end, by that clock, of a lease that was requested at `started_ns` or later.
 pub(super) fn deadline(clock: ClockKind, started_ns: u64, ttl_ms: u64) -> Option<Deadline> {
-    let late_ns = match plant("deadline-too-late") {
-        false => 0,
-        true => ns_from_ms(50),
-    };
     Some(Deadline {
         clock,
-        at_ns: started_ns + ns_from_ms(ttl_ms) + late_ns,
+        at_ns: started_ns + ns_from_ms(ttl_ms),
     })
 }
 

@@ -5,9 +5,6 @@
 //! itself (no `flatten` together with `deny_unknown_fields`), so a family's parameters have to be
 //! fields of each of its locks.
 
-/// A parameter in the catalogue: its name, its default, and what it is for.
-pub type Parameter = (&'static str, &'static str, &'static str);
-
 /// Defines a lock's `Params` and `Params::PARAMETERS`, which the catalogue lists, from its own
 /// parameters and those of its family, if it has one: `one_node` or `redisson`. For a family,
 /// `shared()` returns the family's.
@@ -142,7 +139,7 @@ macro_rules! params {
 
         impl Params {
             /// All of them, as the catalogue lists them.
-            pub const PARAMETERS: &'static [crate::params::Parameter] =
+            pub const PARAMETERS: &'static [crate::algorithm::Parameter] =
                 &[$((stringify!($listed), params!(@shown $shown), $about),)*];
         }
 

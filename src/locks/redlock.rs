@@ -27,7 +27,6 @@ use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Failpoint, Name};
-use locklab_plant::plant;
 
 /// `redlock` as one client uses it.
 pub struct Redlock<E: Env> {
@@ -39,9 +38,8 @@ pub struct Redlock<E: Env> {
 impl<E: Env> Redlock<E> {
     /// A client of the lock on `nodes`.
     pub fn new(env: E, nodes: &[Name], params: Params) -> Self {
-        let limit = Some(Duration::from_millis(params.node_timeout_ms))
-            .filter(|_| !plant("redlock-no-node-timeout"));
-        let client = |node: &Name| Client::new(env.clone(), node.clone(), limit);
+        let limit = Duration::from_millis(params.node_timeout_ms);
+        let client = |node: &Name| Client::new(env.clone(), node.clone(), Some(limit));
         Self {
             nodes: nodes.iter().map(client).collect(),
             env,
@@ -52,8 +50,7 @@ impl<E: Env> Redlock<E> {
     /// How many nodes must grant the lock.
     pub(super) fn quorum(&self) -> usize {
         let quorum = self.params.quorum.map(|quorum| quorum as usize);
-        let quorum = quorum.unwrap_or(self.nodes.len() / 2 + 1);
-        quorum - usize::from(plant("redlock-quorum-too-small"))
+        quorum.unwrap_or(self.nodes.len() / 2 + 1)
     }
 
     /// Steps 3 and 4: the deadline of a lease requested at `started_ns`, if it was granted in
@@ -61,20 +58,15 @@ impl<E: Env> Redlock<E> {
     fn validity(&self, started_ns: u64) -> Option<Deadline> {
         let now_ns = self.env.now_ns(self.params.clock);
         let ttl_ns = ns_from_ms(self.params.ttl_ms);
-        let drift_ns = match plant("redlock-no-drift-allowance") {
-            false => {
-                (ttl_ns as f64 * self.params.drift_factor) as u64
-                    + ns_from_ms(self.params.drift_extra_ms)
-            }
-            true => 0,
-        };
-        let counted_from_ns = if self.params.elapsed_check && !plant("redlock-from-the-reply") {
+        let drift_ns = (ttl_ns as f64 * self.params.drift_factor) as u64
+            + ns_from_ms(self.params.drift_extra_ms);
+        let counted_from_ns = if self.params.elapsed_check {
             started_ns
         } else {
             now_ns
         };
         let at_ns = (counted_from_ns + ttl_ns).saturating_sub(drift_ns);
-        (at_ns > now_ns || plant("redlock-no-elapsed-check")).then_some(Deadline {
+        (at_ns > now_ns).then_some(Deadline {
             clock: self.params.clock,
             at_ns,
         })
@@ -92,8 +84,7 @@ impl<E: Env> Redlock<E> {
             b"PX",
             ttl_ms.as_bytes(),
         ];
-        let granted = |reply: &Reply| reply.set().map(|set| set || plant("redlock-any-reply"));
-        let ask = async |node: &Client<E>| node.ask(&command, granted).await;
+        let ask = async |node: &Client<E>| node.ask(&command, Reply::set).await;
         self.ask_each(ask).await
     }
 
@@ -136,10 +127,7 @@ impl<E: Env> Lock for Redlock<E> {
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
-        let token = match plant("redlock-same-token") {
-            false => random_token(&self.env),
-            true => "token".into(),
-        };
+        let token = random_token(&self.env);
         let started_ns = self.env.now_ns(self.params.clock);
         let answers = self.ask_all(&token).await;
         let granted: Vec<bool> = answers.iter().map(|a| matches!(a, Ok(true))).collect();
@@ -157,10 +145,6 @@ impl<E: Env> Lock for Redlock<E> {
         }
         // A node that is unreachable now lets the key expire.
         match self.params.release_on_failure {
-            _ if plant("redlock-no-release-after-failure") => {}
-            ReleaseOnFailure::All if plant("redlock-release-only-where-acquired") => {
-                drop(self.release_on(&token, |index| granted[index]).await);
-            }
             ReleaseOnFailure::All => drop(self.release_on(&token, |_| true).await),
             ReleaseOnFailure::Acquired => {
                 drop(self.release_on(&token, |index| granted[index]).await);
@@ -186,13 +170,8 @@ impl<E: Env> Lock for Redlock<E> {
         let script = &scripts::COMPARE_EXPIRE;
         let asking = self.run_on(&self.nodes, script, &arguments, Reply::flag);
         let extended = count(&asking.await);
-        let started_ns = match plant("redlock-extends-too-late") {
-            false => started_ns,
-            true => self.env.now_ns(self.params.clock),
-        };
-        let is_enough = extended >= self.quorum() || plant("redlock-extends-without-majority");
         match self.validity(started_ns) {
-            Some(deadline) if is_enough => Ok(Grant {
+            Some(deadline) if extended >= self.quorum() => Ok(Grant {
                 deadline: Some(deadline),
                 ..grant.clone()
             }),
@@ -204,8 +183,7 @@ impl<E: Env> Lock for Redlock<E> {
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
         self.env.reach(Failpoint::Deleting).await;
-        let wanted = |index| index == 0 || !plant("redlock-releases-first-alone");
-        let deleted = answered(self.release_on(&grant.token, wanted).await)?;
+        let deleted = answered(self.release_on(&grant.token, |_| true).await)?;
         match deleted.iter().sum() {
             0 => Err(LockError::Lost("no node had it any more".into())),
             deleted => Ok(deleted),
@@ -254,13 +232,8 @@ async fn in_order<'a, E: Env, T>(
     ask: impl AsyncFn(&Client<E>) -> T,
 ) -> Vec<T> {
     match order {
-        Order::Parallel if plant("redlock-parallel-waits-for-first") => {
-            join_all(nodes.into_iter().take(1).map(|node| ask(node))).await
-        }
-        Order::Parallel if !plant("redlock-parallel-in-turn") => {
-            join_all(nodes.into_iter().map(|node| ask(node))).await
-        }
-        Order::Parallel | Order::Sequential => {
+        Order::Parallel => join_all(nodes.into_iter().map(|node| ask(node))).await,
+        Order::Sequential => {
             let mut answers = Vec::new();
             for node in nodes {
                 answers.push(ask(node).await);
@@ -433,10 +406,7 @@ impl FencingToken {
             FencingToken::None => None,
             FencingToken::RandomValue => {
                 let first = u64::from_str_radix(value.get(..16)?, 16).ok()?;
-                Some(match plant("redlock-random-value-constant") {
-                    false => first >> 1,
-                    true => 1,
-                })
+                Some(first >> 1)
             }
         }
     }

@@ -24,7 +24,6 @@ use locklab_env::redis::{Client, Error, Reply};
 use locklab_env::{Duration, Env};
 use locklab_history::Topology;
 use locklab_history::{Name, RESOURCE};
-use locklab_plant::plant;
 
 /// The key of the token counter on a node.
 const COUNTER: &str = "lock:token";
@@ -53,14 +52,11 @@ impl<E: Env> RedlockFenced<E> {
     /// Step 2: draws a token.
     async fn draw(&self) -> Result<u64, LockError> {
         match self.counter {
-            Counter::Resource if plant("redlock-fenced-token-from-nowhere") => Ok(1),
             Counter::Resource => Ok(token(&self.resource).await?),
             Counter::Majority => self.highest_of_majority().await,
             Counter::MajorityWrittenBack => {
                 let token = self.highest_of_majority().await?;
-                if !plant("redlock-fenced-not-written-back") {
-                    self.write_back(token).await?;
-                }
+                self.write_back(token).await?;
                 Ok(token)
             }
         }
@@ -91,16 +87,8 @@ impl<E: Env> RedlockFenced<E> {
         let counts = self.redlock.ask_each(ask).await;
         let asked = counts.len();
         let counts: Vec<u64> = counts.into_iter().flatten().collect();
-        let chosen = match plant("redlock-fenced-lowest-counter") {
-            false => counts.iter().max(),
-            true => counts.iter().min(),
-        };
-        let quorum = match plant("redlock-fenced-without-majority") {
-            false => self.redlock.quorum(),
-            true => 1,
-        };
-        match chosen {
-            Some(highest) if counts.len() >= quorum => Ok(*highest),
+        match counts.iter().max() {
+            Some(highest) if counts.len() >= self.redlock.quorum() => Ok(*highest),
             _ => Err(LockError::taken(format!(
                 "{} of {asked} nodes counted",
                 counts.len()
@@ -124,7 +112,7 @@ impl<E: Env> Lock for RedlockFenced<E> {
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
         let grant = Lock::attempt(&self.redlock, request).await?;
         let why = match self.draw().await {
-            Ok(token) if self.is_valid(&grant) || plant("redlock-fenced-no-last-look") => {
+            Ok(token) if self.is_valid(&grant) => {
                 return Ok(Grant {
                     fencing_token: Some(token),
                     ..grant

@@ -33,7 +33,6 @@ use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Deadline, Name};
-use locklab_plant::plant;
 
 /// The key of the counter for fencing tokens.
 const COUNTER: &str = "lock:token";
@@ -60,15 +59,6 @@ impl<E: Env> SetNxPx<E> {
     /// Takes the lock in the node.
     async fn set(&self, request: Request) -> Result<Grant, LockError> {
         let token = self.token(request);
-        if plant("set-nx-px-looks-first")
-            && self
-                .node
-                .ask(&[b"EXISTS", KEY.as_bytes()], Reply::number)
-                .await?
-                > 0
-        {
-            return Err(LockError::taken("somebody holds it"));
-        }
         let ttl_ms = self.params.ttl_ms.to_string();
         let (key, value, ttl) = (KEY.as_bytes(), token.as_bytes(), ttl_ms.as_bytes());
         let started_ns = self.env.now_ns(self.params.clock);
@@ -79,21 +69,14 @@ impl<E: Env> SetNxPx<E> {
                 .await?
                 .map(Some)
         } else {
-            let command: &[&[u8]] = if plant("set-without-nx") {
-                &[b"SET", key, value, b"PX", ttl]
-            } else if plant("set-without-px") {
-                &[b"SET", key, value, b"NX"]
-            } else {
-                &[b"SET", key, value, b"NX", b"PX", ttl]
-            };
-            let is_set = self.node.ask(command, Reply::set).await?;
+            let command = [b"SET", key, value, b"NX", b"PX", ttl];
+            let is_set = self.node.ask(&command, Reply::set).await?;
             is_set.then_some(None)
         };
         let Some(fencing_token) = fencing_token else {
             return Err(LockError::taken("somebody holds it"));
         };
-        let counted_from_ns = match self.params.elapsed_check && !plant("set-nx-px-from-the-reply")
-        {
+        let counted_from_ns = match self.params.elapsed_check {
             true => started_ns,
             false => self.env.now_ns(self.params.clock),
         };
@@ -108,7 +91,6 @@ impl<E: Env> SetNxPx<E> {
 
     fn token(&self, request: Request) -> String {
         match self.params.token {
-            Token::Random if plant("set-nx-px-same-token") => "token".into(),
             Token::Random => random_token(&self.env),
             Token::ThreadId => request.owner.0.to_string(),
             Token::Seconds => (self.env.now_ns(ClockKind::Wall) / NS_PER_S).to_string(),

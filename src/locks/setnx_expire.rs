@@ -22,7 +22,6 @@ use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Failpoint, Name};
-use locklab_plant::plant;
 
 /// `setnx-expire` as one client uses it.
 pub struct SetnxExpire<E: Env> {
@@ -88,13 +87,6 @@ impl<E: Env> Lock for SetnxExpire<E> {
 
 /// Gives the key a lease, even if another client has the lock by now.
 pub(super) async fn expire<E: Env>(node: &OneNode<E>, ttl_ms: u64) -> Result<(), Error> {
-    if plant("expire-never") {
-        return Ok(());
-    }
-    let ttl_ms = match plant("expire-at-once") {
-        false => ttl_ms,
-        true => 1,
-    };
     let ttl_ms = ttl_ms.to_string();
     let command = [b"PEXPIRE", KEY.as_bytes(), ttl_ms.as_bytes()];
     // The reply, whether there was such a key, is ignored.

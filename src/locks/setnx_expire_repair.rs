@@ -25,7 +25,6 @@ use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Failpoint, Name};
-use locklab_plant::plant;
 
 /// The reply of `PTTL` for a key without expiry.
 const NO_EXPIRY: i64 = -1;
@@ -60,9 +59,7 @@ impl<E: Env> SetnxExpireRepair<E> {
     async fn take(&self, request: Request) -> Result<Grant, LockError> {
         let token = random_token(&self.env);
         if !self.node.set_if_absent(&token).await? {
-            if !plant("repair-nothing") {
-                self.repair().await?;
-            }
+            self.repair().await?;
             return Err(LockError::taken("somebody holds it"));
         }
         self.env.reach(Failpoint::Expiring).await;

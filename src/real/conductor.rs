@@ -12,9 +12,8 @@ use super::ConfirmError;
 use super::bench::Bench;
 use super::child::{ChildEvent, Who};
 use super::wire::Command;
-use locklab_history::{Effect, Event, History, HostFault, LinkFault, Name, Schedule};
+use locklab_history::{Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
 use locklab_model::scenario::Scenario;
-use locklab_plant::plant;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
 
 /// The longest wait for an event before the conductor sees whether it has to stop.
@@ -145,8 +144,7 @@ impl Injector for Processes<'_> {
 
     fn is_running(&self, host: &Name) -> bool {
         let has_finished = self.bench.clients().contains(host) && !self.working.contains(host);
-        let is_alive = self.bench.is_alive(host) || plant("dead-processes-are-struck-on-redis");
-        is_alive && !has_finished
+        self.bench.is_alive(host) && !has_finished
     }
 
     fn record(&mut self, host: &Name, event: Event) {
@@ -156,14 +154,7 @@ impl Injector for Processes<'_> {
     fn inject(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
         match &strike.fault.effect {
             Effect::Hosts { fault, .. } => return self.inject_hosts(strike, *fault),
-            Effect::Links { fault, links } => match fault {
-                LinkFault::SlowLink { .. } if plant("real-links-are-not-slow") => {}
-                LinkFault::Partition if plant("real-partitions-let-all-through") => {}
-                LinkFault::Partition | LinkFault::SlowLink { .. } | LinkFault::Loss { .. } => {
-                    let rule = self.bench.install(&links.under(*fault));
-                    self.rules.insert(strike.index, rule);
-                }
-            },
+            Effect::Links { fault, links } => self.install(strike.index, &links.under(*fault)),
         }
         Ok(Completion::Done)
     }
@@ -182,6 +173,11 @@ impl Injector for Processes<'_> {
 }
 
 impl Processes<'_> {
+    fn install(&mut self, index: usize, links: &FaultyLinks) {
+        let rule = self.bench.install(links);
+        self.rules.insert(index, rule);
+    }
+
     fn inject_hosts(
         &mut self,
         strike: &Strike,
@@ -201,7 +197,6 @@ impl Processes<'_> {
                 }
                 self.died(strike);
             }
-            HostFault::ClockStep { .. } if plant("real-clocks-do-not-step") => {}
             HostFault::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
             HostFault::ClockRate { drift_ppm } => {
                 bench.set_clocks(|clocks| clocks.begin_rate(hosts, strike.index, drift_ppm))?;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::clocks::HostClocks;
 use super::folder::Folder;
 use locklab_history::Name;
-use locklab_plant::plant;
 
 /// The preloaded library through which a server's clocks and syncs go, and its files.
 pub(super) struct Disks {
@@ -35,9 +34,6 @@ impl Disks {
 
     /// Takes away what this server, which runs no more, had not synced.
     pub(super) fn lose_power(&self, server: &Name, folder: &Folder) -> io::Result<()> {
-        if plant("real-power-loss-loses-nothing") {
-            return Ok(());
-        }
         let files: &Path = &folder.of_host(server)?;
         locklab_shim::power::lose_unsynced(files, &log(folder, server)).map(|_| ())
     }

@@ -18,7 +18,6 @@ use tokio::net::{TcpSocket, TcpStream};
 use locklab_env::redis::Target;
 use locklab_env::{Env, Points, unwatched};
 use locklab_history::{ClockKind, Failpoint, Name};
-use locklab_plant::plant;
 
 /// A process of this machine.
 #[derive(Clone)]
@@ -172,9 +171,7 @@ impl Clocks {
     async fn sleep(self, duration: Duration) {
         self.sleep_alone(duration).await;
         // The runtime looks at its sockets before it continues here.
-        if !plant("real-timers-before-sockets") {
-            tokio::task::yield_now().await;
-        }
+        tokio::task::yield_now().await;
     }
 
     async fn sleep_alone(self, duration: Duration) {

@@ -32,7 +32,6 @@ use locklab_env::observe::Observer;
 use locklab_history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use locklab_locks::Locker;
 use locklab_model::workload::WorkloadKind;
-use locklab_plant::plant;
 use locklab_runner::workload::adds::{Adder, InTheEnd};
 use locklab_runner::workload::client::LabClient;
 use locklab_runner::workload::resource;
@@ -86,9 +85,6 @@ fn become_program(job: GuardJob) -> io::Error {
 fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
     let clocks = clocks(clock)?;
     let left_ns = || until_ns.saturating_sub(clocks.now_ns(ClockKind::Wall));
-    if plant("real-restarts-wait-by-true-time") {
-        thread::sleep(Duration::from_nanos(left_ns()));
-    }
     while left_ns() > 0 {
         thread::sleep(Duration::from_millis(1));
     }

@@ -18,7 +18,6 @@ use super::addresses::Addresses;
 use locklab_env::redis::MASTER;
 use locklab_history::{Name, Role};
 use locklab_model::scenario::{NodeSpec, Persistence, Scenario};
-use locklab_plant::plant;
 
 /// The time limit for a program to say its version, in seconds. It needs milliseconds.
 const VERSION_S: u64 = 10;
@@ -138,10 +137,7 @@ fn of_node(
     if let Some(most) = spec.maxclients {
         lines.push(format!("maxclients {most}"));
     }
-    if let Some(bytes) = spec
-        .maxmemory
-        .filter(|_| !plant("real-memory-has-no-limit"))
-    {
+    if let Some(bytes) = spec.maxmemory {
         lines.push(format!("maxmemory {bytes}"));
     }
     if let Some(policy) = &spec.maxmemory_policy {

@@ -16,7 +16,6 @@ use crate::nemesis::{failover, link_rule};
 use crate::simulated::Simulated;
 use crate::workload::operator;
 use locklab_history::{Effect, Event, Failpoint, FaultyLinks, HostFault, Name, Schedule};
-use locklab_plant::plant;
 
 /// The faults of one run.
 pub(super) struct Faults {
@@ -86,9 +85,7 @@ impl Injector for WorldInjector<'_> {
 
     fn is_running(&self, host: &Name) -> bool {
         let recorder = &self.faults.recorder;
-        let is_up =
-            self.world.is_up(recorder.id(host)) || plant("dead-hosts-are-struck-in-the-world");
-        recorder.is_running(host) && is_up
+        recorder.is_running(host) && self.world.is_up(recorder.id(host))
     }
 
     fn record(&mut self, host: &Name, event: Event) {
@@ -111,7 +108,7 @@ impl Injector for WorldInjector<'_> {
             Effect::Hosts { fault, .. } => self.lift_hosts(strike, *fault),
             Effect::Links { .. } => {
                 let rule = self.faults.rules.borrow_mut().remove(&strike.index);
-                if let Some(rule) = rule.filter(|_| !plant("link-never-heals")) {
+                if let Some(rule) = rule {
                     self.world.lift(rule);
                 }
             }
@@ -124,7 +121,6 @@ impl WorldInjector<'_> {
     fn inject_hosts(&mut self, strike: &Strike, fault: HostFault) -> Completion {
         let hosts = self.ids(strike.hosts);
         match fault {
-            HostFault::Pause if plant("pause-does-not-pause") => {}
             HostFault::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
             HostFault::Kill => self.end_processes(strike, World::kill),
@@ -153,7 +149,6 @@ impl WorldInjector<'_> {
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
-            HostFault::Kill | HostFault::Crash if plant("nobody-restarts") => {}
             HostFault::Kill | HostFault::Crash => {
                 hosts.iter().for_each(|host| self.world.restart(*host));
             }
@@ -197,7 +192,7 @@ impl WorldInjector<'_> {
         let words = failover::order(&role);
         let env = Simulated::new(host.clone(), faults.recorder.directory.clone(), "operator");
         host.clone().spawn(async move {
-            if plant("failover-is-not-ordered") || operator::types(&env, &name, words).await {
+            if operator::types(&env, &name, words).await {
                 let event = faults.executor.borrow_mut().begun(index);
                 faults.recorder.record(&host, &name, event);
             }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tidy;
+use crate::source;
 
 /// As in `[workspace.package]`.
 const EDITION: &str = "2024";
@@ -26,7 +26,7 @@ pub enum Mode {
 ///
 /// If rustfmt cannot read a file, or, in check mode, if a file is not formatted.
 pub fn run(mode: Mode) -> Result<()> {
-    let files = tidy::source::files()?;
+    let files = source::files()?;
     let rust = files.iter().filter(|file| file.is_rust());
     let status = Command::new("rustfmt")
         .args(["--edition", EDITION])

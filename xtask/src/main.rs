@@ -13,8 +13,10 @@ mod determinism;
 mod format;
 mod fuzz;
 mod mutants;
+mod plants;
 mod published;
 mod redis;
+mod source;
 mod test;
 mod tidy;
 mod tool;
@@ -36,6 +38,10 @@ Usage: cargo xtask <chore>
   mutants [--shard K/N]
                    Change the code that judges and what it judges by, and see whether a
                    test notices
+  plants [--all | --long | NAME…]
+                   Plant mistakes, and see whether the scenario or test of each catches
+                   it: those that the last commits may concern and a share of the others,
+                   as CI does; all; all and those on real servers; or these
   redis            Install redis-server if it is missing, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
@@ -65,6 +71,12 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(),
         ["mutants"] => mutants::run(mutants::Shard::WHOLE),
         ["mutants", "--shard", shard] => mutants::Shard::parse(shard).and_then(mutants::run),
+        ["plants"] => plants::run(plants::Which::Recent),
+        ["plants", "--all"] => plants::run(plants::Which::Simulated),
+        ["plants", "--long"] => plants::run(plants::Which::All),
+        ["plants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
+            plants::run(plants::Which::Named(names))
+        }
         ["redis"] => redis::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),

@@ -153,9 +153,6 @@ fn try_mutants(subject: &Subject, shard: Shard) -> Result<()> {
     command.args(["--baseline", "skip", "--sharding", "round-robin"]);
     command.args(["--shard", &format!("{}/{}", shard.index, shard.count)]);
     command.args(scope.split_whitespace());
-    // A plant is a mutant of its own, which `tests/plants` tries.
-    command.args(["--skip-calls", "plant"]);
-    command.args(["--exclude-re", r"guard !?plant\("]);
     // Each mutant is built anew, and its tests take no time.
     command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");

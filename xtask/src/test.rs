@@ -64,13 +64,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "planted mistakes",
-        // The packages and features with which the suite builds the other tests.
-        action: Action::Test(
-            &[],
-            "cargo test --package locklab --package locklab-check \
-             --package locklab-locks --package locklab-world \
-             --features locklab/plants --test plants",
-        ),
+        action: Action::Test(&[], "cargo xtask plants"),
     },
     Step {
         name: "docs",
@@ -113,13 +107,8 @@ const LONG_STEPS: &[Step] = &[
         ),
     },
     Step {
-        name: "planted mistakes on real servers",
-        action: Action::Test(
-            &[("LOCKLAB_LONG", "1")],
-            "cargo test --package locklab --package locklab-check \
-             --package locklab-locks --package locklab-world \
-             --features locklab/plants --test plants every_mistake",
-        ),
+        name: "all planted mistakes", // and those on real servers
+        action: Action::Test(&[], "cargo xtask plants --long"),
     },
     Step {
         name: "determinism with more seeds",

@@ -4,7 +4,6 @@
 //! synced, by the node or by the kernel, which writes back data older than half a minute. A
 //! disk operation takes no time here, and a sync that returned is really durable.
 
-use locklab_plant::plant;
 use locklab_redis::{DiskWrite, Files};
 use locklab_values::units::NS_PER_S;
 use locklab_world::Host;
@@ -39,9 +38,6 @@ impl Disk {
 
     /// Removes everything that is not synced by virtual time `at_ns`.
     pub fn lose_power(&mut self, at_ns: u64) {
-        if plant("power-loss-loses-nothing") {
-            return;
-        }
         let written_back = |(_, written_ns): &&(usize, u64)| at_ns >= written_ns + WRITE_BACK_NS;
         let kept = self.unsynced.iter().take_while(written_back).last();
         let len = kept.map_or(self.synced, |(end, _)| *end);
@@ -73,9 +69,6 @@ impl Disk {
     }
 
     fn sync(&mut self) {
-        if plant("sync-does-nothing") {
-            return;
-        }
         self.synced = self.files.aof.len();
         self.unsynced.clear();
     }

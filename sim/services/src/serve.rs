@@ -24,7 +24,6 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
-use locklab_plant::plant;
 use locklab_redis::endpoint::{
     self, Action, Endpoint, Expiry, LONGEST_SLEEP, Limits, Now, TOO_MANY_CLIENTS,
 };
@@ -69,7 +68,6 @@ impl Clock {
     fn us(self, host: &Host) -> u64 {
         let ns = match self {
             Clock::Wall => host.wall_ns(),
-            Clock::Monotonic if plant("node-goes-by-the-wall-clock") => host.wall_ns(),
             Clock::Monotonic => host.epoch_ns().saturating_add(host.mono_ns()),
         };
         ns / NS_PER_US

@@ -4,7 +4,6 @@
 //! stepped; Redis expires keys by it. The *monotonic* clock has the same rate error, since one
 //! oscillator drives both, but is never stepped; it stops while its machine is suspended.
 
-use locklab_plant::plant;
 use locklab_values::units::NS_PER_S;
 
 /// The default reading of a right wall clock when a run begins: 2016-02-08 00:00 UTC, the day
@@ -65,10 +64,6 @@ impl Clocks {
     /// Steps the wall clock, backwards if negative.
     pub fn step_wall(&mut self, step_ns: i64, now_ns: u64) {
         self.settle(now_ns);
-        let step_ns = match plant("clock-step-with-the-wrong-sign") {
-            false => step_ns,
-            true => -step_ns,
-        };
         self.wall_ns = self.wall_ns.saturating_add_signed(step_ns);
     }
 
@@ -92,7 +87,7 @@ impl Clocks {
 
     /// How far the oscillator advances in `elapsed_ns` of virtual time.
     fn stretch(&self, elapsed_ns: u64) -> u64 {
-        if self.drift_ppm == 0 || plant("clock-rate-is-ignored") {
+        if self.drift_ppm == 0 {
             return elapsed_ns;
         }
         let stretched_ns = u128::from(elapsed_ns) * self.rate() / MILLION as u128;

@@ -4,7 +4,6 @@ use std::future::Future;
 
 use super::{Event, Host, HostId, World, program};
 use locklab_link::{LinkRule, RuleId};
-use locklab_plant::plant;
 
 impl World {
     /// Starts `main` as the process of `host`, replacing any that ran there, and remembers it
@@ -90,8 +89,7 @@ impl World {
         let mut hosts = self.core.hosts.borrow_mut();
         let state = &mut hosts[host.index()];
         state.suspensions += 1;
-        let stops = !plant("suspend-lets-the-clock-run");
-        state.clocks.set_suspended(stops, now_ns);
+        state.clocks.set_suspended(true, now_ns);
     }
 
     /// Ends a [`World::suspend`].
@@ -123,9 +121,6 @@ impl World {
     pub fn kill(&mut self, host: HostId) {
         self.note("kill", (host.0.into(), 0));
         self.core.hosts.borrow_mut()[host.index()].outages += 1;
-        if plant("kill-closes-no-sockets") {
-            self.network.set_silent(host, true);
-        }
         self.drop_tasks(host);
     }
 
@@ -141,7 +136,7 @@ impl World {
             state.outages += 1;
             state.crashed_ns = Some(now_ns);
         }
-        self.network.set_silent(host, !plant("crash-says-goodbye"));
+        self.network.set_silent(host, true);
         self.drop_tasks(host);
         self.drop_connections(host);
         self.network.forget(host);

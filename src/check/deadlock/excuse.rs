@@ -6,7 +6,6 @@ use locklab_values::units::NS_PER_S;
 use super::Watch;
 use crate::ResourceRole;
 use locklab_history::{FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
-use locklab_plant::plant;
 
 /// Which faults excuse that a client does not get a free lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub(super) struct Silence {
 impl Silence {
     fn begin(&mut self, now_ns: u64) {
         let goes_on = self.causes > 0 || now_ns < self.until_ns;
-        if !goes_on || plant("deadlock-silences-are-apart") {
+        if !goes_on {
             self.since_ns = now_ns;
         }
         self.causes += 1;
@@ -107,13 +106,9 @@ impl<'h> Watch<'h> {
         let (struck, clients, effect) = match kind {
             Kind::Harmless => return,
             Kind::OfProcess(_) if self.wanting[host].client.is_some() => {
-                let own = (!plant("deadlock-own-host-excuses-nobody")).then_some(host);
-                (Some(host), Vec::from_iter(own), Effect::Stops)
+                (Some(host), vec![host], Effect::Stops)
             }
             Kind::OfProcess(effect) if self.is_server(&record.host) => {
-                (Some(host), self.all_if_excused(), effect)
-            }
-            Kind::OfProcess(effect) if plant("deadlock-anything-excuses-everybody") => {
                 (Some(host), self.all_if_excused(), effect)
             }
             Kind::OfProcess(_) => return,
@@ -179,9 +174,7 @@ impl<'h> Watch<'h> {
     /// All clients, if a fault of the servers is an excuse.
     fn all_if_excused(&self) -> Vec<usize> {
         match self.excuse {
-            Excuse::Servers if plant("deadlock-servers-excuse-nobody") => Vec::new(),
             Excuse::Servers => self.clients().collect(),
-            _ if plant("availability-excused-by-servers") => self.clients().collect(),
             Excuse::OwnHost | Excuse::Nothing => Vec::new(),
         }
     }
@@ -210,10 +203,7 @@ impl<'h> Watch<'h> {
                     let is_client = |name: &Name| self.wanting[host].client == Some(name);
                     between(&is_client, &is_server)
                 };
-                let everybody = plant("deadlock-links-excuse-everybody");
-                self.clients()
-                    .filter(|host| everybody || is_beside(host))
-                    .collect()
+                self.clients().filter(is_beside).collect()
             }
         }
     }

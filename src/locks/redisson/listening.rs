@@ -13,7 +13,6 @@ use crate::{Owner, Request};
 use locklab_env::redis::{Error, Subscription};
 use locklab_env::{Duration, Env, timeout};
 use locklab_history::{Failpoint, Name};
-use locklab_plant::plant;
 
 /// The message that a release publishes (`LockPubSub.UNLOCK_MESSAGE`).
 pub(crate) const UNLOCKED: &str = "0";
@@ -70,7 +69,7 @@ impl<E: Env> Listening<E> {
                 return Err(error);
             }
         };
-        if !is_new || plant("listening-without-asking-again") {
+        if !is_new {
             self.env.reach(Failpoint::Waiting).await;
             let limit = [free_in, request.wait].into_iter().flatten().min();
             // Whichever comes first.
@@ -94,7 +93,7 @@ impl<E: Env> Listening<E> {
         loop {
             let message = subscription.next().await;
             let wakes = self.wakers.iter().any(|waker| waker.as_bytes() == message);
-            if wakes && !plant("listening-is-deaf") {
+            if wakes {
                 return;
             }
         }

@@ -28,7 +28,6 @@ use crate::lock::Lock;
 use crate::{Grant, KEY, LockError, Request};
 use locklab_env::{Duration, Env};
 use locklab_history::{Failpoint, Name};
-use locklab_plant::plant;
 
 /// How long `lock` waits for each of its locks, in milliseconds.
 const WAIT_FOR_EACH_MS: u64 = 1_500;
@@ -46,9 +45,7 @@ impl Kind {
     /// How many of `count` locks may fail.
     fn may_fail(self, count: usize) -> usize {
         match self {
-            Kind::All if plant("multi-takes-one") => count - 1,
             Kind::All => 0,
-            Kind::Majority if plant("redisson-redlock-minority") => count / 2 + 1,
             Kind::Majority => count - (count / 2 + 1),
         }
     }
@@ -161,9 +158,7 @@ impl<E: Env> Lock for Many<E> {
             // Step 4.
             self.env.reach(Failpoint::Prolonging).await;
             grant.deadline = self.lease.deadline(now_ns(&self.env));
-            if !plant("many-does-not-prolong") {
-                join_all(taken.iter().map(|member| member.expire(ms))).await;
-            }
+            join_all(taken.iter().map(|member| member.expire(ms))).await;
         }
         Ok(grant)
     }
@@ -221,9 +216,6 @@ impl<E: Env> Many<E> {
 
 /// Releases the locks that were taken, ignoring failures.
 async fn unlock<E: Env>(taken: &[&Member<E>], request: Request) {
-    if plant("many-keeps-what-it-took") {
-        return;
-    }
     join_all(taken.iter().map(|member| member.unlock(request.owner))).await;
 }
 

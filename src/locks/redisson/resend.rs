@@ -8,7 +8,6 @@
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
 use locklab_history::Name;
-use locklab_plant::plant;
 
 /// How long to wait, and how often to retransmit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +84,8 @@ impl<E: Env> Resending<E> {
                 Err(error) => error,
             };
             let is_answer = matches!(error, Error::Refused { .. } | Error::Unexpected { .. });
-            if left == 0 || is_answer || plant("resend-never") {
-                return Err(match plant("resend-forgets-doubt") {
-                    false => in_doubt.unwrap_or(error),
-                    true => error,
-                });
+            if left == 0 || is_answer {
+                return Err(in_doubt.unwrap_or(error));
             }
             if error.may_have_happened() {
                 in_doubt.get_or_insert(error);

@@ -8,7 +8,6 @@ use super::names;
 use crate::{LockError, Owner, Request};
 use locklab_env::{Duration, Env};
 use locklab_history::Name;
-use locklab_plant::plant;
 
 /// A way to wait.
 pub(crate) enum Waiting<E: Env> {
@@ -94,7 +93,7 @@ impl BackOff {
         let jitter_ms = (u128::from(random) * u128::from(failures.saturating_add(1))) >> 64;
         // 2^7 ms is the longest.
         let wait_ms = (1 << (*failures).min(7)) + jitter_ms as u64;
-        *failures = failures.saturating_add(u32::from(!plant("back-off-does-not-grow")));
+        *failures = failures.saturating_add(1);
         Duration::from_millis(wait_ms.min(Self::LONGEST_MS))
     }
 

@@ -20,7 +20,6 @@ use crate::Owner;
 use crate::lock::Boxed;
 use locklab_env::redis::Error;
 use locklab_env::{Duration, Env};
-use locklab_plant::plant;
 
 /// Renews an owner's hold; returns whether it still exists.
 pub(crate) type Renew = Rc<dyn Fn(Owner) -> Boxed<'static, Result<bool, Error>>>;
@@ -59,10 +58,7 @@ impl<E: Env> Watchdog<E> {
     pub(crate) fn new(env: E, lease_ms: u64, on_error: OnError, renew: Renew) -> Self {
         Self {
             env,
-            period: match plant("watchdog-too-slow") {
-                false => Duration::from_millis(lease_ms) / 3,
-                true => Duration::from_millis(lease_ms) * 2,
-            },
+            period: Duration::from_millis(lease_ms) / 3,
             on_error,
             renew,
             watched: Rc::default(),
@@ -98,9 +94,6 @@ impl<E: Env> Watchdog<E> {
     /// Removes one hold of `owner`, released or not. Renewals end with the last hold of the
     /// last owner.
     pub(crate) fn unwatch(&self, owner: Owner) {
-        if plant("watchdog-never-stops") {
-            return;
-        }
         let mut watched = self.watched.borrow_mut();
         for (known, holds) in &mut watched.holders {
             if *known == owner {
@@ -132,12 +125,7 @@ impl<E: Env> Timer<E> {
             if self.first_holder().is_none() {
                 return;
             }
-            if plant("watchdog-renews-once") {
-                return;
-            }
             match (renewed, self.on_error) {
-                (Ok(false), _) if plant("watchdog-renews-what-is-lost") => {}
-                (Err(_), OnError::Stop) if plant("watchdog-survives-errors") => {}
                 (Ok(true), _) | (Err(_), OnError::Retry) => {}
                 (Ok(false), _) | (Err(_), OnError::Stop) => {
                     self.watched.borrow_mut().holders.clear();

@@ -9,7 +9,6 @@ use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
 
 use super::spec::{Described, FaultSpec, Placement};
 use locklab_history::{Effect, Fault, Name, Schedule, Start};
-use locklab_plant::plant;
 
 /// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
 /// finite whatever was drawn.
@@ -86,10 +85,7 @@ fn repeat(
 /// Draws the rest of a fault whose start is settled: the duration first, then the kind's
 /// amounts.
 fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
-    let duration_ns = (spec.duration_ms).map(|duration| match duration.sample_ns(stream) {
-        whole_ns if plant("faults-a-tenth-too-short") => whole_ns / 10 * 9,
-        whole_ns => whole_ns,
-    });
+    let duration_ns = (spec.duration_ms).map(|duration| duration.sample_ns(stream));
     Fault {
         name,
         start,
@@ -128,10 +124,7 @@ impl Draw<'_> {
     }
 
     fn step(&mut self, step_ms: f64) -> Result<i64, Infallible> {
-        Ok(match plant("clock-step-in-whole-seconds") {
-            false => ns_from_fractional_ms(step_ms) as i64,
-            true => ns_from_fractional_ms((step_ms / 1e3).round() * 1e3) as i64,
-        })
+        Ok(ns_from_fractional_ms(step_ms) as i64)
     }
 
     fn rate(&mut self, drift_ppm: i64) -> Result<i64, Infallible> {

@@ -22,7 +22,6 @@ use super::{Persistence, Scenario};
 use crate::fault::{Described, FaultSpec, Placement, expand};
 use locklab_history::{Aim, Effect, Family, FaultKind, Links, Name, RESOURCE, Schedule, Span};
 use locklab_locks::Servers;
-use locklab_plant::plant;
 
 /// The `[campaign]` table. The scenario's `[topology]` is then the largest that is drawn, and its
 /// network, persistence and faults are drawn as well.
@@ -154,10 +153,7 @@ impl Campaign {
     ) -> Vec<(String, FaultSpec)> {
         let kinds = self.faults.iter().filter(|kind| kind.family() == family);
         let kinds: Vec<&FaultKind> = kinds.collect();
-        let heals_ns = match plant("campaign-never-heals") {
-            false => ns_from_ms(self.heals_ms),
-            true => 2 * ns_from_ms(self.heals_ms),
-        };
+        let heals_ns = ns_from_ms(self.heals_ms);
         let mut faults = Vec::new();
         let mut at_ns = ns_from_ms(self.begins_ms);
         loop {

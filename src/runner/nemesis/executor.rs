@@ -6,7 +6,6 @@
 
 use super::trigger::{Due, Triggers};
 use locklab_history::{Aim, Event, Failpoint, Fault, Name, Phase, Schedule, Start};
-use locklab_plant::plant;
 
 /// The target of fault injection.
 pub trait Injector {
@@ -149,7 +148,7 @@ impl Executor {
     /// Ends the run: records the faults that never took effect.
     pub fn finish(&self, injector: &mut impl Injector) {
         for (index, fault) in self.schedule.faults.iter().enumerate() {
-            if !self.began[index] && !plant("missed-faults-go-unrecorded") {
+            if !self.began[index] {
                 for host in fault.effect.hosts() {
                     injector.record(host, self.event(index, Phase::Missed));
                 }
@@ -166,9 +165,7 @@ impl Executor {
             Aim::Machines(_) | Aim::Servers(_) | Aim::Links(_) => true,
         };
         let hosts: Vec<Name> = fault.effect.hosts().filter(is_struck).cloned().collect();
-        let spares_all =
-            plant("one-finished-host-spares-all") && hosts.len() < fault.effect.hosts().count();
-        if hosts.is_empty() || spares_all {
+        if hosts.is_empty() {
             return Ok(());
         }
         if fault.kind().bends_clocks() {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use locklab_env::Env;
 use locklab_env::redis::Connection;
 use locklab_history::{ClockKind, Name};
-use locklab_plant::plant;
 
 /// A key that is not a lock.
 const KEY: &str = "other";
@@ -36,7 +35,6 @@ pub async fn write<E: Env>(
     let value = vec![b'1'; bytes.map_or(1, |bytes| bytes as usize)];
     let mut keys = (0..).map(|number: u64| match bytes {
         None => KEY.to_owned(),
-        Some(_) if plant("other-writes-of-one-key") => KEY.to_owned(),
         Some(_) => format!("{KEY}:{number}"),
     });
     while let Some(key) = keys.next()

@@ -19,7 +19,6 @@ use locklab_env::observe::Observer;
 use locklab_env::redis::{Client, Error, Reply};
 use locklab_history::{Access, Event, Name};
 use locklab_model::workload::Fencing;
-use locklab_plant::plant;
 
 /// The resource itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,19 +64,15 @@ impl Register {
 
     /// Reads, and leaves the token: returns the version, unless the token is too low.
     pub fn read(&mut self, token: Option<u64>) -> Option<u64> {
-        if self.token_left.is_none() || !plant("resource-keeps-the-first-token") {
-            self.token_left = token;
-        }
+        self.token_left = token;
         let fenced = self.fencing == Fencing::ReadsAndWrites;
-        self.admit(token, fenced && !plant("resource-compares-no-reads"))
-            .then_some(self.version)
+        self.admit(token, fenced).then_some(self.version)
     }
 
     /// Writes a new version, whatever version the writer had read; returns it, unless the token
     /// is too low, or not the one that the last read left.
     pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
         let admitted = match self.fencing {
-            _ if plant("resource-compares-no-writes") => true,
             Fencing::None => true,
             Fencing::Writes | Fencing::ReadsAndWrites => self.admit(token, true),
             Fencing::SameToken => self.token_left == token,
@@ -91,7 +86,7 @@ impl Register {
 
     /// Issues a token, each higher than the previous one.
     pub fn issue(&mut self) -> u64 {
-        self.issued_token += u64::from(!plant("resource-issues-one-token"));
+        self.issued_token += 1;
         self.issued_token
     }
 
@@ -99,14 +94,9 @@ impl Register {
         let Some(token) = token.filter(|_| fenced) else {
             return true;
         };
-        let admitted = match plant("resource-refuses-an-equal-token") {
-            false => token >= self.highest_token,
-            true => token > self.highest_token,
-        };
-        if !plant("resource-forgets-the-highest-token") {
-            self.highest_token = self.highest_token.max(token);
-        }
-        admitted || plant("resource-admits-everybody")
+        let admitted = token >= self.highest_token;
+        self.highest_token = self.highest_token.max(token);
+        admitted
     }
 }
 

@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Finding;
 use super::imports::{self, Import};
 use super::known_cycles::{KNOWN, Known, LIST};
-use super::source::File;
+use crate::source::File;
+use crate::source::Finding;
 
 /// Finds top modules that depend on each other, directly or through other modules.
 pub fn modules(files: &[File]) -> Vec<Finding> {

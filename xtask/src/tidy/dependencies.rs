@@ -1,7 +1,7 @@
 //! Checks that every dependency in a `Cargo.toml` is used by the code of its package.
 
-use super::Finding;
-use super::source::{File, innermost, places};
+use crate::source::Finding;
+use crate::source::{File, innermost, places};
 
 /// A dependency is used if the code of its package contains `name::`, `name!` or `use name`;
 /// a dependency of the workspace is used if a package names it.

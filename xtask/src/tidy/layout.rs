@@ -1,7 +1,7 @@
 //! Rules for the layout of a file.
 
-use super::Finding;
-use super::source::File;
+use crate::source::File;
+use crate::source::Finding;
 
 /// Enough for one idea and its tests; a longer file covers more than one idea.
 const MAX_LINES: usize = 600;

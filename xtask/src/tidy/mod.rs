@@ -8,14 +8,12 @@ mod dependencies;
 mod imports;
 mod known_cycles;
 mod layout;
+mod plants;
 mod select;
-pub mod source;
 mod words;
 
-use std::fmt;
-
+use crate::source::{File, Finding};
 use anyhow::{Result, bail};
-use source::File;
 
 /// A rule: reads all files and returns the violations.
 type Rule = fn(&[File]) -> Vec<Finding>;
@@ -29,29 +27,8 @@ const RULES: &[Rule] = &[
     dependencies::unused,
     cycles::modules,
     cycles::files,
+    plants::fit,
 ];
-
-/// A violation of a rule, shown as `path:line: rule: what to do`.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    path: String,
-    /// Counted from 1.
-    line: usize,
-    rule: &'static str,
-    remedy: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding {
-            path,
-            line,
-            rule,
-            remedy,
-        } = self;
-        write!(f, "{path}:{line}: {rule}: {remedy}")
-    }
-}
 
 /// Checks all rules against every file that git tracks or would add.
 ///
@@ -59,7 +36,7 @@ impl fmt::Display for Finding {
 ///
 /// If a rule is violated, after printing each violation, or if the files cannot be read.
 pub fn run() -> Result<()> {
-    let files = source::files()?;
+    let files = crate::source::files()?;
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&files)).collect();
     findings.sort();
     for finding in &findings {

@@ -1,7 +1,7 @@
 //! Checks that `select!` polls its branches in order, and never in a random order.
 
-use super::Finding;
-use super::source::{File, places};
+use crate::source::Finding;
+use crate::source::{File, places};
 
 /// Every `select!` must start with `biased;`.
 pub fn biased(files: &[File]) -> Vec<Finding> {

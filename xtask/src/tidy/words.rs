@@ -1,7 +1,7 @@
 //! Words that are banned in some part of the tree, in one table.
 
-use super::Finding;
-use super::source::{File, places};
+use crate::source::Finding;
+use crate::source::{File, places};
 
 struct Ban {
     rule: &'static str,

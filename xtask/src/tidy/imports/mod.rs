@@ -14,7 +14,7 @@ mod scan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::scan::{Binds, Module, Scan, Use};
-use super::source::{File, innermost};
+use crate::source::{File, innermost};
 
 /// Code of one file names an item of another.
 pub struct Import<'a> {

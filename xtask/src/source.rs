@@ -1,11 +1,10 @@
 //! The files that the rules read, and their code without comments and strings.
 
+use std::fmt;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
-
-use super::Finding;
 
 /// A text file of the repository.
 pub struct File {
@@ -49,6 +48,32 @@ impl File {
 ///
 /// If this is not a git checkout, or a file cannot be read.
 pub fn files() -> Result<Vec<File>> {
+    files_below(".")
+}
+
+/// The same of the checkout in this folder.
+pub fn files_below(root: &str) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    for path in paths_below(root)? {
+        let place = std::path::Path::new(root).join(&path);
+        let bytes = std::fs::read(place).with_context(|| format!("read {path}"))?;
+        if let Ok(text) = String::from_utf8(bytes) {
+            files.push(File::new(path, text));
+        }
+    }
+    Ok(files)
+}
+
+/// The path of every file that git tracks or would add.
+///
+/// # Errors
+///
+/// If this is not a git checkout.
+pub fn paths() -> Result<Vec<String>> {
+    paths_below(".")
+}
+
+fn paths_below(root: &str) -> Result<Vec<String>> {
     let listing = Command::new("git")
         .args([
             "ls-files",
@@ -57,23 +82,18 @@ pub fn files() -> Result<Vec<File>> {
             "--others",
             "--exclude-standard",
         ])
+        .current_dir(root)
         .output()
         .context("list the files with git")?;
     if !listing.status.success() {
         let reason = String::from_utf8_lossy(&listing.stderr);
         bail!("list the files with git: {}", reason.trim());
     }
-    let mut files = Vec::new();
-    for path in String::from_utf8(listing.stdout)?.split_terminator('\0') {
-        if !std::path::Path::new(path).is_file() {
-            continue; // deleted, and git not told yet
-        }
-        let bytes = std::fs::read(path).with_context(|| format!("read {path}"))?;
-        if let Ok(text) = String::from_utf8(bytes) {
-            files.push(File::new(path.to_owned(), text));
-        }
-    }
-    Ok(files)
+    let listed = String::from_utf8(listing.stdout)?;
+    let paths = listed.split_terminator('\0');
+    // A file may be deleted, and git not told yet.
+    let there = paths.filter(|path| std::path::Path::new(root).join(path).is_file());
+    Ok(there.map(str::to_owned).collect())
 }
 
 /// The innermost of some folders that contains a path. Each folder ends with a slash, unless it is
@@ -120,6 +140,28 @@ fn is_text(literal: LiteralKind) -> bool {
 /// Replaces a piece by spaces and keeps line breaks, so that line numbers stay the same.
 fn blank(piece: &str, code: &mut String) {
     code.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+}
+
+/// A violation of a rule, shown as `path:line: rule: what to do`.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub path: String,
+    /// Counted from 1.
+    pub line: usize,
+    pub rule: &'static str,
+    pub remedy: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding {
+            path,
+            line,
+            rule,
+            remedy,
+        } = self;
+        write!(f, "{path}:{line}: {rule}: {remedy}")
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,69 @@
+//! Planted mistakes: deliberate bugs, each of which a shipped scenario or a test must catch.
+//!
+//! They are data, in `tests/plants/`. A copy of the tree (`tree`) gets a switch at every place that
+//! a mistake changes (`switch`), and is built once. For each mistake its catcher runs in a process
+//! of its own with the mistake switched on, and must fail; and once without any mistake, and must
+//! pass (`trial`). A mistake that survives is a gap in the coverage of scenarios and tests.
+
+use anyhow::{Result, bail};
+
+use crate::source;
+
+mod choice;
+mod data;
+mod switch;
+mod tree;
+mod trial;
+
+pub use choice::Which;
+pub use data::FOLDER;
+use data::Plant;
+
+/// Plants mistakes, and looks whether their catchers notice.
+///
+/// # Errors
+///
+/// If a mistake survives, a catcher fails without any mistake, the text of a mistake is not found
+/// exactly once, or the copy cannot be built.
+pub fn run(which: Which) -> Result<()> {
+    let files = source::files()?;
+    let plants = data::of(&files)?;
+    let choice = choice::choose(which, &plants)?;
+    println!("{}", choice.why);
+    if choice.plants.is_empty() {
+        return Ok(());
+    }
+    // Every mistake gets its switch, so that one build serves every choice.
+    let changed = match switch::planted(&plants, &files) {
+        Ok(changed) => changed,
+        Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
+    };
+    let tree = tree::write(&files, &changed)?;
+    let wrong = trial::run(&choice.plants, &plants, &tree)?;
+    if !wrong.is_empty() {
+        bail!("{}", lines(wrong));
+    }
+    println!("{} mistakes: all caught", choice.plants.len());
+    Ok(())
+}
+
+/// What is wrong with the data: (path, line from 1, what to do).
+pub fn stale(files: &[source::File]) -> Vec<(String, usize, String)> {
+    let plants: Vec<Plant> = match data::of(files) {
+        Ok(plants) => plants,
+        Err(error) => return vec![(FOLDER.to_owned(), 1, format!("{error:#}"))],
+    };
+    let Err(wrong) = switch::planted(&plants, files) else {
+        return Vec::new();
+    };
+    let place = |wrong: switch::Wrong| {
+        let plant = plants.iter().find(|plant| plant.name == wrong.name);
+        let (path, line) = plant.map_or((FOLDER.to_owned(), 1), |plant| plant.place.clone());
+        (path, line, wrong.to_string())
+    };
+    wrong.into_iter().map(place).collect()
+}
+
+fn lines(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,229 @@
+//! Which mistakes are planted: by default those that the last commits may concern, and a share of
+//! the others.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::data::{self, FOLDER, Plant};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Which<'a> {
+    /// Those that the last commits may concern, and a share of the others: what CI plants.
+    Recent,
+    /// All whose catchers start no real servers.
+    Simulated,
+    /// All.
+    All,
+    /// These.
+    Named(&'a [&'a str]),
+}
+
+/// The mistakes to plant.
+#[derive(Debug)]
+pub struct Choice<'a> {
+    pub plants: Vec<&'a Plant>,
+    /// How many of how many, and why these, in one line.
+    pub why: String,
+}
+
+/// So many commits count as recent. A push has fewer; what it had come from, CI does not know.
+const RECENT: usize = 20;
+
+/// One mistake in this many is planted though nothing recent concerns it.
+const SHARES: u64 = 8;
+
+/// What git says of the recent commits.
+struct Recent {
+    /// The id of the last commit.
+    head: String,
+    /// The files that differ, and the mistakes of then; `None` if the history has one commit only,
+    /// as a shallow clone may.
+    before: Option<Before>,
+}
+
+struct Before {
+    /// How many commits ago.
+    commits: usize,
+    touched: BTreeSet<String>,
+    plants: Vec<Plant>,
+}
+
+/// Chooses mistakes.
+///
+/// # Errors
+///
+/// If a name is unknown, or git does not answer.
+pub fn choose<'a>(which: Which, plants: &'a [Plant]) -> Result<Choice<'a>> {
+    let all = plants.len();
+    let (chosen, why): (Vec<&Plant>, String) = match which {
+        Which::Recent => return Ok(recent(plants, &Recent::read()?)),
+        Which::All => (plants.iter().collect(), "all".into()),
+        Which::Simulated => {
+            let simulated = plants.iter().filter(|plant| !plant.is_real());
+            (simulated.collect(), "all without real servers".into())
+        }
+        Which::Named(names) => {
+            for name in names {
+                let is_known = plants.iter().any(|plant| plant.name == *name);
+                ensure!(is_known, "unknown mistake `{name}`; see {FOLDER}");
+            }
+            let named = plants.iter().filter(|p| names.contains(&p.name.as_str()));
+            (named.collect(), "as named".into())
+        }
+    };
+    let why = format!("planting {} of {all} mistakes: {why}", chosen.len());
+    Ok(Choice {
+        plants: chosen,
+        why,
+    })
+}
+
+/// The choice of CI; the same for the same commit.
+fn recent<'a>(plants: &'a [Plant], recent: &Recent) -> Choice<'a> {
+    let all = plants.len();
+    let simulated: Vec<&Plant> = plants.iter().filter(|plant| !plant.is_real()).collect();
+    let Some(before) = &recent.before else {
+        let why = format!(
+            "planting {} of {all} mistakes: all without real servers, since the history has one \
+             commit only",
+            simulated.len()
+        );
+        return Choice {
+            plants: simulated,
+            why,
+        };
+    };
+    let is_known = |plant: &Plant| before.plants.iter().any(|known| known.is_same(plant));
+    let is_recent = |plant: &Plant| before.touched.contains(&plant.file) || !is_known(plant);
+    // The first digits of the commit's id choose the share.
+    let digits = recent.head.get(..15).unwrap_or_default();
+    let share = u64::from_str_radix(digits, 16).unwrap_or_default() % SHARES;
+    let due = simulated.iter().enumerate();
+    let due = due.filter(|(index, plant)| is_recent(plant) || *index as u64 % SHARES == share);
+    let chosen: Vec<&Plant> = due.map(|(_, plant)| *plant).collect();
+    let concerned = chosen.iter().filter(|plant| is_recent(plant)).count();
+    let why = format!(
+        "planting {} of {all} mistakes: {concerned} that the last {} commits concern, and of the \
+         others share {} of {SHARES}, by the id of the last commit",
+        chosen.len(),
+        before.commits,
+        share + 1,
+    );
+    Choice {
+        plants: chosen,
+        why,
+    }
+}
+
+impl Recent {
+    fn read() -> Result<Recent> {
+        let most = format!("--max-count={}", RECENT + 1);
+        let commits = git(&["rev-list", "--first-parent", &most, "HEAD"])?;
+        let commits: Vec<&str> = commits.lines().collect();
+        let head = commits.first().context("a repository has commits")?;
+        let before = match commits[..] {
+            [_] => None,
+            [.., base] => Some(Before::read(base, commits.len() - 1)?),
+            [] => None,
+        };
+        let head = (*head).to_owned();
+        Ok(Recent { head, before })
+    }
+}
+
+impl Before {
+    /// Changes that are not committed count as well.
+    fn read(base: &str, commits: usize) -> Result<Before> {
+        let touched = git(&["diff", "--name-only", "--no-renames", base])?;
+        let listed = git(&["ls-tree", "--name-only", base, FOLDER])?;
+        let mut plants = Vec::new();
+        for path in listed.lines().filter(|path| path.ends_with(".toml")) {
+            let text = git(&["show", &format!("{base}:{path}")])?;
+            // If the form of the data has changed, its mistakes are new.
+            plants.append(&mut data::read(path, &text).unwrap_or_default());
+        }
+        Ok(Before {
+            commits,
+            touched: touched.lines().map(str::to_owned).collect(),
+            plants,
+        })
+    }
+}
+
+fn git(words: &[&str]) -> Result<String> {
+    let said = Command::new("git").args(words).output();
+    let said = said.with_context(|| format!("start git {}", words.join(" ")))?;
+    if !said.status.success() {
+        let reason = String::from_utf8_lossy(&said.stderr);
+        bail!("git {}: {}", words.join(" "), reason.trim());
+    }
+    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sixteen mistakes in files of their own, `m0` in `f0` and so on, and one on real servers.
+    fn plants() -> Vec<Plant> {
+        let entry = |(index, test): (usize, &str)| {
+            format!(
+                "[[plant]]\nname = \"m{index}\"\nwhat = \"w\"\nfile = \"f{index}\"\nfind = \"a\"\n\
+                 put = \"b\"\ntest = \"{test}\"\n"
+            )
+        };
+        let simulated = (0..16).map(|index| (index, "p --lib x"));
+        let entries = simulated.chain([(16, "p --test agreement x")]).map(entry);
+        data::read("p.toml", &entries.collect::<String>()).expect("valid")
+    }
+
+    #[track_caller]
+    fn check(head: &str, touched: &[&str], known: usize, expected: &[&str], why: &str) {
+        let plants = plants();
+        let before = Before {
+            commits: 20,
+            touched: touched.iter().map(|path| (*path).to_owned()).collect(),
+            plants: plants[..known].to_vec(),
+        };
+        let head = head.to_owned();
+        let before = Some(before);
+        let choice = recent(&plants, &Recent { head, before });
+        let chosen: Vec<&str> = choice.plants.iter().map(|plant| &*plant.name).collect();
+        assert_eq!(chosen, expected);
+        assert!(choice.why.contains(why), "{}", choice.why);
+    }
+
+    #[test]
+    fn what_is_touched_or_new_is_planted_and_a_share_by_the_commit() {
+        let id = "0000000000000030aaaa";
+        let why = "planting 2 of 17 mistakes: 0 that the last 20 commits concern, and of the \
+                   others share 4 of 8";
+        check(id, &[], 17, &["m3", "m11"], why);
+        let other = "0000000000000050aaaa";
+        check(other, &[], 17, &["m5", "m13"], "share 6 of 8");
+        let why = "planting 3 of 17 mistakes: 1 that";
+        check(id, &["f7", "other"], 17, &["m3", "m7", "m11"], why);
+        check(id, &[], 15, &["m3", "m11", "m15"], "1 that");
+        check(id, &["f16"], 17, &["m3", "m11"], "0 that");
+    }
+
+    #[test]
+    fn without_a_history_all_are_planted_but_those_on_real_servers() {
+        let (plants, head) = (plants(), "30".to_owned());
+        let choice = recent(&plants, &Recent { head, before: None });
+        assert_eq!(choice.plants.len(), 16);
+    }
+
+    #[test]
+    fn a_mistake_is_chosen_by_its_name() {
+        let plants = plants();
+        let choice = choose(Which::Named(&["m2", "m16"]), &plants).expect("known");
+        let names: Vec<&str> = choice.plants.iter().map(|plant| &*plant.name).collect();
+        assert_eq!(names, ["m2", "m16"]);
+        let error = choose(Which::Named(&["m"]), &plants).expect_err("unknown");
+        assert_eq!(error.to_string(), "unknown mistake `m`; see tests/plants/");
+    }
+}

@@ -1,0 +1,201 @@
+//! The planted mistakes as `tests/plants/*.toml` has them, one file per area.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::source::File;
+
+/// The folder of the data.
+pub const FOLDER: &str = "tests/plants/";
+
+/// A planted mistake.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plant {
+    /// Its name, which the environment variable `LOCKLAB_PLANT` chooses.
+    pub name: String,
+    /// A description in one sentence.
+    pub what: String,
+    /// The file that it changes, relative to the root of the repository.
+    pub file: String,
+    /// Text that occurs exactly once in the file, if `find` alone occurs several times.
+    pub within: Option<String>,
+    /// The text that is replaced, which occurs exactly once in the file, or in `within`. In a Rust
+    /// file an expression, or whole statements.
+    pub find: String,
+    /// The text that stands there instead, of the same kind.
+    pub put: String,
+    scenario: Option<String>,
+    test: Option<String>,
+    /// The path and the line, from 1, of the entry.
+    #[serde(skip)]
+    pub place: (String, usize),
+}
+
+/// A scenario or tests that must catch a mistake.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Catcher {
+    /// A shipped scenario: its observed result differs from its prediction.
+    Scenario(String),
+    /// The tests in a binary whose names contain this: at least one of them fails.
+    Test(Binary, String),
+}
+
+/// A binary of tests.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Binary {
+    pub package: String,
+    /// The name of an integration test; `None`: the unit tests of the library.
+    pub test: Option<String>,
+}
+
+impl Plant {
+    /// The scenario or tests that must catch it.
+    ///
+    /// # Errors
+    ///
+    /// Unless it names exactly one.
+    pub fn caught_by(&self) -> Result<Catcher> {
+        match (&self.scenario, &self.test) {
+            (Some(scenario), None) => Ok(Catcher::Scenario(scenario.clone())),
+            (None, Some(test)) => catcher(test).with_context(|| self.name.clone()),
+            _ => bail!("{}: expected either `scenario` or `test`", self.name),
+        }
+    }
+
+    /// Whether its catcher starts real servers.
+    pub fn is_real(&self) -> bool {
+        let agreement = |test: &String| test.contains("--test agreement ");
+        self.test.as_ref().is_some_and(agreement)
+    }
+
+    /// Whether the other is the same mistake with the same catcher, wherever its file is now.
+    pub fn is_same(&self, other: &Plant) -> bool {
+        let of = |plant: &Plant| {
+            let Plant {
+                name, find, put, ..
+            } = plant.clone();
+            (
+                name,
+                find,
+                put,
+                plant.within.clone(),
+                plant.caught_by().ok(),
+            )
+        };
+        of(self) == of(other)
+    }
+}
+
+/// Reads the words that `cargo test --package` would get: a package, `--lib` or `--test NAME`, and
+/// a filter.
+fn catcher(words: &str) -> Result<Catcher> {
+    let words: Vec<&str> = words.split(' ').collect();
+    let (package, test, filter) = match words[..] {
+        [package, "--lib", filter] => (package, None, filter),
+        [package, "--test", test, filter] => (package, Some(test.to_owned()), filter),
+        _ => bail!("a `test` is `PACKAGE --lib FILTER` or `PACKAGE --test NAME FILTER`"),
+    };
+    let package = package.to_owned();
+    Ok(Catcher::Test(Binary { package, test }, filter.to_owned()))
+}
+
+/// All mistakes of the repository's files.
+///
+/// # Errors
+///
+/// If a file of the data is invalid, or a name is given twice.
+pub fn of(files: &[File]) -> Result<Vec<Plant>> {
+    let is_data = |file: &&File| file.path.starts_with(FOLDER) && file.path.ends_with(".toml");
+    let mut plants = Vec::new();
+    for file in files.iter().filter(is_data) {
+        plants.append(&mut read(&file.path, &file.text)?);
+    }
+    let mut names = BTreeSet::new();
+    for plant in &plants {
+        ensure!(names.insert(&plant.name), "`{}` is given twice", plant.name);
+    }
+    Ok(plants)
+}
+
+/// The mistakes of one area.
+///
+/// # Errors
+///
+/// If the text is invalid.
+pub fn read(path: &str, text: &str) -> Result<Vec<Plant>> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Area {
+        plant: Vec<Plant>,
+    }
+    let area: Area = toml::from_str(text).with_context(|| format!("read {path}"))?;
+    let mut plants = area.plant;
+    for plant in &mut plants {
+        let entry = format!("name = \"{}\"", plant.name);
+        let line = text.lines().position(|line| line == entry);
+        plant.place = (path.to_owned(), line.map_or(1, |line| line + 1));
+        plant.caught_by().with_context(|| format!("read {path}"))?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        ensure!(
+            !plant.name.is_empty() && plant.name.chars().all(is_plain),
+            "read {path}: `{}`: a name has letters, digits and hyphens",
+            plant.name
+        );
+    }
+    Ok(plants)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: &str =
+        "[[plant]]\nname = \"n\"\nwhat = \"w\"\nfile = \"f\"\nfind = \"a\"\nput = \"b\"\n";
+
+    #[track_caller]
+    fn check(rest: &str, expected: Result<Catcher, &str>) {
+        let read = read("p.toml", &(ENTRY.to_owned() + rest));
+        match (read, expected) {
+            (Ok(plants), Ok(catcher)) => assert_eq!(plants[0].caught_by().unwrap(), catcher),
+            (Err(error), Err(why)) => assert!(format!("{error:#}").contains(why), "{error:#}"),
+            (read, expected) => panic!("{read:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn an_entry_names_exactly_one_catcher() {
+        check("scenario = \"a/b\"", Ok(Catcher::Scenario("a/b".into())));
+        let unit = |test: Option<&str>| Binary {
+            package: "p".into(),
+            test: test.map(str::to_owned),
+        };
+        check(
+            "test = \"p --lib x\"",
+            Ok(Catcher::Test(unit(None), "x".into())),
+        );
+        check(
+            "test = \"p --test t x\"",
+            Ok(Catcher::Test(unit(Some("t")), "x".into())),
+        );
+        check("", Err("n: expected either `scenario` or `test`"));
+        check(
+            "scenario = \"a\"\ntest = \"p --lib x\"",
+            Err("n: expected either `scenario` or `test`"),
+        );
+        check("test = \"p x\"", Err("PACKAGE --lib FILTER"));
+        check("scenario = \"a\"\nputs = \"\"", Err("unknown field `puts`"));
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let file = |path: &str| File::new(path.into(), format!("{ENTRY}scenario = \"a\"\n"));
+        let once = [file("tests/plants/a.toml"), file("tests/other/a.toml")];
+        assert_eq!(of(&once).expect("one").len(), 1);
+        let twice = [file("tests/plants/a.toml"), file("tests/plants/b.toml")];
+        let error = of(&twice).expect_err("the second is refused");
+        assert_eq!(error.to_string(), "`n` is given twice");
+    }
+}

@@ -1,0 +1,108 @@
+//! A copy of the tree in which the switches are, at `target/plants/tree`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::source::{self, File};
+
+/// The folder of the copy.
+const TREE: &str = "target/plants/tree";
+
+/// Writes the files of the repository, except those of `changed`, which have that text. A file that
+/// is as it should be stays untouched, so that Cargo builds only what has changed. Returns the
+/// absolute path of the copy.
+///
+/// # Errors
+///
+/// If the files cannot be read or written.
+pub fn write(files: &[File], changed: &BTreeMap<String, String>) -> Result<PathBuf> {
+    let tree = Path::new(TREE);
+    fs::create_dir_all(tree).with_context(|| format!("create {TREE}"))?;
+    let texts: BTreeMap<&str, &str> = files.iter().map(|f| (&*f.path, &*f.text)).collect();
+    let mut wanted = BTreeSet::new();
+    for path in source::paths()? {
+        let bytes = match (changed.get(&path), texts.get(&*path)) {
+            (Some(text), _) => text.as_bytes().to_vec(),
+            (None, Some(text)) if path == "Cargo.toml" => without_warnings(text).into_bytes(),
+            (None, Some(text)) => text.as_bytes().to_vec(),
+            (None, None) => fs::read(&path).with_context(|| format!("read {path}"))?,
+        };
+        update(&tree.join(&path), &bytes)?;
+        wanted.insert(tree.join(path));
+    }
+    for (path, text) in changed {
+        if wanted.insert(tree.join(path)) {
+            update(&tree.join(path), text.as_bytes())?;
+        }
+    }
+    remove_others(tree, &wanted)?;
+    fs::canonicalize(tree).with_context(|| format!("find {TREE}"))
+}
+
+/// The manifest of the workspace without warnings: switches leave needless braces, and mistakes
+/// leave things unused.
+fn without_warnings(manifest: &str) -> String {
+    let (table, silent) = (
+        "[workspace.lints.rust]\n",
+        "warnings = { level = \"allow\", priority = -1 }\n",
+    );
+    manifest.replace(table, &format!("{table}{silent}"))
+}
+
+/// Writes a file unless it has these bytes.
+fn update(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, bytes))
+        .with_context(|| format!("write {}", path.display()))
+}
+
+/// Removes the files that are not wanted, such as those that have moved.
+fn remove_others(folder: &Path, wanted: &BTreeSet<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(&path, wanted)?;
+            // Fails, as it should, unless the folder is empty.
+            let _ = fs::remove_dir(&path);
+        } else if !wanted.contains(&path) {
+            fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_only_if_it_differs() {
+        let folder = std::env::temp_dir().join(format!("locklab-tree-{}", std::process::id()));
+        let path = folder.join("a/b");
+        update(&path, b"one").expect("written");
+        let before = fs::metadata(&path)
+            .and_then(|m| m.modified())
+            .expect("there");
+        update(&path, b"one").expect("left alone");
+        let after = fs::metadata(&path)
+            .and_then(|m| m.modified())
+            .expect("there");
+        assert_eq!(before, after);
+        update(&path, b"two").expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+
+        update(&folder.join("c/d"), b"old").expect("written");
+        remove_others(&folder, &BTreeSet::from([path.clone()])).expect("removed");
+        assert!(path.exists());
+        assert!(!folder.join("c").exists());
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}

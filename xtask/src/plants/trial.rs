@@ -1,0 +1,217 @@
+//! Builds the copy of the tree, and tries whether the catchers catch.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, thread};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use super::data::{Binary, Catcher, Plant};
+use super::switch::VARIABLE;
+use crate::tool::cargo;
+
+/// The environment variable with the scenario that `tests/plants/main.rs` runs.
+const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
+
+/// The folder in which catchers run. A random test that fails saves its case below it.
+const WORK: &str = "target/plants/work";
+
+/// A catcher, and the mistake with which it runs, or none.
+type Trial<'a> = (Option<&'a Plant>, Catcher);
+
+/// Runs the catchers of these mistakes, each with its mistake, and once without any; returns what
+/// is not as it should be, a line each.
+///
+/// # Errors
+///
+/// If the copy cannot be built, or a catcher not be started.
+pub fn run(plants: &[&Plant], all: &[Plant], tree: &Path) -> Result<Vec<String>> {
+    let mut mistaken: Vec<Trial> = Vec::new();
+    for &plant in plants {
+        mistaken.push((Some(plant), plant.caught_by()?));
+    }
+    let catchers: BTreeSet<Catcher> = mistaken.iter().map(|trial| trial.1.clone()).collect();
+    let binaries = build(&catchers, &packages(all)?, tree)?;
+    fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
+    let sound = catchers.into_iter().map(|catcher| (None, catcher));
+    let trials: Vec<Trial> = sound.chain(mistaken).collect();
+    let wrong = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        while let Some((plant, catcher)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let passes = passes(catcher, *plant, &binaries)?;
+            let complaint = match plant {
+                None if !passes => format!("fails without any mistake: {}", show(catcher)),
+                Some(Plant { name, what, .. }) if passes => {
+                    format!("{name} survives {}: {what}", show(catcher))
+                }
+                _ => continue,
+            };
+            println!("{complaint}");
+            wrong.lock().expect("nobody panics here").push(complaint);
+        }
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut ends = workers.into_iter().map(|worker| worker.join());
+        ends.try_for_each(|end| end.expect("nobody panics here"))
+    })?;
+    Ok(wrong.into_inner().expect("nobody panics here"))
+}
+
+/// Whether the catcher passes with this mistake.
+fn passes(
+    catcher: &Catcher,
+    plant: Option<&Plant>,
+    binaries: &BTreeMap<Binary, PathBuf>,
+) -> Result<bool> {
+    let binary = &binaries[&binary(catcher)];
+    let mut command = Command::new(binary);
+    match catcher {
+        Catcher::Scenario(name) => command.env(SCENARIO, name),
+        Catcher::Test(_, filter) => command.arg(filter),
+    };
+    command.current_dir(WORK);
+    command.env_remove(VARIABLE);
+    command.envs(plant.map(|plant| (VARIABLE, &plant.name)));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status();
+    let status = status.with_context(|| format!("start {}", binary.display()))?;
+    Ok(status.success())
+}
+
+/// The binary that a catcher runs: for a scenario `tests/plants/main.rs`.
+fn binary(catcher: &Catcher) -> Binary {
+    match catcher {
+        Catcher::Scenario(_) => Binary {
+            package: "locklab".to_owned(),
+            test: Some("plants".to_owned()),
+        },
+        Catcher::Test(binary, _) => binary.clone(),
+    }
+}
+
+/// The command that runs a catcher alone.
+fn show(catcher: &Catcher) -> String {
+    match catcher {
+        Catcher::Scenario(name) => format!("scenario {name}"),
+        Catcher::Test(Binary { package, test }, filter) => {
+            let test = test.as_ref().map(|test| format!("--test {test}"));
+            let test = test.unwrap_or_else(|| "--lib".to_owned());
+            format!("cargo test --package {package} {test} {filter}")
+        }
+    }
+}
+
+/// The packages of all catchers. Cargo gets them all for any choice, since the features of the
+/// dependencies follow from the packages: otherwise another choice would build them anew.
+fn packages(plants: &[Plant]) -> Result<BTreeSet<String>> {
+    let package = |plant: &Plant| Ok(binary(&plant.caught_by()?).package);
+    plants.iter().map(package).collect()
+}
+
+/// Builds the binaries of these catchers in the copy; returns their paths. They share the
+/// dependencies with the other builds of the repository.
+fn build(
+    catchers: &BTreeSet<Catcher>,
+    packages: &BTreeSet<String>,
+    tree: &Path,
+) -> Result<BTreeMap<Binary, PathBuf>> {
+    let wanted: BTreeSet<Binary> = catchers.iter().map(binary).collect();
+    let mut command = cargo("test --no-run --message-format json-render-diagnostics");
+    let tests: BTreeSet<Option<&str>> = wanted.iter().map(|b| b.test.as_deref()).collect();
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    for test in tests {
+        match test {
+            Some(test) => command.args(["--test", test]),
+            None => command.arg("--lib"),
+        };
+    }
+    let target = env::current_dir()?.join("target");
+    command.current_dir(tree).env("CARGO_TARGET_DIR", target);
+    let built = command.stderr(Stdio::inherit()).output();
+    let built = built.context("start cargo")?;
+    if !built.status.success() {
+        bail!("{} does not compile; it has the switches", tree.display());
+    }
+    let said = String::from_utf8_lossy(&built.stdout);
+    let found: BTreeMap<Binary, PathBuf> = said.lines().filter_map(executable).collect();
+    for binary in &wanted {
+        ensure!(found.contains_key(binary), "cargo built no {binary:?}");
+    }
+    Ok(found)
+}
+
+/// The binary of tests of which this line of Cargo's tells.
+fn executable(line: &str) -> Option<(Binary, PathBuf)> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        package_id: String,
+        target: Target,
+        profile: Profile,
+        executable: PathBuf,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        kind: Vec<String>,
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let artifact: Artifact = serde_json::from_str(line).ok()?;
+    // `path+file:///folder#1.0.0` if the folder has the package's name, else `…#name@1.0.0`.
+    let (folder, version) = artifact.package_id.rsplit_once('#')?;
+    let package = match version.split_once('@') {
+        Some((name, _)) => name,
+        None => folder.rsplit('/').next()?,
+    };
+    let test = match artifact.target.kind.first()?.as_str() {
+        "test" => Some(artifact.target.name),
+        "lib" => None,
+        _ => return None,
+    };
+    let package = package.to_owned();
+    (artifact.profile.test).then_some((Binary { package, test }, artifact.executable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(id: &str, kind: &str, test: bool, expected: Option<(&str, Option<&str>)>) {
+        let line = format!(
+            r#"{{"reason":"compiler-artifact","package_id":"{id}","target":{{"kind":["{kind}"],
+            "name":"t"}},"profile":{{"test":{test}}},"executable":"/x"}}"#
+        );
+        let binary = |(package, test): (&str, Option<&str>)| Binary {
+            package: package.into(),
+            test: test.map(str::to_owned),
+        };
+        let found = executable(&line).map(|(binary, _)| binary);
+        assert_eq!(found, expected.map(binary));
+    }
+
+    #[test]
+    fn binaries_are_told_apart_by_package_and_test() {
+        check(
+            "path+file:///a/tree#p@0.1.0",
+            "test",
+            true,
+            Some(("p", Some("t"))),
+        );
+        check("path+file:///a/p#0.1.0", "lib", true, Some(("p", None)));
+        check("path+file:///a/p#0.1.0", "bin", true, None);
+        check("path+file:///a/p#0.1.0", "bin", false, None);
+    }
+}
