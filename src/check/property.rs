@@ -4,12 +4,15 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Turns each entry into a variant of [`Property`] with its name, its promise, and its source.
-/// Reports list them in this order.
+/// Turns each entry into a variant of [`Property`] with its name, its promise, its source, its title
+/// in charts, and whether a violation is a surprise where none was predicted. Reports list them in
+/// this order.
 macro_rules! properties {
     ($($Property:ident = $name:literal {
         promises: $promises:literal,
         source: $source:literal,
+        title: $title:literal,
+        surprises: $surprises:literal,
     })*) => {
         /// A criterion for a history.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,6 +45,20 @@ macro_rules! properties {
                     $(Property::$Property => $source,)*
                 }
             }
+
+            /// What charts call it.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Property::$Property => $title,)*
+                }
+            }
+
+            /// Whether a violation is a surprise in a scenario that does not predict any.
+            pub fn surprises(self) -> bool {
+                match self {
+                    $(Property::$Property => $surprises,)*
+                }
+            }
         }
     };
 }
@@ -52,73 +69,102 @@ properties! {
                    return of acquire to its call of release.",
         source: "antirez, \"Is Redlock safe?\" (2016): once the TTL is over, exclusion is gone \
                  for every lock that releases itself",
+        title: "B∞ (one believer)",
+        // Every lock with a lease violates it as soon as a holder outlives the lease.
+        surprises: false,
     }
     Lease = "lease" {
         promises: "Bd: the same, but a client stops believing at the deadline that its own \
                    clock and the algorithm's validity rule give it.",
         source: "redis.io, \"Distributed locks with Redis\": mutual exclusion within the \
                  validity time",
+        title: "Bd (one holder within its lease)",
+        surprises: true,
     }
     Resource = "resource" {
         promises: "R: the resource accepted nothing it should not have: stale-write, \
                    lost-update and token-regression together.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",
+        title: "R (resource intact)",
+        surprises: true,
     }
     StaleWrite = "stale-write" {
         promises: "The resource accepted no write of an older holder after a newer holder's.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",
+        title: "no stale write",
+        surprises: true,
     }
     LostUpdate = "lost-update" {
         promises: "The resource accepted no write over a version that its writer had not seen.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the read-modify-write \
                  that the lock is for; Jepsen, etcd 3.4.3 (2020)",
+        title: "no lost update",
+        surprises: true,
     }
     TokenRegression = "token-regression" {
         promises: "The resource accepted no fencing token lower than one it had accepted \
                    before.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the storage server \
                  remembers the highest token and rejects a lower one",
+        title: "no token regression",
+        surprises: true,
     }
     Progress = "progress" {
         promises: "The resource refused no rightful holder, and accepted at least one access.",
         source: "antirez, \"Is Redlock safe?\" (2016): the order of tokens need not be the \
                  order in which the clients work",
+        title: "progress",
+        surprises: true,
     }
     ForeignRelease = "foreign-release" {
         promises: "No release deleted another client's lock.",
         source: "redis.io, \"Distributed locks with Redis\": a client must not remove a lock \
                  that another client created",
+        title: "no foreign release",
+        surprises: true,
     }
     Deadlock = "deadlock" {
         promises: "A free lock is acquired again within its bound while a client wants it and \
                    only other clients stand in the way.",
         source: "redis.io, \"Distributed locks with Redis\": liveness property A, \
                  deadlock-free",
+        title: "no deadlock",
+        surprises: true,
     }
     Availability = "availability" {
         promises: "As deadlock, but a fault of nodes or of the network between them is no \
                    excuse.",
         source: "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance",
+        title: "available",
+        // Every lock violates it if all its nodes are unreachable.
+        surprises: false,
     }
     Recovery = "recovery" {
         promises: "Once every fault is over and the lock has settled, a free lock is acquired \
                    within its bound, without any excuse; for a campaign.",
         source: "Kingsbury, Jepsen: faults are healed before a test's last phase, in which the \
                  system has to work again",
+        title: "recovers after faults",
+        surprises: true,
     }
     AcknowledgedLost = "acknowledged-lost" {
         promises: "No acknowledged add is missing from the set at the end; for the workload \
                    `adds`.",
         source: "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
+        title: "no acknowledged add lost",
+        surprises: true,
     }
     Fifo = "fifo" {
         promises: "No client is granted the lock ahead of one that asked earlier and still \
                    waits.",
         source: "Redisson, RFairLock: threads get the lock in the order in which they asked \
                  for it",
+        title: "first in, first out",
+        // Few locks guarantee an order.
+        surprises: false,
     }
 }
 

@@ -72,26 +72,12 @@ pub fn worst(comparisons: &[Comparison]) -> Judgement {
 
 /// Whether a violation of `property` is expected without a prediction of its own.
 fn is_implied(property: Property, scenario: &Scenario) -> bool {
-    match property {
-        // Every lock with a lease violates it as soon as a holder outlives the lease.
-        Property::Belief => true,
-        // Every lock violates it if all its nodes are unreachable.
-        Property::Availability => true,
-        // Few locks guarantee an order.
-        Property::Fifo => true,
-        Property::StaleWrite | Property::LostUpdate | Property::TokenRegression => {
-            scenario.predicts(Property::Resource, Expected::Violated)
-        }
-        Property::Resource => Property::PARTS_OF_RESOURCE
-            .iter()
-            .any(|part| scenario.predicts(*part, Expected::Violated)),
-        Property::Lease
-        | Property::Progress
-        | Property::ForeignRelease
-        | Property::Deadlock
-        | Property::Recovery
-        | Property::AcknowledgedLost => false,
-    }
+    let is_part = Property::PARTS_OF_RESOURCE.contains(&property);
+    let is_violated = |predicted| scenario.predicts(predicted, Expected::Violated);
+    !property.surprises()
+        || is_part && is_violated(Property::Resource)
+        || property == Property::Resource
+            && Property::PARTS_OF_RESOURCE.into_iter().any(is_violated)
 }
 
 #[cfg(test)]

@@ -59,21 +59,7 @@ impl Measure {
     pub(super) fn name(self) -> &'static str {
         match self {
             Measure::Loss => "loss rate",
-            Measure::Violations(property) => match property {
-                Property::Belief => "B∞ (one believer)",
-                Property::Lease => "Bd (one holder within its lease)",
-                Property::Resource => "R (resource intact)",
-                Property::StaleWrite => "no stale write",
-                Property::LostUpdate => "no lost update",
-                Property::TokenRegression => "no token regression",
-                Property::Progress => "progress",
-                Property::ForeignRelease => "no foreign release",
-                Property::Deadlock => "no deadlock",
-                Property::Availability => "available",
-                Property::Recovery => "recovers after faults",
-                Property::AcknowledgedLost => "no acknowledged add lost",
-                Property::Fifo => "first in, first out",
-            },
+            Measure::Violations(property) => property.title(),
         }
     }
 
