@@ -29,6 +29,7 @@ Usage: cargo xtask <chore>
                    a real redis-server, a thousand hostile connections, a minute of
                    libFuzzer, the dependencies' licences, a part of the mutants, the
                    published results, and the build of the other simulators' workloads
+  tests            All tests, several binaries at a time
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism [--long]
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     let done = to_the_root().and_then(|()| match arguments[..] {
         ["test"] => test::run(test::Length::Short),
         ["test", "--long"] => test::run(test::Length::Long),
+        ["tests"] => binaries::run(&[]),
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
