@@ -16,6 +16,7 @@ pub mod results;
 mod settings;
 mod shard;
 pub mod shell;
+mod xml;
 
 pub use baseline::{Change, Comparison, compare};
 pub use case::{Case, Kind, find};
