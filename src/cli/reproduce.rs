@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::bail;
-use askama::Template;
 use clap::Args;
 use console::style;
 use serde_json::json;
@@ -108,7 +107,7 @@ pub(super) fn reproduce(options: &Options) -> anyhow::Result<Exit> {
     let how = machine::how(options.quick, observed.redis.as_deref(), begun.elapsed());
     let page = views::page(&critique, &claims, &verdicts, &observed, how)?;
     tell!("\n{}", page.summary);
-    let path = store.write("index.html", page.render()?.as_bytes())?;
+    let path = store.write("index.html", page.html().as_bytes())?;
     tell!("  page  {}", path.display());
     let data: Vec<_> = claims
         .iter()

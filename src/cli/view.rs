@@ -103,7 +103,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         remark: known.remark,
     };
     let contents = match options.format {
-        Format::Html => locklab_view::html(&subject)?,
+        Format::Html => locklab_view::html(&subject),
         Format::Perfetto => locklab_view::trace(&subject),
         Format::Shiviz => locklab_view::log(&subject),
     };

@@ -1,6 +1,7 @@
 //! The debate on Redis locks as data: who claims what, and which runs show it. It knows
 //! scenarios by their names and runs none.
 
+mod html;
 pub mod page;
 
 use std::collections::BTreeMap;

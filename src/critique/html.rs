@@ -1,0 +1,310 @@
+//! The page's HTML: `page.html` with the style sheet, and what repeats for each claim and text.
+
+use super::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
+
+/// The heading of a column.
+const REAL_HEAD: &str = "<th>real Redis</th>";
+
+/// What that column has.
+const REAL_NOTE: &str = " \
+Real Redis: whether the rates of all the claim’s scenarios agree with the
+simulated ones (Fisher’s exact test).";
+
+impl Page {
+    /// The page as HTML. All fields are text, except the drawings.
+    pub fn html(&self) -> String {
+        let html = format!(
+            include_str!("page.html"),
+            style = include_str!("page.css"),
+            summary = escape(&self.summary),
+            real_head = if self.real { REAL_HEAD } else { "" },
+            claims = each(&self.claims, |claim| line(claim, self.real)),
+            real_note = if self.real { REAL_NOTE } else { "" },
+            sources = each(&self.sources, |text| source(text, self.real)),
+            how = each(&self.how, |(what, value)| format!(
+                "\n<dt>{}</dt><dd>{}</dd>",
+                escape(what),
+                escape(value)
+            )),
+        );
+        html.trim_end().to_owned()
+    }
+}
+
+fn line(claim: &Line, real: bool) -> String {
+    format!(
+        r##"
+<tr><td><a href="#{id}">{id}</a></td><td class="words">{}<br><span class="faint">{}</span></td>{}{}{}</tr>"##,
+        escape(&claim.says),
+        escape(&claim.prediction),
+        each(&claim.cells, |cell| format!("<td>{}</td>", escape(cell))),
+        if real {
+            cell(&claim.real)
+        } else {
+            String::new()
+        },
+        cell(&claim.verdict),
+        id = escape(&claim.id),
+    )
+}
+
+fn cell(mark: &Mark) -> String {
+    format!(
+        r#"<td class="{}">{}</td>"#,
+        escape(mark.look),
+        escape(&mark.text)
+    )
+}
+
+fn source(text: &SourceView, real: bool) -> String {
+    format!(
+        r#"
+<h2 id="{}">{}: “{}”</h2>
+<p class="faint">{}, <a href="{url}">{url}</a></p>{}"#,
+        escape(&text.key),
+        escape(&text.author),
+        escape(&text.title),
+        escape(&text.date),
+        each(&text.claims, |claim| section(claim, &text.url, real)),
+        url = escape(&text.url),
+    )
+}
+
+fn section(claim: &ClaimView, url: &str, real: bool) -> String {
+    format!(
+        r#"
+<section aria-labelledby="{id}">
+<h3 id="{id}">{id}. {}</h3>{}
+<p class="faint">In: {}</p>
+<p><strong>Prediction.</strong> {} <span class="{}">{}</span></p>{}{}{}{}
+</section>"#,
+        escape(&claim.says),
+        each(&claim.quote, |quote| format!(
+            "\n<blockquote cite=\"{}\"><p>{}</p></blockquote>",
+            escape(url),
+            escape(quote)
+        )),
+        escape(&claim.section),
+        escape(&claim.prediction),
+        escape(claim.verdict.look),
+        escape(&claim.verdict.sentence),
+        each(&claim.elsewhere, |words| elsewhere(words)),
+        scenarios(&claim.scenarios, real),
+        each(&claim.picture, figure),
+        each(&claim.chart, figure),
+        id = escape(&claim.id),
+    )
+}
+
+/// What stands between backticks is code.
+fn elsewhere(words: &str) -> String {
+    let mut html = String::from("\n<p>");
+    for (part, words) in words.split('`').enumerate() {
+        html += &match part % 2 {
+            0 => escape(words),
+            _ => format!("<code>{}</code>", escape(words)),
+        };
+    }
+    html + "</p>"
+}
+
+fn scenarios(scenarios: &[ScenarioView], real: bool) -> String {
+    if scenarios.is_empty() {
+        return String::new();
+    }
+    format!(
+        r#"
+<div class="wide">
+<table>
+<thead><tr><th>scenario</th><th>property</th><th>predicted</th><th>observed</th><th>violated</th>{}</tr></thead>
+<tbody>{}
+</tbody>
+</table>
+</div>{}"#,
+        if real { "<th>on real Redis</th>" } else { "" },
+        each(scenarios, |scenario| rows(scenario, real)),
+        each(scenarios, measured),
+    )
+}
+
+/// A row for each property; the first of them names the scenario.
+fn rows(scenario: &ScenarioView, real: bool) -> String {
+    let mut name = format!(
+        r#"<td rowspan="{}"><code>{}</code><br>{}</td>"#,
+        scenario.rows.len(),
+        escape(&scenario.name),
+        escape(&scenario.title)
+    );
+    each(&scenario.rows, |row| {
+        let Row {
+            property,
+            predicted,
+            observed,
+            look,
+            rate,
+            real: on_real,
+        } = row;
+        format!(
+            "\n<tr>{}<td>{}</td><td>{}</td><td class=\"{}\">{}</td><td>{}</td>{}</tr>",
+            std::mem::take(&mut name),
+            escape(property),
+            escape(predicted),
+            escape(look),
+            escape(observed),
+            escape(rate),
+            if real { cell(on_real) } else { String::new() },
+        )
+    })
+}
+
+fn measured(scenario: &ScenarioView) -> String {
+    let name = escape(&scenario.name);
+    each(&scenario.measured, |line| {
+        format!("\n<p><code>{name}</code>: {}</p>", escape(line))
+    })
+}
+
+fn figure(picture: &Picture) -> String {
+    format!(
+        r#"
+<figure><div>{}</div><figcaption>{}</figcaption></figure>
+<pre>{}</pre>"#,
+        picture.svg,
+        escape(&picture.caption),
+        escape(&picture.replay)
+    )
+}
+
+/// The parts of all items, one after another.
+fn each<T>(items: impl IntoIterator<Item = T>, part: impl FnMut(T) -> String) -> String {
+    items.into_iter().map(part).collect()
+}
+
+/// Text in an element, or in an attribute's quotes.
+fn escape(text: &str) -> String {
+    text.replace('&', "&#38;")
+        .replace('<', "&#60;")
+        .replace('>', "&#62;")
+        .replace('"', "&#34;")
+        .replace('\'', "&#39;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "<script>alert('1')</script> & \"{summary}\" `";
+    const WRITTEN: &str =
+        "&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62; &#38; &#34;{summary}&#34;";
+
+    fn hostile() -> String {
+        HOSTILE.into()
+    }
+
+    fn mark() -> Mark {
+        Mark {
+            text: hostile(),
+            sentence: hostile(),
+            look: "bad",
+        }
+    }
+
+    /// A page with each part, and in every text of it markup.
+    fn page() -> Page {
+        let picture = || Picture::new("<svg/>", "K1", hostile(), hostile());
+        let row = || Row {
+            property: hostile(),
+            predicted: hostile(),
+            observed: hostile(),
+            look: "bad",
+            rate: hostile(),
+            real: mark(),
+        };
+        let scenario = ScenarioView {
+            name: hostile(),
+            title: hostile(),
+            rows: vec![row(), row()],
+            measured: vec![hostile()],
+        };
+        let claim = ClaimView {
+            id: hostile(),
+            says: hostile(),
+            quote: Some(hostile()),
+            section: hostile(),
+            prediction: hostile(),
+            verdict: mark(),
+            elsewhere: Some(hostile()),
+            scenarios: vec![scenario],
+            picture: Some(picture()),
+            chart: Some(picture()),
+        };
+        let line = Line {
+            id: hostile(),
+            says: hostile(),
+            prediction: hostile(),
+            cells: std::array::from_fn(|_| hostile()),
+            verdict: mark(),
+            real: mark(),
+        };
+        let source = SourceView {
+            key: hostile(),
+            title: hostile(),
+            author: hostile(),
+            date: hostile(),
+            url: hostile(),
+            claims: vec![claim],
+        };
+        Page {
+            summary: hostile(),
+            real: true,
+            claims: vec![line],
+            sources: vec![source],
+            how: vec![("what", hostile())],
+        }
+    }
+
+    #[test]
+    fn markup_in_any_text_is_escaped() {
+        let html = page().html();
+        assert!(!html.contains("<script"), "{html}");
+        assert!(!html.contains("alert('1')"), "{html}");
+        assert_eq!(
+            html.matches(WRITTEN).count(),
+            html.matches("alert(").count()
+        );
+        assert_eq!(html.matches("<svg/>").count(), 2, "drawings are markup");
+        assert_eq!(html.matches("<td rowspan=\"2\">").count(), 1);
+        for (open, close) in [
+            ("<td", "</td>"),
+            ("<tr>", "</tr>"),
+            ("<section", "</section>"),
+        ] {
+            assert_eq!(html.matches(open).count(), html.matches(close).count());
+        }
+    }
+
+    #[test]
+    fn code_stands_between_backticks() {
+        let html = elsewhere("see `a < b`, and `c`");
+        assert_eq!(
+            html,
+            "\n<p>see <code>a &#60; b</code>, and <code>c</code></p>"
+        );
+    }
+
+    #[test]
+    fn columns_of_real_redis_are_absent_without_it() {
+        let with = page().html();
+        let without = Page {
+            real: false,
+            ..page()
+        };
+        let without = without.html();
+        assert!(with.contains(REAL_HEAD) && with.contains(REAL_NOTE));
+        assert!(!without.contains("eal Redis"), "{without}");
+        assert_eq!(
+            with.matches("<td").count(),
+            without.matches("<td").count() + 3
+        );
+    }
+}
