@@ -1,11 +1,13 @@
 //! The rate chart, from hand-made sweeps.
 
+use roxmltree::Document;
+
 use locklab_check::Property;
 use locklab_evidence::Tally;
 use locklab_report::{
-    Error,
+    Drawing, Error,
     chart::{self, ChartOptions, RateAxis},
-    png,
+    pdf, png, svg as written,
 };
 use locklab_results::{Axis, Cell, Sweep};
 
@@ -108,8 +110,12 @@ fn locks() -> Sweep {
     sweep("Every lock under the same random faults", cells.to_vec())
 }
 
-fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
+fn drawing(sweep: &Sweep, options: &ChartOptions) -> Drawing {
     chart::draw(sweep, options).expect("the sweep has judged runs")
+}
+
+fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
+    written(&drawing(sweep, options))
 }
 
 #[test]
@@ -227,7 +233,7 @@ fn a_sweep_over_nothing_still_has_its_chart() {
         vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
     );
     let drawn = svg(&single, &ChartOptions::default());
-    png(&drawn).expect("it is well-formed");
+    Document::parse(&drawn).expect("it is well-formed");
     assert!(drawn.contains("no deadlock"), "{drawn}");
     assert!(
         drawn.contains("grey dashes: inconclusive runs, up to 10.0 %"),
@@ -250,8 +256,18 @@ fn a_sweep_without_judged_runs_is_an_error() {
 
 #[test]
 fn png_is_twice_as_dense_as_the_drawing() {
-    let png = png(&svg(&pauses(), &ChartOptions::default())).expect("that is SVG");
+    let png = png(&drawing(&pauses(), &ChartOptions::default())).expect("it has a size");
     assert_eq!(&png[1..4], b"PNG");
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert_eq!(width, 2400);
+}
+
+#[test]
+fn every_chart_is_painted() {
+    for sweep in [pauses(), drifts(), locks()] {
+        let drawing = drawing(&sweep, &ChartOptions::default());
+        let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
+        assert!(png.len() > 20_000, "{} bytes", png.len());
+        assert!(pdf.len() > 10_000, "{} bytes", pdf.len());
+    }
 }

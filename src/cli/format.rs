@@ -1,6 +1,7 @@
 //! The formats of pictures.
 
 use clap::ValueEnum;
+use locklab_report::{Drawing, Error, pdf, png, svg};
 
 /// A format of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,11 +25,11 @@ impl Format {
     }
 
     /// The picture in this format.
-    pub(super) fn of(self, svg: &str) -> Result<Vec<u8>, locklab_report::Error> {
+    pub(super) fn of(self, drawing: &Drawing) -> Result<Vec<u8>, Error> {
         match self {
-            Format::Svg => Ok(svg.as_bytes().to_vec()),
-            Format::Png => locklab_report::png(svg),
-            Format::Pdf => locklab_report::pdf(svg),
+            Format::Svg => Ok(svg(drawing).into_bytes()),
+            Format::Png => png(drawing),
+            Format::Pdf => pdf(drawing),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use locklab_check::{Property, Verdict, Violation};
 
 use locklab_model::scenario::Scenario;
-use locklab_report::{Provenance, spacetime};
+use locklab_report::{Drawing, Provenance, spacetime};
 use locklab_results::recording::{self, Environment, Recording};
 
 use super::format::Format;
@@ -43,8 +43,8 @@ pub(super) fn keep(
     property: Property,
 ) -> anyhow::Result<Evidence> {
     let recording = store.write(&format!("{stem}.jsonl"), &recording::write(run))?;
-    let (svg, provenance) = drawing(scenario, run, property)?;
-    let pictures = write(store, stem, &svg, &provenance)?;
+    let (picture, provenance) = drawing(scenario, run, property)?;
+    let pictures = write(store, stem, picture, &provenance)?;
     Ok(Evidence {
         verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
@@ -58,7 +58,7 @@ pub(super) fn drawing(
     scenario: &Scenario,
     run: &Recording,
     property: Property,
-) -> anyhow::Result<(String, Provenance)> {
+) -> anyhow::Result<(Drawing, Provenance)> {
     let title = match &scenario.claim {
         Some(claim) => format!("{claim}: {}", scenario.title),
         None => scenario.title.clone(),
@@ -69,14 +69,14 @@ pub(super) fn drawing(
         overrides => format!(", with {}", overrides.join(", ")),
     };
     let title = format!("{title}{real}{with}");
-    let svg = spacetime::draw(&run.history, &title, violation_of(run, property))?;
+    let picture = spacetime::draw(&run.history, &title, violation_of(run, property))?;
     let provenance = Provenance {
         subject: scenario.name.clone(),
         overrides: scenario.overrides.clone(),
         seeds: format!("seed {}", run.header.seed),
         environment,
     };
-    Ok((svg, provenance))
+    Ok((picture, provenance))
 }
 
 /// Where a run took place, for its provenance and for its title.
@@ -95,13 +95,13 @@ fn place(run: &Recording) -> (String, String) {
 pub(super) fn write(
     store: &Store,
     stem: &str,
-    svg: &str,
+    picture: Drawing,
     provenance: &Provenance,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let svg = provenance.stamp(svg)?;
+    let picture = provenance.stamp(picture);
     let write = |format: &Format| {
         let name = format!("{stem}.{}", format.ending());
-        store.write(&name, &format.of(&svg)?)
+        store.write(&name, &format.of(&picture)?)
     };
     store.formats.iter().map(write).collect()
 }

@@ -323,9 +323,9 @@ fn conclude(
         },
     };
     match chart::draw(sweep, &chart_options) {
-        Ok(svg) => {
+        Ok(picture) => {
             let provenance = provenance(sweep);
-            for path in pictures::write(store, &format!("sweep-{id}"), &svg, &provenance)? {
+            for path in pictures::write(store, &format!("sweep-{id}"), picture, &provenance)? {
                 tell!("  chart    {}", path.display());
             }
         }

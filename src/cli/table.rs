@@ -31,7 +31,7 @@ pub(super) fn write(
         let path = store.write(&format!("{stem}.{ending}"), &contents)?;
         tell!("  {ending:<5}{}", path.display());
     }
-    let pictures = pictures::write(store, stem, &locklab_report::table::draw(table), provenance)?;
+    let pictures = pictures::write(store, stem, locklab_report::table::draw(table), provenance)?;
     for (format, path) in store.formats.iter().zip(pictures) {
         tell!("  {:<5}{}", format.ending(), path.display());
     }

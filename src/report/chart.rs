@@ -11,6 +11,7 @@
 //! No reader has to tell colours apart: lines have dashes and markers of their own, and markers
 //! at one place stand side by side; heat maps have their values written into them.
 
+mod backend;
 mod draw;
 mod heat;
 mod lines;
@@ -19,7 +20,7 @@ mod pen;
 mod plot;
 mod scale;
 
-use super::Error;
+use super::{Drawing, Error};
 use locklab_check::Property;
 use locklab_results::Sweep;
 
@@ -43,11 +44,11 @@ pub enum RateAxis {
     Fitted,
 }
 
-/// Draws the chart, as SVG.
+/// Draws the chart.
 ///
 /// # Errors
 ///
 /// [`Error::NothingJudged`] if no cell has a judged run of the properties.
-pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<String, Error> {
-    draw::svg(&plot::plot(sweep, options)?)
+pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<Drawing, Error> {
+    draw::drawing(&plot::plot(sweep, options)?)
 }

@@ -1,307 +1,321 @@
-//! Reads the SVG in which pictures here are written, for PNG and PDF. Supports only the parts of
-//! SVG that these pictures use, and rejects everything else: nothing is silently left out.
+//! What a picture consists of, as plain data: shapes with their places and looks, in the order in
+//! which they are painted. [SVG](super::svg()), [PNG](super::png()) and [PDF](super::pdf()) are
+//! written from it.
 
-use std::collections::BTreeMap;
+mod length;
+mod look;
 
-use roxmltree::{Document, Node};
-use tiny_skia::{LineJoin, Path, PathBuilder, Rect, Transform};
+pub(super) use length::{Length, Percent, Point};
+pub(super) use look::{Colour, Fill, Ink, Look, Stroke};
 
-use super::{Error, font};
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    pub(super) width: Length,
+    /// The height without the foot.
+    pub(super) height: Length,
+    pub(super) dialect: Dialect,
+    pub(super) items: Vec<Item>,
+    pub(super) foot: Option<Foot>,
+}
 
-/// What an SVG contains, in its units.
-#[derive(Default)]
-pub(super) struct Drawing {
-    pub(super) width: f32,
-    pub(super) height: f32,
-    /// The text of its `<desc>`, if it has one.
-    pub(super) description: Option<String>,
+/// How a drawing is spelt in SVG: both mean the same, and published files keep their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Diagrams and tables: attributes only where they differ from SVG's defaults.
+    Brief,
+    /// Charts: every attribute, in the order of the SVG backend of `plotters`.
+    Plotters,
+}
+
+/// A part of a drawing.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    Shape(Shape),
+    /// A pattern that later shapes are filled with.
+    Hatch(Hatch),
+}
+
+/// Small print below a picture, and the same as metadata.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Foot {
+    pub(super) description: String,
+    /// The description as JSON.
+    pub(super) data: String,
+    pub(super) height: Length,
     pub(super) shapes: Vec<Shape>,
-    /// The patterns, by id.
-    pub(super) tiles: BTreeMap<String, Tile>,
 }
 
-/// The content that a pattern repeats, and its position in the drawing.
-pub(super) struct Tile {
-    pub(super) content: Drawing,
-    pub(super) transform: Transform,
-}
-
-/// A shape with its place and its paint.
+/// Something to paint.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shape {
-    pub(super) path: Path,
-    pub(super) transform: Transform,
-    pub(super) fill: Option<Ink>,
-    pub(super) line: Option<Ink>,
-    pub(super) line_width: f32,
-    pub(super) line_join: LineJoin,
-    /// The lengths of the line's dashes and gaps; empty if it is solid.
-    pub(super) dashes: Vec<f32>,
-    pub(super) line_first: bool,
+    pub(super) form: Form,
+    pub(super) look: Look,
 }
 
-/// What an area or a line is painted with.
-pub(super) struct Ink {
-    pub(super) shade: Shade,
-    /// 0 to 1.
-    pub(super) opacity: f32,
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Form {
+    /// A rectangle whose upper left corner is the origin.
+    Ground {
+        width: Length,
+        height: Length,
+    },
+    /// A rectangle by its upper left corner.
+    Rectangle {
+        at: Point,
+        width: Length,
+        height: Length,
+    },
+    Line {
+        from: Point,
+        to: Point,
+    },
+    /// Lines from point to point.
+    Polyline(Vec<Point>),
+    /// The same, closed.
+    Polygon(Vec<Point>),
+    Circle {
+        centre: Point,
+        radius: Length,
+    },
+    Text(Text),
 }
 
-pub(super) enum Shade {
-    Colour([u8; 3]),
-    /// The pattern with this id, which is one of the drawing's.
-    Pattern(String),
+/// A line of text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Text {
+    pub(super) at: Point,
+    /// Without characters that XML 1.0 cannot have.
+    pub(super) text: String,
+    pub(super) size: f64,
+    pub(super) anchor: Anchor,
+    pub(super) level: Level,
+    /// The name of the font, if it is not the drawing's.
+    pub(super) family: Option<String>,
+    /// The turn about `at`, clockwise in degrees.
+    pub(super) turn: u16,
+    /// Whether it has a white outline, legible over lines.
+    pub(super) rim: bool,
+}
+
+/// The width of the outline of letters, half of which shows.
+pub(super) const RIM: f64 = 3.0;
+
+/// The horizontal position of a text relative to its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// The text begins at the point.
+    Start,
+    /// The text is centred at the point.
+    Middle,
+    /// The text ends at the point.
+    End,
+}
+
+/// The vertical position of a text relative to its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// The point is on the baseline.
+    Baseline,
+    /// The text is below the point.
+    Below,
+    /// The point is in the middle of its height.
+    Centred,
+    /// The text is above the point.
+    Above,
+}
+
+/// The style of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextStyle {
+    pub size: f64,
+    pub colour: Colour,
+    pub anchor: Anchor,
+}
+
+/// A fill of stripes on white.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Hatch {
+    /// The name by which fills refer to it.
+    pub(super) id: String,
+    pub(super) colour: Colour,
+    /// The distance from one stripe to the next.
+    pub(super) side: Length,
+    /// The width of a stripe.
+    pub(super) stripe: Length,
+    /// The slant of the stripes, clockwise in degrees; 0: upright.
+    pub(super) turn: u16,
 }
 
 impl Drawing {
-    /// Reads an SVG.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Drawing`] if it is not SVG, or uses a feature that no picture of
-    /// [this module](super) uses.
-    pub(super) fn read(svg: &str) -> Result<Drawing, Error> {
-        let document = Document::parse(svg).map_err(|error| Error::Drawing(error.to_string()))?;
-        frame(document.root_element()).map_err(Error::Drawing)
+    /// An empty diagram, `width` units wide; its height is set by [`Drawing::finish`].
+    pub(super) fn new(width: f64) -> Self {
+        Drawing {
+            width: Length::of(width),
+            height: Length::default(),
+            dialect: Dialect::Brief,
+            items: Vec::new(),
+            foot: None,
+        }
+    }
+
+    /// An empty chart of a size in whole units.
+    pub(super) fn chart((width, height): (u32, u32)) -> Self {
+        Drawing {
+            height: Length::of(f64::from(height)),
+            dialect: Dialect::Plotters,
+            ..Drawing::new(f64::from(width))
+        }
+    }
+
+    /// Sets the height, and puts white paper under everything.
+    pub(super) fn finish(mut self, height: f64) -> Self {
+        self.height = Length::of(height);
+        let paper = Shape::ground(self.width, self.height, Colour::WHITE);
+        self.items.insert(0, Item::Shape(paper));
+        self
+    }
+
+    /// The height with the foot.
+    pub(super) fn whole_height(&self) -> Length {
+        match &self.foot {
+            Some(foot) => self.height + foot.height,
+            None => self.height,
+        }
+    }
+
+    /// All shapes, in the order in which they are painted.
+    pub(super) fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        let body = self.items.iter().filter_map(|item| match item {
+            Item::Shape(shape) => Some(shape),
+            Item::Hatch(_) => None,
+        });
+        body.chain(self.foot.iter().flat_map(|foot| &foot.shapes))
+    }
+
+    pub(super) fn hatches(&self) -> impl Iterator<Item = &Hatch> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Hatch(hatch) => Some(hatch),
+            Item::Shape(_) => None,
+        })
+    }
+
+    /// A fill for later shapes.
+    pub(super) fn hatch(&mut self, hatch: Hatch) {
+        self.items.push(Item::Hatch(hatch));
+    }
+
+    /// Any shape.
+    pub(super) fn add(&mut self, form: Form, look: Look) {
+        self.items.push(Item::Shape(Shape { form, look }));
+    }
+
+    /// A straight line.
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), look: impl Into<Look>) {
+        let (from, to) = (Point::of(from), Point::of(to));
+        self.add(Form::Line { from, to }, look.into());
+    }
+
+    /// A rectangle by its upper left corner, width and height.
+    pub(super) fn rect(&mut self, at: (f64, f64), (width, height): (f64, f64), look: Look) {
+        let (width, height) = (Length::of(width), Length::of(height));
+        let at = Point::of(at);
+        self.add(Form::Rectangle { at, width, height }, look);
+    }
+
+    /// A circle.
+    pub(super) fn circle(&mut self, centre: (f64, f64), radius: f64, look: Look) {
+        let (centre, radius) = (Point::of(centre), Length::of(radius));
+        self.add(Form::Circle { centre, radius }, look);
+    }
+
+    /// A line through the points.
+    pub(super) fn polyline(&mut self, points: &[(f64, f64)], look: Look) {
+        let points = points.iter().copied().map(Point::of).collect();
+        self.add(Form::Polyline(points), look);
+    }
+
+    /// A text with its baseline at `at`.
+    pub(super) fn text(&mut self, at: (f64, f64), text: &str, style: TextStyle) {
+        self.items
+            .push(Item::Shape(Shape::text(Point::of(at), text, style)));
+    }
+
+    /// A text with a white outline, legible over lines.
+    pub(super) fn text_over(&mut self, at: (f64, f64), text: &str, style: TextStyle) {
+        let mut shape = Shape::text(Point::of(at), text, style);
+        if let Form::Text(text) = &mut shape.form {
+            text.rim = true;
+        }
+        self.items.push(Item::Shape(shape));
     }
 }
 
 impl Shape {
-    /// Whether it has an inside that can be filled: a line has none.
-    pub(super) fn has_inside(&self) -> bool {
-        let bounds = self.path.bounds();
-        bounds.width() > 0.0 && bounds.height() > 0.0
+    /// A rectangle from the origin.
+    pub(super) fn ground(width: Length, height: Length, colour: Colour) -> Self {
+        Shape {
+            form: Form::Ground { width, height },
+            look: Look::filled(colour),
+        }
+    }
+
+    /// A text with its baseline at `at`.
+    pub(super) fn text(at: Point, text: &str, style: TextStyle) -> Self {
+        let text = Text {
+            at,
+            text: printable(text),
+            size: style.size,
+            anchor: style.anchor,
+            level: Level::Baseline,
+            family: None,
+            turn: 0,
+            rim: false,
+        };
+        Shape {
+            form: Form::Text(text),
+            look: Look::filled(style.colour),
+        }
     }
 }
 
-/// The elements within an element that has a width and a height.
-fn frame(frame: Node) -> Result<Drawing, String> {
-    let mut drawing = Drawing {
-        width: length(frame, "width")?,
-        height: length(frame, "height")?,
-        ..Drawing::default()
-    };
-    for element in frame.children().filter(Node::is_element) {
-        match element.tag_name().name() {
-            "metadata" => {}
-            "desc" => drawing.description = element.text().map(str::to_owned),
-            "defs" => {
-                for pattern in element.children().filter(Node::is_element) {
-                    let (id, tile) = tile(pattern)?;
-                    drawing.tiles.insert(id, tile);
-                }
-            }
-            _ => {
-                if let Some(path) = outline(element)? {
-                    drawing.shapes.push(shape(element, path, &drawing.tiles)?);
-                }
-            }
+impl Shape {
+    /// The outline below the letters of a text that has one; its joins are round.
+    pub(super) fn rim(&self) -> Option<Stroke> {
+        match &self.form {
+            Form::Text(Text { rim: true, .. }) => Some(Stroke::new(Colour::WHITE, RIM)),
+            _ => None,
         }
     }
-    Ok(drawing)
 }
 
-/// A pattern, and the id by which fills refer to it.
-fn tile(pattern: Node) -> Result<(String, Tile), String> {
-    let id = pattern.attribute("id").ok_or("a pattern without an id")?;
-    let tile = Tile {
-        content: frame(pattern)?,
-        transform: transform(pattern, "patternTransform")?,
-    };
-    Ok((id.to_owned(), tile))
-}
-
-/// The shape of an element; `None` if it has no extent.
-fn outline(element: Node) -> Result<Option<Path>, String> {
-    let at = |name| length(element, name);
-    Ok(match element.tag_name().name() {
-        "rect" => Rect::from_xywh(at("x")?, at("y")?, at("width")?, at("height")?)
-            .map(PathBuilder::from_rect),
-        "circle" => PathBuilder::from_circle(at("cx")?, at("cy")?, at("r")?),
-        "line" => lines(&[at("x1")?, at("y1")?, at("x2")?, at("y2")?]).finish(),
-        "polyline" => lines(&points(element)?).finish(),
-        "polygon" => {
-            let mut path = lines(&points(element)?);
-            path.close();
-            path.finish()
-        }
-        "text" => {
-            let words: Vec<&str> = element
-                .text()
-                .unwrap_or_default()
-                .split_ascii_whitespace()
-                .collect();
-            let (text, size) = (words.join(" "), at("font-size")?);
-            let before = match element.attribute("text-anchor") {
-                None | Some("start") => 0.0,
-                Some("middle") => 0.5,
-                Some("end") => 1.0,
-                Some(other) => return Err(format!("an unknown text-anchor: {other}")),
-            };
-            let x = at("x")? - before * font::width(&text, f64::from(size)) as f32;
-            font::outline(&text, size, (x, at("y")? + at("dy")?))
-        }
-        other => return Err(format!("an unknown element: {other}")),
-    })
-}
-
-/// Lines from point to point; the coordinates alternate between x and y.
-fn lines(coordinates: &[f32]) -> PathBuilder {
-    let mut path = PathBuilder::new();
-    for (number, point) in coordinates.chunks_exact(2).enumerate() {
-        match number {
-            0 => path.move_to(point[0], point[1]),
-            _ => path.line_to(point[0], point[1]),
+impl Hatch {
+    /// Stripes that slant to the left.
+    pub(super) fn slanted(id: String, colour: Colour) -> Self {
+        Hatch {
+            id,
+            colour,
+            side: Length::of(6.0),
+            stripe: Length::of(2.5),
+            turn: 45,
         }
     }
-    path
-}
 
-/// Reads the attributes. `opacity` is applied to fill and line separately, which is equivalent
-/// in SVG if they do not overlap.
-fn shape(element: Node, path: Path, tiles: &BTreeMap<String, Tile>) -> Result<Shape, String> {
-    let (mut fill, mut fill_opacity) = ("#000000", 1.0);
-    let (mut line, mut line_opacity) = ("none", 1.0);
-    let (mut line_width, mut line_join) = (1.0, LineJoin::Miter);
-    let mut dashes = Vec::new();
-    let mut line_first = false;
-    for attribute in element.attributes() {
-        let value = attribute.value();
-        match (attribute.name(), value) {
-            ("fill", _) => fill = value,
-            ("fill-opacity", _) => fill_opacity *= number(value)?,
-            ("stroke", _) => line = value,
-            ("stroke-opacity", _) => line_opacity *= number(value)?,
-            ("opacity", _) => {
-                fill_opacity *= number(value)?;
-                line_opacity *= number(value)?;
-            }
-            ("stroke-width", _) => line_width = number(value)?,
-            ("stroke-dasharray", _) => dashes = numbers(value)?,
-            ("stroke-linejoin", "round") => line_join = LineJoin::Round,
-            ("paint-order", "stroke") => line_first = true,
-            // The shape, which is read elsewhere, and the font family, of which there is
-            // only one.
-            ("x" | "y" | "width" | "height" | "cx" | "cy" | "r" | "points", _)
-            | ("x1" | "y1" | "x2" | "y2" | "dy" | "transform", _)
-            | ("font-size" | "font-family" | "text-anchor", _) => {}
-            (name, _) => return Err(format!("an unknown attribute: {name}=\"{value}\"")),
-        }
-    }
-    Ok(Shape {
-        path,
-        transform: transform(element, "transform")?,
-        fill: ink(fill, fill_opacity, tiles)?,
-        line: ink(line, line_opacity, tiles)?,
-        line_width,
-        line_join,
-        dashes,
-        line_first,
-    })
-}
-
-/// A colour or a pattern, as referred to by a fill or a stroke.
-fn ink(name: &str, opacity: f32, tiles: &BTreeMap<String, Tile>) -> Result<Option<Ink>, String> {
-    let id = (name.strip_prefix("url(#")).and_then(|id| id.strip_suffix(')'));
-    let shade = match (name, id) {
-        ("none", _) => return Ok(None),
-        (_, Some(id)) if tiles.contains_key(id) => Shade::Pattern(id.to_owned()),
-        (_, Some(id)) => return Err(format!("an unknown pattern: {id}")),
-        (_, None) => {
-            let digits = name.strip_prefix('#').filter(|digits| digits.len() == 6);
-            let rgb = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-            let [_, r, g, b] = rgb
-                .ok_or(format!("an unknown colour: {name}"))?
-                .to_be_bytes();
-            Shade::Colour([r, g, b])
-        }
-    };
-    Ok(Some(Ink { shade, opacity }))
-}
-
-/// `rotate(DEGREES)`, or `rotate(DEGREES, X, Y)` about a point; the identity if absent.
-fn transform(element: Node, name: &str) -> Result<Transform, String> {
-    let Some(text) = element.attribute(name) else {
-        return Ok(Transform::identity());
-    };
-    let degrees = text
-        .strip_prefix("rotate(")
-        .and_then(|rest| rest.strip_suffix(')'));
-    match numbers(degrees.unwrap_or_default())?[..] {
-        [degrees] => Ok(Transform::from_rotate(degrees)),
-        [degrees, x, y] => Ok(Transform::from_rotate_at(degrees, x, y)),
-        _ => Err(format!("an unknown {name}: {text}")),
+    /// The square that is repeated.
+    pub(super) fn tile(&self) -> [Shape; 2] {
+        [
+            Shape::ground(self.side, self.side, Colour::WHITE),
+            Shape::ground(self.stripe, self.side, self.colour),
+        ]
     }
 }
 
-/// A length: in units of the drawing, or a multiple of the font size. As in SVG, an absent
-/// length is zero.
-fn length(element: Node, name: &str) -> Result<f32, String> {
-    let text = element.attribute(name).unwrap_or("0");
-    // Without a measurement of the font, an `ex` is half an `em`.
-    let ems = [("em", 1.0), ("ex", 0.5)];
-    for (unit, em) in ems {
-        if let Some(factor) = text.strip_suffix(unit) {
-            return Ok(number(factor)? * em * length(element, "font-size")?);
-        }
-    }
-    number(text)
-}
-
-fn points(element: Node) -> Result<Vec<f32>, String> {
-    numbers(element.attribute("points").unwrap_or_default())
-}
-
-/// Numbers separated by spaces and commas.
-fn numbers(text: &str) -> Result<Vec<f32>, String> {
-    let texts = text.split([' ', ',']).filter(|text| !text.is_empty());
-    texts.map(number).collect()
-}
-
-fn number(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
-    number.ok_or(format!("not a number: {text:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::png;
-
-    #[test]
-    fn what_is_not_understood_is_refused() {
-        for (svg, expected) in [
-            ("<svg", "root node"),
-            ("<svg/>", "no size"),
-            (
-                r#"<svg width="9" height="9"><ellipse/></svg>"#,
-                "element: ellipse",
-            ),
-            (
-                r#"<svg width="9" height="9"><rect width="9" height="9" rx="1"/></svg>"#,
-                "rx",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" fill="red"/></svg>"#,
-                "colour: red",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" fill="url(#p)"/></svg>"#,
-                "pattern: p",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="NaN"/></svg>"#,
-                "NaN",
-            ),
-            (
-                r#"<svg width="9" height="9"><text text-anchor="top">a</text></svg>"#,
-                "anchor: top",
-            ),
-            (
-                r#"<svg width="9" height="9"><circle r="9" transform="skewX(3)"/></svg>"#,
-                "skewX",
-            ),
-        ] {
-            let error = png(svg).expect_err(svg).to_string();
-            assert!(error.contains(expected), "{svg}: {error}");
-        }
-    }
+/// The text on one line; characters that are invalid in XML 1.0 become `?`.
+pub(super) fn printable(text: &str) -> String {
+    let printable = text.chars().map(|c| match c {
+        '\t' | '\n' | '\r' => ' ',
+        '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => '?',
+        c => c,
+    });
+    printable.collect()
 }

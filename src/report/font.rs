@@ -12,6 +12,9 @@ pub(super) const BYTES: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-su
 /// DejaVu Sans.
 pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
+/// `plotters` takes sizes as line heights: a size of 1.24 gives letters of size 1.
+pub(super) const LINE_HEIGHT: f64 = 1.24;
+
 static FONT: LazyLock<FontRef<'static>> =
     LazyLock::new(|| FontRef::try_from_slice(BYTES).expect("the built-in font is a valid font"));
 

@@ -1,12 +1,13 @@
 //! Charts and diagrams. They use results and histories only.
 //!
-//! Every picture is drawn once, as SVG; PNG and PDF are made from that SVG. The font is built in,
-//! numbers are written with a fixed precision, and nothing depends on the machine, so the bytes
-//! of a picture depend on its data alone.
+//! Every picture is drawn once, as a [`Drawing`]: a list of shapes. SVG, PNG and PDF are written from
+//! it. The font is built in, coordinates have a fixed precision, and nothing depends on the machine,
+//! so the bytes of a picture depend on its data alone.
 
 pub mod chart;
 mod drawing;
 mod font;
+mod outline;
 mod palette;
 mod pdf;
 mod provenance;
@@ -14,10 +15,14 @@ mod raster;
 pub mod spacetime;
 mod svg;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
+pub use drawing::Drawing;
 pub use pdf::pdf;
 pub use provenance::{PRODUCER, Provenance};
 pub use raster::png;
+pub use svg::svg;
 
 /// Why a picture could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +42,9 @@ pub enum Error {
     /// The chart library failed.
     #[error("while drawing the chart: {0}")]
     Chart(String),
-    /// A picture that is not SVG, or not the SVG of this module.
-    #[error("while reading the drawing: {0}")]
-    Drawing(String),
+    /// A drawing in which a shape is filled with a pattern that it does not have.
+    #[error("while painting the drawing: there is no pattern {0}")]
+    Pattern(String),
     /// A page that PDF cannot have.
     #[error("while turning the drawing into PDF: {0}")]
     Pdf(String),

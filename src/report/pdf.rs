@@ -1,16 +1,17 @@
-//! Converts SVG to PDF, for papers: vectors, at the size of the drawing in points.
+//! Writes drawings as PDF, for papers: vectors, at the size of the drawing in points.
 //!
 //! Letters are outlines, as in the PNG, so that no viewer needs the font.
 
 use std::collections::BTreeMap;
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
-use pdf_writer::types::{LineJoinStyle, PaintType, TilingType};
+use pdf_writer::types::{ColorSpaceOperand, LineJoinStyle, PaintType, TilingType};
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, TextStr};
-use tiny_skia::{LineJoin, Path, PathSegment, Point, Transform};
+use tiny_skia::{Path, PathSegment, Point, Transform};
 
 use super::Error;
-use super::drawing::{Drawing, Ink, Shade, Shape};
+use super::drawing::{Colour, Drawing, Fill, Hatch, Ink, Percent, Shape, Stroke};
+use super::outline;
 use super::provenance::PRODUCER;
 
 /// A page is at most this long, in points (PDF 1.7, annex C).
@@ -23,10 +24,10 @@ const COMPRESSION: u8 = 6;
 ///
 /// # Errors
 ///
-/// As [`png`](super::png()).
-pub fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
-    let drawing = Drawing::read(svg)?;
-    let (width, height) = (drawing.width, drawing.height);
+/// [`Error::Pdf`] if it has no size, or is longer than a page can be; [`Error::Pattern`] if a shape
+/// is filled with a pattern that it does not have.
+pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
+    let (width, height) = (drawing.width.f32(), drawing.whole_height().f32());
     if !(0.0 < width && width <= LONGEST && 0.0 < height && height <= LONGEST) {
         return Err(Error::Pdf(format!("a page of {width} × {height} points")));
     }
@@ -38,14 +39,19 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
     let mut used = Used::default();
     let mut content = Content::new();
     content.transform(matrix(upright));
-    for shape in &drawing.shapes {
+    for shape in drawing.shapes() {
         paint(shape, &mut content, &mut used);
     }
 
     let mut pdf = Pdf::new();
     pdf.catalog(catalog).pages(pages);
     pdf.pages(pages).kids([page]).count(1);
-    let patterns: BTreeMap<&String, Ref> = used.patterns.iter().map(|id| (id, next())).collect();
+    let hatch = |id: &String| drawing.hatches().find(|hatch| hatch.id == *id);
+    let mut patterns: BTreeMap<&str, (&Hatch, Ref)> = BTreeMap::new();
+    for id in &used.patterns {
+        let hatch = hatch(id).ok_or_else(|| Error::Pattern(id.clone()))?;
+        patterns.insert(id, (hatch, next()));
+    }
     {
         let mut page = pdf.page(page);
         page.media_box(Rect::new(0.0, 0.0, width, height));
@@ -62,37 +68,35 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
         }
         states.finish();
         let mut named = resources.patterns();
-        for (id, reference) in &patterns {
+        for (id, (_, reference)) in &patterns {
             named.pair(Name(id.as_bytes()), reference);
         }
     }
-    for (id, reference) in &patterns {
-        let tile = &drawing.tiles[*id];
-        let (mut content, mut within) = (Content::new(), Used::default());
-        for shape in &tile.content.shapes {
-            paint(shape, &mut content, &mut within);
-        }
-        if !(within.opacities.is_empty() && within.patterns.is_empty()) {
-            return Err(Error::Pdf(format!("pattern {id} is not opaque")));
+    for (hatch, reference) in patterns.values() {
+        let mut content = Content::new();
+        for shape in &hatch.tile() {
+            // Stripes are opaque, and refer to nothing.
+            paint(shape, &mut content, &mut Used::default());
         }
         let content = content.finish();
-        let (width, height) = (tile.content.width, tile.content.height);
+        let side = hatch.side.f32();
+        let turned = Transform::from_rotate(f32::from(hatch.turn));
         let mut pattern = pdf.tiling_pattern(*reference, &content);
         pattern
             .paint_type(PaintType::Colored)
             .tiling_type(TilingType::ConstantSpacing)
-            .bbox(Rect::new(0.0, 0.0, width, height))
-            .x_step(width)
-            .y_step(height)
-            .matrix(matrix(tile.transform.post_concat(upright)));
+            .bbox(Rect::new(0.0, 0.0, side, side))
+            .x_step(side)
+            .y_step(side)
+            .matrix(matrix(turned.post_concat(upright)));
         pattern.resources();
     }
     let packed = compress_to_vec_zlib(&content.finish(), COMPRESSION);
     pdf.stream(contents, &packed).filter(Filter::FlateDecode);
     let mut about = pdf.document_info(info);
     about.producer(TextStr(PRODUCER));
-    if let Some(text) = &drawing.description {
-        about.subject(TextStr(text));
+    if let Some(foot) = &drawing.foot {
+        about.subject(TextStr(&foot.description));
     }
     about.finish();
     Ok(pdf.finish())
@@ -101,88 +105,94 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
 /// What a page refers to by name.
 #[derive(Default)]
 struct Used {
-    /// Opacities by their bits, with the name of each.
-    opacities: BTreeMap<u32, (String, f32)>,
+    /// Opacities, with the name of each.
+    opacities: BTreeMap<Percent, (String, f32)>,
     patterns: Vec<String>,
 }
 
 fn paint(shape: &Shape, content: &mut Content, used: &mut Used) {
-    if shape.line_first {
-        line(shape, content, used);
+    let Some((path, place)) = outline::of(shape) else {
+        return;
+    };
+    if let Some(rim) = shape.rim() {
+        stroke(
+            &path,
+            place,
+            &rim,
+            LineJoinStyle::RoundJoin,
+            (content, used),
+        );
     }
-    if let Some(ink) = shape.fill.as_ref().filter(|_| shape.has_inside()) {
+    if shape.look.fill != Fill::Nothing && outline::has_inside(&path) {
         content.save_state();
-        content.transform(matrix(shape.transform));
-        apply(ink, Use::Fill, content, used);
-        outline(&shape.path, content);
+        content.transform(matrix(place));
+        match &shape.look.fill {
+            Fill::Nothing => {}
+            Fill::Unsaid => _ = content.set_fill_rgb(0.0, 0.0, 0.0),
+            Fill::Ink(ink) => {
+                let [r, g, b] = select(*ink, content, used);
+                content.set_fill_rgb(r, g, b);
+            }
+            Fill::Hatch(id) => {
+                if !used.patterns.contains(id) {
+                    used.patterns.push(id.clone());
+                }
+                content.set_fill_color_space(ColorSpaceOperand::Pattern);
+                content.set_fill_pattern(None, Name(id.as_bytes()));
+            }
+        }
+        draw(&path, content);
         content.fill_nonzero();
         content.restore_state();
     }
-    if !shape.line_first {
-        line(shape, content, used);
+    if let Some(edge) = &shape.look.stroke {
+        stroke(
+            &path,
+            place,
+            edge,
+            LineJoinStyle::MiterJoin,
+            (content, used),
+        );
     }
 }
 
-fn line(shape: &Shape, content: &mut Content, used: &mut Used) {
-    let Some(ink) = &shape.line else { return };
+fn stroke(
+    path: &Path,
+    place: Transform,
+    stroke: &Stroke,
+    join: LineJoinStyle,
+    (content, used): (&mut Content, &mut Used),
+) {
     content.save_state();
-    content.transform(matrix(shape.transform));
-    apply(ink, Use::Line, content, used);
-    content.set_line_width(shape.line_width);
-    if shape.line_join == LineJoin::Round {
-        content.set_line_join(LineJoinStyle::RoundJoin);
+    content.transform(matrix(place));
+    let [r, g, b] = select(stroke.ink, content, used);
+    content.set_stroke_rgb(r, g, b);
+    content.set_line_width(stroke.width.unwrap_or(1.0) as f32);
+    if join != LineJoinStyle::MiterJoin {
+        content.set_line_join(join);
     }
-    if !shape.dashes.is_empty() {
-        content.set_dash_pattern(shape.dashes.iter().copied(), 0.0);
+    if !stroke.dashes.is_empty() {
+        content.set_dash_pattern(stroke.dashes.iter().map(|&dash| dash as f32), 0.0);
     }
-    outline(&shape.path, content);
+    draw(path, content);
     content.stroke();
     content.restore_state();
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Fill,
-    Line,
-}
-
-/// Selects the colour or pattern, and its opacity.
-fn apply(ink: &Ink, to: Use, content: &mut Content, used: &mut Used) {
-    if ink.opacity != 1.0 {
-        let bits = ink.opacity.to_bits();
-        let entry = used.opacities.entry(bits);
-        let (name, _) = entry.or_insert_with(|| (format!("o{bits:08x}"), ink.opacity));
+/// Selects the opacity of an ink, and returns its colour.
+fn select(ink: Ink, content: &mut Content, used: &mut Used) -> [f32; 3] {
+    if ink.opacity != Percent::ALL {
+        let opacity = ink.opacity.share() as f32;
+        let entry = used.opacities.entry(ink.opacity);
+        let (name, _) = entry.or_insert_with(|| (format!("o{:08x}", opacity.to_bits()), opacity));
         content.set_parameters(Name(name.as_bytes()));
     }
-    match (&ink.shade, to) {
-        (Shade::Colour(rgb), _) => {
-            let [r, g, b] = rgb.map(|channel| f32::from(channel) / 255.0);
-            match to {
-                Use::Fill => content.set_fill_rgb(r, g, b),
-                Use::Line => content.set_stroke_rgb(r, g, b),
-            };
-        }
-        (Shade::Pattern(id), _) => {
-            if !used.patterns.contains(id) {
-                used.patterns.push(id.clone());
-            }
-            let space = pdf_writer::types::ColorSpaceOperand::Pattern;
-            match to {
-                Use::Fill => {
-                    content.set_fill_color_space(space);
-                    content.set_fill_pattern(None, Name(id.as_bytes()));
-                }
-                Use::Line => {
-                    content.set_stroke_color_space(space);
-                    content.set_stroke_pattern(None, Name(id.as_bytes()));
-                }
-            }
-        }
-    }
+    let Colour(rgb) = ink.colour;
+    rgb.map(|channel| f32::from(channel) / 255.0)
 }
 
 /// The path; PDF has no quadratic curves, so they become cubic ones.
-fn outline(path: &Path, content: &mut Content) {
+fn draw(path: &Path, content: &mut Content) {
     let mut last = Point::zero();
     for segment in path.segments() {
         match segment {
@@ -225,14 +235,28 @@ fn matrix(t: Transform) -> [f32; 6] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::drawing::{Anchor, Look, TextStyle};
     use super::*;
 
-    const HATCHED: &str = r##"<svg width="20" height="10"><defs><pattern id="p" width="4" height="4" patternTransform="rotate(45)"><rect width="2" height="4" fill="#aa4499"/></pattern></defs><rect width="20" height="10" fill="url(#p)"/><line x1="0" y1="5" x2="20" y2="5" stroke="#222222" stroke-width="2" stroke-dasharray="4,4" opacity="0.5"/><text x="1" y="9" font-size="8" fill="#cc1f1a" stroke="#ffffff" stroke-width="3" paint-order="stroke">−</text></svg>"##;
+    fn hatched() -> Drawing {
+        let mut drawing = Drawing::chart((20, 10));
+        drawing.hatch(Hatch::slanted("p".into(), Colour::hex(0xaa4499)));
+        drawing.rect((0.0, 0.0), (20.0, 10.0), Look::hatched("p"));
+        let line = Stroke::new(Colour::hex(0x222222), 2.0).dashed(&[4.0, 4.0]);
+        drawing.line((0.0, 5.0), (20.0, 5.0), line.pale(Percent(50)));
+        let style = TextStyle {
+            size: 8.0,
+            colour: Colour::hex(0xcc1f1a),
+            anchor: Anchor::Start,
+        };
+        drawing.text_over((1.0, 9.0), "−", style);
+        drawing
+    }
 
     /// The operators on the page, unpacked.
-    fn operators(svg: &str) -> String {
-        let file = pdf(svg).expect("it is drawn");
+    pub(in super::super) fn operators(drawing: &Drawing) -> String {
+        let file = pdf(drawing).expect("it is drawn");
         let from = find_in(&file, b"/FlateDecode");
         let from = from + find_in(&file[from..], b"stream\n") + b"stream\n".len();
         let to = from + find_in(&file[from..], b"\nendstream");
@@ -247,7 +271,7 @@ mod tests {
 
     #[test]
     fn areas_lines_and_letters_are_painted_in_order() {
-        let page = operators(HATCHED);
+        let page = operators(&hatched());
         let lines = page.lines();
         let painted: Vec<&str> = lines.filter(|op| ["f", "S"].contains(op)).collect();
         // The hatched area; the line; the letter's rim, and the letter.
@@ -264,15 +288,13 @@ mod tests {
 
     #[test]
     fn what_pdf_cannot_have_is_refused() {
-        let huge = pdf(r#"<svg width="20000" height="9"></svg>"#);
+        let huge = pdf(&Drawing::chart((20_000, 9)));
         assert!(
             huge.expect_err("too wide")
                 .to_string()
                 .contains("20000 × 9")
         );
-        let fill = r##"fill="#aa4499""##;
-        let pale = HATCHED.replacen(fill, &format!(r#"{fill} opacity="0.5""#), 1);
-        let told = pdf(&pale).expect_err("a pale pattern").to_string();
-        assert!(told.contains("pattern p is not opaque"), "{told}");
+        let empty = pdf(&Drawing::chart((20, 0)));
+        assert!(empty.expect_err("no size").to_string().contains("20 × 0"));
     }
 }

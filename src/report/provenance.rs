@@ -1,10 +1,11 @@
 //! Where a picture comes from: in small print at its foot, and as metadata.
 
-use roxmltree::Document;
 use serde::Serialize;
 
-use super::svg::{Anchor, Svg, TextStyle, escape};
-use super::{Error, font, palette};
+use super::drawing::{
+    Anchor, Colour, Drawing, Foot, Form, Length, Look, Point, Shape, TextStyle, printable,
+};
+use super::{font, palette};
 
 /// The program, and its version.
 pub const PRODUCER: &str = concat!("Locklab ", env!("CARGO_PKG_VERSION"));
@@ -39,61 +40,50 @@ impl Provenance {
         parts.join(" · ")
     }
 
-    /// Adds a foot with the provenance to a picture, and the same as `<desc>` and `<metadata>`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Drawing`] if the text is not an SVG with a size.
-    pub fn stamp(&self, svg: &str) -> Result<String, Error> {
-        let bad = |what: &str| Error::Drawing(what.to_owned());
-        let document = Document::parse(svg).map_err(|error| Error::Drawing(error.to_string()))?;
-        let length = |name| document.root_element().attribute(name)?.parse::<f64>().ok();
-        let (Some(width), Some(height)) = (length("width"), length("height")) else {
-            return Err(bad("the picture has no size"));
-        };
+    /// Adds a foot with the provenance to a picture, and the same as metadata.
+    pub fn stamp(&self, mut drawing: Drawing) -> Drawing {
+        let (width, top) = (drawing.width.units(), drawing.height.units());
         let lines = font::wrap(&self.line(), SIZE, width - 2.0 * MARGIN);
-        let taller = height + lines.len() as f64 * LINE_HEIGHT + 8.0;
-        let (opening, rest) = svg
-            .split_once('>')
-            .ok_or_else(|| bad("it has no element"))?;
-        let content = rest
-            .rsplit_once("</svg>")
-            .ok_or_else(|| bad("it has no end"))?
-            .0;
-        let opening = opening
-            .replace(
-                &format!(r#" height="{height}""#),
-                &format!(r#" height="{taller}""#),
-            )
-            .replace(&format!(" {height}\""), &format!(" {taller}\""));
-
-        let mut foot = Svg::new(width);
-        let white = r##"fill="#ffffff""##;
-        foot.rect((0.0, height), (width, taller - height), white);
+        let height = Length::of(lines.len() as f64 * LINE_HEIGHT + 8.0);
+        let paper = Form::Rectangle {
+            at: Point::of((0.0, top)),
+            width: drawing.width,
+            height,
+        };
+        let mut shapes = vec![Shape {
+            form: paper,
+            look: Look::filled(Colour::WHITE),
+        }];
         for (number, line) in lines.iter().enumerate() {
             let style = TextStyle {
                 size: SIZE,
                 colour: palette::MUTED,
                 anchor: Anchor::Start,
             };
-            let y = height + (number + 1) as f64 * LINE_HEIGHT - 4.0;
-            foot.text((MARGIN, y), line, style);
+            let y = top + (number + 1) as f64 * LINE_HEIGHT - 4.0;
+            let mut shape = Shape::text(Point::of((MARGIN, y)), line, style);
+            if let Form::Text(text) = &mut shape.form {
+                text.family = Some(font::FAMILY.to_owned());
+            }
+            shapes.push(shape);
         }
-        let family = format!(r#" font-family="{}""#, font::FAMILY);
-        let foot = foot.content().replace("<text", &format!("<text{family}"));
         let data = serde_json::json!({ "producer": PRODUCER, "provenance": self });
-        Ok(format!(
-            "{opening}>\n<desc>{}</desc>\n<metadata>{}</metadata>{content}{foot}</svg>\n",
-            escape(&self.line()),
-            escape(&data.to_string()),
-        ))
+        drawing.foot = Some(Foot {
+            description: printable(&self.line()),
+            data: printable(&data.to_string()),
+            height,
+            shapes,
+        });
+        drawing
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use roxmltree::Document;
+
     use super::*;
-    use crate::{pdf, png};
+    use crate::{pdf, png, svg};
 
     fn of_k1() -> Provenance {
         Provenance {
@@ -104,16 +94,17 @@ mod tests {
         }
     }
 
-    fn picture() -> String {
-        let mut svg = Svg::new(400.0);
-        svg.circle((200.0, 50.0), 20.0, r##"fill="#0072b2""##);
-        svg.document(100.0)
+    fn stamped() -> Drawing {
+        let mut drawing = Drawing::new(400.0);
+        drawing.circle((200.0, 50.0), 20.0, Look::filled(Colour::hex(0x0072b2)));
+        of_k1().stamp(drawing.finish(100.0))
     }
 
     #[test]
     fn every_format_says_where_it_comes_from() {
-        let svg = of_k1().stamp(&picture()).expect("it is an SVG");
-        let document = Document::parse(&svg).expect("it still is one");
+        let drawing = stamped();
+        let svg = svg(&drawing);
+        let document = Document::parse(&svg).expect("it is an SVG");
         let named = |name: &str| {
             let found = document
                 .descendants()
@@ -128,20 +119,20 @@ mod tests {
         let data: serde_json::Value = serde_json::from_str(&named("metadata")).expect("JSON");
         assert_eq!(data["provenance"]["overrides"][0], "lock.ttl_ms=500");
         let holds = |file: &[u8], text: &[u8]| file.windows(text.len()).any(|w| w == text);
-        assert!(holds(&png(&svg).expect("a PNG"), line.as_bytes()));
+        assert!(holds(&png(&drawing).expect("a PNG"), line.as_bytes()));
         // PDF has text beyond ASCII as UTF-16, here in hexadecimal digits.
         let wide: Vec<String> = line
             .encode_utf16()
             .map(|unit| format!("{unit:04X}"))
             .collect();
-        let pdf = pdf(&svg).expect("a PDF");
+        let pdf = pdf(&drawing).expect("a PDF");
         assert!(holds(&pdf, wide.concat().as_bytes()));
     }
 
     #[test]
     fn the_foot_is_below_the_picture() {
-        let svg = of_k1().stamp(&picture()).expect("it is an SVG");
-        let document = Document::parse(&svg).expect("it still is one");
+        let svg = svg(&stamped());
+        let document = Document::parse(&svg).expect("it is an SVG");
         let root = document.root_element();
         // Two lines of 13 units, and 8 more.
         assert_eq!(root.attribute("height"), Some("134"));

@@ -1,28 +1,29 @@
-//! Converts SVG to PNG.
+//! Paints drawings as PNG.
 
 use std::collections::BTreeMap;
 
 use tiny_skia::{
-    Color, FillRule, FilterQuality, Paint, Pattern, Pixmap, Shader, SpreadMode, Stroke, StrokeDash,
-    Transform,
+    Color, FillRule, FilterQuality, LineJoin, Paint, Pattern, Pixmap, Shader, SpreadMode, Stroke,
+    StrokeDash, Transform,
 };
 
 use super::Error;
-use super::drawing::{Drawing, Ink, Shade, Shape, Tile};
+use super::drawing::{Colour, Drawing, Fill, Hatch, Ink, Length, Shape, Stroke as Edge};
+use super::outline;
 
-/// Pixels per unit of the SVG: sharp on a dense screen and in print.
+/// Pixels per unit of the drawing: sharp on a dense screen and in print.
 const SCALE: f32 = 2.0;
 
-/// The drawing as PNG, two pixels for each unit of the SVG; its description becomes a text chunk.
+/// The drawing as PNG, two pixels for each unit of it; its description becomes a text chunk.
 ///
 /// # Errors
 ///
-/// [`Error::Drawing`] if the input is not SVG, or uses a feature that no picture of
-/// [this module](super) uses; [`Error::Raster`] if it has no size.
-pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
-    let drawing = Drawing::read(svg)?;
-    let drawn = draw(&drawing).map_err(Error::Raster)?;
-    encode(&drawn, drawing.description).map_err(|error| Error::Raster(error.to_string()))
+/// [`Error::Raster`] if it has no size, or is too large; [`Error::Pattern`] if a shape is filled
+/// with a pattern that it does not have.
+pub fn png(drawing: &Drawing) -> Result<Vec<u8>, Error> {
+    let drawn = draw(drawing)?;
+    let description = drawing.foot.as_ref().map(|foot| foot.description.clone());
+    encode(&drawn, description).map_err(|error| Error::Raster(error.to_string()))
 }
 
 fn encode(drawn: &Pixmap, description: Option<String>) -> Result<Vec<u8>, png::EncodingError> {
@@ -46,74 +47,81 @@ fn encode(drawn: &Pixmap, description: Option<String>) -> Result<Vec<u8>, png::E
 /// The patterns as pixels with their places, by id.
 type Tiles = BTreeMap<String, (Pixmap, Transform)>;
 
-fn draw(drawing: &Drawing) -> Result<Pixmap, String> {
-    let pixels = |length: f32| (length * SCALE) as u32;
-    let mut pixmap = Pixmap::new(pixels(drawing.width), pixels(drawing.height))
-        .ok_or("the drawing has no size, or is too large")?;
-    let tile = |(id, tile): (&String, &Tile)| {
-        let transform = tile.transform.pre_scale(1.0 / SCALE, 1.0 / SCALE);
-        Ok((id.clone(), (draw(&tile.content)?, transform)))
+fn draw(drawing: &Drawing) -> Result<Pixmap, Error> {
+    let tile = |hatch: &Hatch| {
+        let turned = Transform::from_rotate(f32::from(hatch.turn));
+        let place = turned.pre_scale(1.0 / SCALE, 1.0 / SCALE);
+        let tile = painted(
+            (hatch.side, hatch.side),
+            hatch.tile().iter(),
+            &Tiles::default(),
+        )?;
+        Ok((hatch.id.clone(), (tile, place)))
     };
-    let tiles: Tiles = drawing
-        .tiles
-        .iter()
-        .map(tile)
-        .collect::<Result<_, String>>()?;
-    for shape in &drawing.shapes {
-        paint(shape, &tiles, &mut pixmap);
+    let tiles: Tiles = (drawing.hatches().map(tile)).collect::<Result<_, Error>>()?;
+    let size = (drawing.width, drawing.whole_height());
+    painted(size, drawing.shapes(), &tiles)
+}
+
+fn painted<'s>(
+    (width, height): (Length, Length),
+    shapes: impl Iterator<Item = &'s Shape>,
+    tiles: &Tiles,
+) -> Result<Pixmap, Error> {
+    let pixels = |length: Length| (length.f32() * SCALE) as u32;
+    let mut pixmap = Pixmap::new(pixels(width), pixels(height))
+        .ok_or_else(|| Error::Raster("the drawing has no size, or is too large".to_owned()))?;
+    for shape in shapes {
+        paint(shape, tiles, &mut pixmap)?;
     }
     Ok(pixmap)
 }
 
-fn paint(shape: &Shape, tiles: &Tiles, pixmap: &mut Pixmap) {
-    let place = shape.transform.post_scale(SCALE, SCALE);
-    let stroke = Stroke {
-        width: shape.line_width,
-        line_join: shape.line_join,
-        dash: StrokeDash::new(shape.dashes.clone(), 0.0),
-        ..Stroke::default()
+fn paint(shape: &Shape, tiles: &Tiles, pixmap: &mut Pixmap) -> Result<(), Error> {
+    let Some((path, place)) = outline::of(shape) else {
+        return Ok(());
     };
-    let draw_line = |pixmap: &mut Pixmap| {
-        if let Some(line) = &shape.line {
-            pixmap.stroke_path(&shape.path, &paint_of(line, tiles), &stroke, place, None);
+    let place = place.post_scale(SCALE, SCALE);
+    let stroke = |pixmap: &mut Pixmap, edge: &Edge, line_join: LineJoin| {
+        let stroke = Stroke {
+            width: edge.width.unwrap_or(1.0) as f32,
+            line_join,
+            dash: StrokeDash::new(edge.dashes.iter().map(|&dash| dash as f32).collect(), 0.0),
+            ..Stroke::default()
+        };
+        pixmap.stroke_path(&path, &paint_of(solid(edge.ink)), &stroke, place, None);
+    };
+    if let Some(rim) = shape.rim() {
+        stroke(pixmap, &rim, LineJoin::Round);
+    }
+    let shader = match &shape.look.fill {
+        Fill::Nothing => None,
+        _ if !outline::has_inside(&path) => None,
+        Fill::Unsaid => Some(solid(Colour::BLACK.into())),
+        Fill::Ink(ink) => Some(solid(*ink)),
+        Fill::Hatch(id) => {
+            let (tile, place) = tiles.get(id).ok_or_else(|| Error::Pattern(id.clone()))?;
+            let (repeat, quality) = (SpreadMode::Repeat, FilterQuality::Bicubic);
+            Some(Pattern::new(tile.as_ref(), repeat, quality, 1.0, *place))
         }
     };
-    if shape.line_first {
-        draw_line(pixmap);
+    if let Some(shader) = shader {
+        pixmap.fill_path(&path, &paint_of(shader), FillRule::Winding, place, None);
     }
-    if let Some(fill) = shape.fill.as_ref().filter(|_| shape.has_inside()) {
-        pixmap.fill_path(
-            &shape.path,
-            &paint_of(fill, tiles),
-            FillRule::Winding,
-            place,
-            None,
-        );
+    if let Some(edge) = &shape.look.stroke {
+        stroke(pixmap, edge, LineJoin::Miter);
     }
-    if !shape.line_first {
-        draw_line(pixmap);
-    }
+    Ok(())
 }
 
-fn paint_of<'t>(ink: &Ink, tiles: &'t Tiles) -> Paint<'t> {
-    let shader = match &ink.shade {
-        Shade::Colour([r, g, b]) => {
-            let mut colour = Color::from_rgba8(*r, *g, *b, 255);
-            colour.apply_opacity(ink.opacity);
-            Shader::SolidColor(colour)
-        }
-        Shade::Pattern(id) => {
-            let (tile, place) = &tiles[id];
-            let quality = FilterQuality::Bicubic;
-            Pattern::new(
-                tile.as_ref(),
-                SpreadMode::Repeat,
-                quality,
-                ink.opacity,
-                *place,
-            )
-        }
-    };
+fn solid(ink: Ink) -> Shader<'static> {
+    let Colour([r, g, b]) = ink.colour;
+    let mut colour = Color::from_rgba8(r, g, b, 255);
+    colour.apply_opacity(ink.opacity.share() as f32);
+    Shader::SolidColor(colour)
+}
+
+fn paint_of(shader: Shader) -> Paint {
     Paint {
         shader,
         ..Paint::default()
@@ -122,6 +130,7 @@ fn paint_of<'t>(ink: &Ink, tiles: &'t Tiles) -> Paint<'t> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drawing::{Anchor, Form, Level, Look, Percent, Point, Text, TextStyle};
     use super::super::font;
     use super::*;
 
@@ -129,42 +138,42 @@ mod tests {
 
     use roxmltree::Document;
 
-    /// The colours of the drawing's pixels, as `rrggbbaa`.
-    fn pixels(body: &str) -> impl Fn(u32, u32) -> String {
-        let svg = format!(r#"<svg width="20" height="20">{body}</svg>"#);
-        let drawing = Drawing::read(&svg).expect("it is understood");
+    const PURPLE: Colour = Colour::hex(0xaa4499);
+    const RED: Colour = Colour::hex(0xcc1f1a);
+
+    /// Checks colours of pixels, as `rrggbbaa`, of a drawing of 20 × 20 units.
+    #[track_caller]
+    fn check(draw_on: impl FnOnce(&mut Drawing), expected: &[(u32, u32, &str)]) {
+        let mut drawing = Drawing::chart((20, 20));
+        draw_on(&mut drawing);
         let drawn = draw(&drawing).expect("it has a size");
-        move |x, y| {
+        for &(x, y, expected) in expected {
             let pixel = drawn.pixel(x, y).expect("it lies within").demultiply();
             let channels = [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()];
-            channels.map(|channel| format!("{channel:02x}")).concat()
-        }
-    }
-
-    #[track_caller]
-    fn check(body: &str, expected: &[(u32, u32, &str)]) {
-        let colour = pixels(body);
-        for &(x, y, expected) in expected {
-            assert_eq!(colour(x, y), expected, "at {x}, {y} of {body}");
+            let colour = channels.map(|channel| format!("{channel:02x}")).concat();
+            assert_eq!(colour, expected, "at {x}, {y} of {drawing:?}");
         }
     }
 
     #[test]
     fn shapes_have_their_place_and_colour() {
         check(
-            r##"<rect x="1" y="2" width="3" height="4" fill="#aa4499"/>"##,
+            |on| on.rect((1.0, 2.0), (3.0, 4.0), Look::filled(PURPLE)),
             &[(2, 4, "aa4499ff"), (7, 11, "aa4499ff"), (8, 11, "00000000")],
         );
+        let edge = |rgb| Look::hollow(Edge::new(Colour::hex(rgb), 2.0));
         check(
-            r##"<circle cx="10" cy="10" r="5" fill="none" stroke="#009e73" stroke-width="2"/>"##,
+            |on| on.circle((10.0, 10.0), 5.0, edge(0x009e73)),
             &[(10, 20, "009e73ff"), (20, 20, "00000000")],
         );
+        let corners = [(0.0, 0.0), (20.0, 0.0), (20.0, 20.0)];
+        let triangle = Form::Polygon(corners.map(Point::of).to_vec());
         check(
-            r##"<polygon points="0,0 20,0 20,20" fill="#e69f00" fill-opacity="0.2"/>"##,
+            |on| on.add(triangle, Look::pale(Colour::hex(0xe69f00), Percent(20))),
             &[(30, 10, "e6a00033"), (10, 30, "00000000")],
         );
         check(
-            r##"<polyline points="2,2 2,18 18,18" fill="none" stroke="#0072b2" stroke-width="2"/>"##,
+            |on| on.polyline(&[(2.0, 2.0), (2.0, 18.0), (18.0, 18.0)], edge(0x0072b2)),
             &[
                 (4, 20, "0072b2ff"),
                 (20, 36, "0072b2ff"),
@@ -175,8 +184,9 @@ mod tests {
 
     #[test]
     fn lines_are_dashed() {
+        let look = Edge::new(Colour::hex(0x222222), 2.0).dashed(&[4.0, 4.0]);
         check(
-            r##"<line x1="0" y1="5" x2="20" y2="5" stroke="#222222" stroke-width="2" stroke-dasharray="4,4"/>"##,
+            |on| on.line((0.0, 5.0), (20.0, 5.0), look),
             &[
                 (4, 10, "222222ff"),
                 (12, 10, "00000000"),
@@ -187,15 +197,21 @@ mod tests {
 
     #[test]
     fn a_pattern_is_repeated() {
-        let tile = r##"<rect width="4" height="4" fill="#ffffff"/><rect width="2" height="4" fill="#aa4499"/>"##;
-        let pattern = |turn| {
-            format!(
-                r##"<defs><pattern id="p" width="4" height="4" patternTransform="rotate({turn})">{tile}</pattern></defs><rect width="20" height="20" fill="url(#p)"/>"##
-            )
+        let hatched = |turn| {
+            move |on: &mut Drawing| {
+                on.hatch(Hatch {
+                    id: "p".into(),
+                    colour: PURPLE,
+                    side: Length::of(4.0),
+                    stripe: Length::of(2.0),
+                    turn,
+                });
+                on.rect((0.0, 0.0), (20.0, 20.0), Look::hatched("p"));
+            }
         };
         let (purple, white) = ("aa4499ff", "ffffffff");
         check(
-            &pattern(0),
+            hatched(0),
             &[
                 (1, 0, purple),
                 (5, 0, white),
@@ -204,7 +220,7 @@ mod tests {
             ],
         );
         check(
-            &pattern(90),
+            hatched(90),
             &[
                 (0, 1, purple),
                 (0, 5, white),
@@ -217,39 +233,60 @@ mod tests {
     /// The minus sign is a bar across the middle of its width.
     #[test]
     fn text_is_anchored_turned_and_rimmed() {
-        let minus = |x: u32, more: &str| {
-            format!(r##"<text x="{x}" y="10" font-size="10" fill="#cc1f1a" {more}>−</text>"##)
+        let minus = |x: f64, anchor: Anchor, change: fn(&mut Text)| {
+            move |on: &mut Drawing| {
+                let style = TextStyle {
+                    size: 10.0,
+                    colour: RED,
+                    anchor,
+                };
+                let Shape { mut form, look } = Shape::text(Point::of((x, 10.0)), "−", style);
+                if let Form::Text(text) = &mut form {
+                    change(text);
+                }
+                on.add(form, look);
+            }
         };
         let (red, white, empty) = ("cc1f1aff", "ffffffff", "00000000");
         // 8.4 units wide, its bar from 2.7 to 3.5 above the baseline.
-        check(&minus(2, ""), &[(12, 13, red), (30, 13, empty)]);
         check(
-            &minus(18, r#"text-anchor="end""#),
+            minus(2.0, Anchor::Start, |_| {}),
+            &[(12, 13, red), (30, 13, empty)],
+        );
+        check(
+            minus(18.0, Anchor::End, |_| {}),
             &[(12, 13, empty), (28, 13, red)],
         );
         check(
-            &minus(10, r#"text-anchor="middle""#),
+            minus(10.0, Anchor::Middle, |_| {}),
             &[(20, 13, red), (8, 13, empty)],
         );
+        // 7.6 below the point; 2.5 below; 2.5 above.
         check(
-            &minus(2, r#"dy="0.5em""#),
-            &[(12, 23, red), (12, 13, empty)],
+            minus(2.0, Anchor::Start, |text| text.level = Level::Below),
+            &[(12, 28, red), (12, 13, empty)],
         );
         check(
-            &minus(10, r#"transform="rotate(90, 10, 10)""#),
+            minus(2.0, Anchor::Start, |text| text.level = Level::Centred),
+            &[(12, 18, red), (12, 13, empty)],
+        );
+        check(
+            minus(2.0, Anchor::Start, |text| text.level = Level::Above),
+            &[(12, 8, red), (12, 13, empty)],
+        );
+        check(
+            minus(10.0, Anchor::Start, |text| text.turn = 90),
             &[(26, 28, red), (28, 13, empty)],
         );
-        let rim =
-            r##"stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke""##;
         check(
-            &minus(2, rim),
+            minus(2.0, Anchor::Start, |text| text.rim = true),
             &[(12, 13, red), (12, 16, white), (12, 22, empty)],
         );
     }
 
     #[test]
-    fn every_published_picture_is_drawn_with_all_its_letters() {
-        let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
+    fn the_font_has_every_letter_of_the_published_pictures() {
+        let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports");
         let mut pictures = 0;
         for folder in reports.read_dir().expect("the reports are there") {
             let folder = folder.expect("it can be listed").path();
@@ -257,10 +294,7 @@ mod tests {
             let files = files.map(|file| file.path());
             for file in files.filter(|file| file.extension().is_some_and(|end| end == "svg")) {
                 let svg = std::fs::read_to_string(&file).expect("it can be read");
-                for drawn in [png(&svg), crate::pdf(&svg)] {
-                    drawn.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-                }
-                let document = Document::parse(&svg).expect("it has been read before");
+                let document = Document::parse(&svg).expect("well-formed");
                 for text in document.descendants().filter_map(|node| node.text()) {
                     let missing = font::missing(text);
                     assert!(

@@ -25,11 +25,11 @@ pub mod window;
 
 use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
 
-use super::Error;
+use super::{Drawing, Error};
 use locklab_check::Violation;
 use locklab_history::History;
 
-/// Draws the run, or the part of it that led to the violation, as SVG.
+/// Draws the run, or the part of it that led to the violation.
 ///
 /// With a violation, the picture begins when the clients involved requested their locks, and
 /// ends when they were done with them.
@@ -41,9 +41,9 @@ pub fn draw(
     history: &History,
     title: &str,
     violation: Option<&Violation>,
-) -> Result<String, Error> {
+) -> Result<Drawing, Error> {
     let scene = scene::Scene::of(history, violation).ok_or(Error::EmptyHistory)?;
-    Ok(draw::svg(&scene, title))
+    Ok(draw::drawing(&scene, title))
 }
 
 /// A duration as readable text, with at most three digits if that is precise enough.

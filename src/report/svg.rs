@@ -1,147 +1,43 @@
-//! A small writer of SVG: shapes go in by coordinates, text comes out.
-//!
-//! Coordinates are written with one decimal, so that the bytes do not depend on the
-//! last bits of a float.
+//! Writes drawings as SVG.
 
-use std::fmt::Write;
+mod brief;
+mod plotters;
 
+use super::drawing::{Dialect, Drawing, Item};
 use super::font;
 
-/// A drawing in progress.
-pub(super) struct Svg {
-    width: f64,
-    body: String,
-}
-
-/// The position of a text relative to its point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
-    /// The text begins at the point.
-    Start,
-    /// The text is centred at the point.
-    Middle,
-    /// The text ends at the point.
-    End,
-}
-
-/// The style of a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TextStyle {
-    pub size: f64,
-    pub colour: &'static str,
-    pub anchor: Anchor,
-}
-
-impl Svg {
-    /// An empty drawing, `width` units wide; its height is set at the end.
-    pub(super) fn new(width: f64) -> Self {
-        Svg {
-            width,
-            body: String::new(),
-        }
+/// The drawing as SVG.
+pub fn svg(drawing: &Drawing) -> String {
+    let (width, height) = (drawing.width, drawing.whole_height());
+    let size = format!(r#"width="{width}" height="{height}" viewBox="0 0 {width} {height}""#);
+    const XML: &str = r#"xmlns="http://www.w3.org/2000/svg""#;
+    let mut text = match drawing.dialect {
+        Dialect::Brief => format!("<svg {XML} {size} font-family=\"{}\">\n", font::FAMILY),
+        Dialect::Plotters => format!("<svg {size} {XML}>\n"),
+    };
+    if let Some(foot) = &drawing.foot {
+        let (description, data) = (escape(&foot.description), escape(&foot.data));
+        text += &format!("<desc>{description}</desc>\n<metadata>{data}</metadata>\n");
     }
-
-    /// Definitions or groups that the other calls do not cover, verbatim.
-    pub(super) fn raw(&mut self, markup: &str) {
-        self.body.push_str(markup);
-        self.body.push('\n');
-    }
-
-    /// A straight line; `look` holds further attributes such as the stroke.
-    pub(super) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), look: &str) {
-        let (x1, y1, x2, y2) = (number(x1), number(y1), number(x2), number(y2));
-        self.element(format_args!(
-            r#"<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {look}/>"#
-        ));
-    }
-
-    /// A rectangle by its upper left corner, width and height.
-    pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), look: &str) {
-        let (x, y) = (number(x), number(y));
-        let (width, height) = (number(width), number(height));
-        self.element(format_args!(
-            r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}/>"#
-        ));
-    }
-
-    /// A circle.
-    pub(super) fn circle(&mut self, (x, y): (f64, f64), radius: f64, look: &str) {
-        let (x, y, radius) = (number(x), number(y), number(radius));
-        self.element(format_args!(
-            r#"<circle cx="{x}" cy="{y}" r="{radius}" {look}/>"#
-        ));
-    }
-
-    /// A line through the points.
-    pub(super) fn polyline(&mut self, points: &[(f64, f64)], look: &str) {
-        let points: Vec<String> = points
-            .iter()
-            .map(|&(x, y)| format!("{},{}", number(x), number(y)))
-            .collect();
-        self.element(format_args!(
-            r#"<polyline points="{}" {look}/>"#,
-            points.join(" ")
-        ));
-    }
-
-    /// A text with its baseline at `y`.
-    pub(super) fn text(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle) {
-        self.write_text((x, y), text, style, "");
-    }
-
-    /// A text with a white outline, legible over lines.
-    pub(super) fn text_over(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle) {
-        const RIM: &str =
-            r##" stroke="#ffffff" stroke-width="3" stroke-linejoin="round" paint-order="stroke""##;
-        self.write_text((x, y), text, style, RIM);
-    }
-
-    /// What was drawn, without a document around it.
-    pub(super) fn content(self) -> String {
-        self.body
-    }
-
-    /// The whole document, `height` units high.
-    pub(super) fn document(self, height: f64) -> String {
-        let (width, height, body) = (number(self.width), number(height), self.body);
-        format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{family}">
-<rect width="{width}" height="{height}" fill="#ffffff"/>
-{body}</svg>
-"##,
-            family = font::FAMILY,
-        )
-    }
-
-    fn write_text(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle, rim: &str) {
-        let (x, y, size) = (number(x), number(y), number(style.size));
-        let anchor = match style.anchor {
-            Anchor::Start => "",
-            Anchor::Middle => r#" text-anchor="middle""#,
-            Anchor::End => r#" text-anchor="end""#,
+    for item in &drawing.items {
+        text += &match (item, drawing.dialect) {
+            (Item::Hatch(hatch), _) => brief::hatch(hatch),
+            (Item::Shape(shape), Dialect::Brief) => brief::shape(shape),
+            (Item::Shape(shape), Dialect::Plotters) => plotters::shape(shape),
         };
-        let (colour, text) = (style.colour, escape(text));
-        self.element(format_args!(
-            r#"<text x="{x}" y="{y}" font-size="{size}"{anchor} fill="{colour}"{rim}>{text}</text>"#
-        ));
+        text.push('\n');
     }
-
-    fn element(&mut self, markup: std::fmt::Arguments) {
-        writeln!(self.body, "{markup}").expect("a String takes all that is written to it");
+    for shape in drawing.foot.iter().flat_map(|foot| &foot.shapes) {
+        text += &brief::shape(shape);
+        text.push('\n');
     }
-}
-
-/// At most one decimal, never `-0`.
-fn number(value: f64) -> String {
-    let text = format!("{value:.1}");
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    if text == "-0" { "0" } else { text }.to_owned()
+    text + "</svg>\n"
 }
 
 /// Escapes text for XML.
-pub(super) fn escape(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in printable(text).chars() {
+    for c in text.chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -153,29 +49,63 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The text on one line; characters that are invalid in XML 1.0 become `?`.
-pub(super) fn printable(text: &str) -> String {
-    let printable = text.chars().map(|c| match c {
-        '\t' | '\n' | '\r' => ' ',
-        '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => '?',
-        c => c,
-    });
-    printable.collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use roxmltree::Document;
+
+    use super::super::drawing::{Anchor, Colour, Look, TextStyle};
     use super::*;
 
-    #[test]
-    fn numbers_have_at_most_one_decimal() {
-        assert_eq!(number(1.0), "1");
-        assert_eq!(number(1.26), "1.3");
-        assert_eq!(number(-0.04), "0");
+    const HOSTILE: &str = "a<b & \"c\" 'd' ]]> <script>\u{1}";
+
+    /// A drawing of one text in a dialect.
+    fn of_text(text: &str, dialect: Dialect) -> Drawing {
+        let mut drawing = Drawing::new(40.0);
+        let style = TextStyle {
+            size: 10.5,
+            colour: Colour::BLACK,
+            anchor: Anchor::End,
+        };
+        drawing.text((1.0, 2.0), text, style);
+        drawing.dialect = dialect;
+        drawing
     }
 
     #[test]
     fn text_cannot_leave_its_element() {
-        assert_eq!(escape("a<b & \"c\"\u{1}"), "a&lt;b &amp; &quot;c&quot;?");
+        for dialect in [Dialect::Brief, Dialect::Plotters] {
+            let svg = svg(&of_text(HOSTILE, dialect));
+            let document = Document::parse(&svg).expect("well-formed");
+            let read = document.root_element().descendants();
+            let read = read.filter_map(|node| node.text()).map(str::trim);
+            let read: Vec<&str> = read.filter(|text| !text.is_empty()).collect();
+            assert_eq!(read[0], HOSTILE.replace('\u{1}', "?"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn the_dialects_say_the_same_in_other_words() {
+        let brief = svg(&of_text("'", Dialect::Brief));
+        assert!(
+            brief.ends_with(
+                "<text x=\"1\" y=\"2\" font-size=\"10.5\" text-anchor=\"end\" fill=\"#000000\">'</text>\n</svg>\n"
+            ),
+            "{brief}"
+        );
+        let full = svg(&of_text("'", Dialect::Plotters));
+        let family = font::FAMILY;
+        let expected = format!(
+            "<text x=\"1\" y=\"2\" dy=\"0\" text-anchor=\"end\" font-family=\"{family}\" font-size=\"10.5\" opacity=\"1\" fill=\"#000000\">\n&apos;\n</text>\n</svg>\n"
+        );
+        assert!(full.ends_with(&expected), "{full}");
+    }
+
+    #[test]
+    fn paper_lies_below_everything() {
+        let mut drawing = Drawing::new(40.0);
+        drawing.circle((1.0, 2.0), 3.0, Look::filled(Colour::hex(0x0072b2)));
+        let svg = svg(&drawing.finish(50.25));
+        let body = "<rect width=\"40\" height=\"50.2\" fill=\"#ffffff\"/>\n<circle cx=\"1\" cy=\"2\" r=\"3\" fill=\"#0072b2\"/>\n</svg>\n";
+        assert!(svg.ends_with(body), "{svg}");
     }
 }

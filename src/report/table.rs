@@ -2,9 +2,9 @@
 
 use std::mem::discriminant;
 
+use super::drawing::{Anchor, Colour, Drawing, Look as Paint, Percent, Stroke, TextStyle};
 use super::font;
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
-use super::svg::{Anchor, Svg, TextStyle};
 use locklab_results::table::{Field, Look, Table};
 
 /// Dimensions in units of the drawing.
@@ -19,14 +19,14 @@ const SAMPLE: f64 = 28.0;
 /// The number of characters of a heading that fit on one line of a column.
 const HEADING_LETTERS: usize = 17;
 
-/// Draws the table, as SVG.
-pub fn draw(table: &Table) -> String {
+/// Draws the table.
+pub fn draw(table: &Table) -> Drawing {
     let headings: Vec<Vec<String>> = table.columns.iter().map(|text| wrap(text)).collect();
     let lines = headings.iter().map(Vec::len).max().unwrap_or(0);
     let top = MARGIN + TITLE_HEIGHT + lines as f64 * LINE_HEIGHT + 8.0;
     let width = 2.0 * MARGIN + LABEL_WIDTH + table.columns.len() as f64 * COLUMN_WIDTH;
-    let mut svg = Svg::new(width);
-    svg.text(
+    let mut drawing = Drawing::new(width);
+    drawing.text(
         (MARGIN, MARGIN + 14.0),
         &table.title,
         text(15.0, INK, Anchor::Start),
@@ -35,7 +35,7 @@ pub fn draw(table: &Table) -> String {
         let first = top - 8.0 - heading.len() as f64 * LINE_HEIGHT;
         for (line, words) in heading.iter().enumerate() {
             let y = first + (line + 1) as f64 * LINE_HEIGHT;
-            svg.text(
+            drawing.text(
                 (left(column) + 4.0, y),
                 words,
                 text(10.5, MUTED, Anchor::Start),
@@ -44,31 +44,30 @@ pub fn draw(table: &Table) -> String {
     }
     for (place, row) in table.rows.iter().enumerate() {
         let y = top + place as f64 * ROW_HEIGHT;
-        let rule = format!(r#"stroke="{FAINT}" stroke-width="0.5""#);
-        svg.line((MARGIN, y), (width - MARGIN, y), &rule);
-        svg.text(
+        drawing.line((MARGIN, y), (width - MARGIN, y), Stroke::new(FAINT, 0.5));
+        drawing.text(
             (MARGIN, y + 15.0),
             &row.label,
             text(11.5, INK, Anchor::Start),
         );
         for (column, field) in row.fields.iter().enumerate() {
-            draw_field(&mut svg, (left(column), y), field);
+            draw_field(&mut drawing, (left(column), y), field);
         }
     }
     let mut y = top + table.rows.len() as f64 * ROW_HEIGHT + 8.0;
-    y = draw_legend(&mut svg, table, (width, y));
+    y = draw_legend(&mut drawing, table, (width, y));
     for note in &table.notes {
         for line in font::wrap(note, 10.5, width - 2.0 * MARGIN) {
             y += LINE_HEIGHT;
-            svg.text((MARGIN, y), &line, text(10.5, MUTED, Anchor::Start));
+            drawing.text((MARGIN, y), &line, text(10.5, MUTED, Anchor::Start));
         }
         y += 4.0;
     }
-    svg.document(y + 4.0)
+    drawing.finish(y + 4.0)
 }
 
 /// The meanings of the looks that occur, with a sample of each; returns the lower end.
-fn draw_legend(svg: &mut Svg, table: &Table, (width, top): (f64, f64)) -> f64 {
+fn draw_legend(drawing: &mut Drawing, table: &Table, (width, top): (f64, f64)) -> f64 {
     let fields = || table.rows.iter().flat_map(|row| &row.fields);
     let occurs =
         |look: Look| fields().any(|field| discriminant(&field.look) == discriminant(&look));
@@ -86,52 +85,51 @@ fn draw_legend(svg: &mut Svg, table: &Table, (width, top): (f64, f64)) -> f64 {
                     let part = SAMPLE / 4.0;
                     let look = paint(Look::Violated(f64::from(step) / 3.0));
                     let x = at.0 + f64::from(step) * part;
-                    svg.rect((x, at.1), (part, 13.0), &look);
+                    drawing.rect((x, at.1), (part, 13.0), look);
                 }
             }
             Look::Silent => {
                 let style = text(10.5, MUTED, Anchor::Middle);
-                svg.text((at.0 + SAMPLE / 2.0, at.1 + 10.0), "–", style);
+                drawing.text((at.0 + SAMPLE / 2.0, at.1 + 10.0), "–", style);
             }
-            look => svg.rect(at, (SAMPLE, 13.0), &paint(*look)),
+            look => drawing.rect(at, (SAMPLE, 13.0), paint(*look)),
         }
         let style = text(10.5, INK, Anchor::Start);
-        svg.text((at.0 + SAMPLE + 6.0, at.1 + 10.5), meaning, style);
+        drawing.text((at.0 + SAMPLE + 6.0, at.1 + 10.5), meaning, style);
         bottom = at.1 + 24.0;
         at.0 += needed + 18.0;
     }
     bottom
 }
 
-/// The attributes of a field's rectangle.
-fn paint(look: Look) -> String {
+/// What a field's rectangle is painted with.
+fn paint(look: Look) -> Paint {
     match look {
-        Look::Holds => r##"fill="#d9efe6""##.into(),
+        Look::Holds => Paint::filled(Colour::hex(0xd9efe6)),
         Look::Violated(share) => {
             // A low share is pale, a high one is strong; a share of zero is not drawn this way.
-            let opacity = 0.18 + 0.42 * share;
-            format!(r#"fill="{VIOLATION}" fill-opacity="{opacity:.2}""#)
+            Paint::pale(VIOLATION, Percent::of(0.18 + 0.42 * share))
         }
-        Look::Differs => format!(r#"fill="none" stroke="{VIOLATION}" stroke-width="1.5""#),
-        Look::Inconclusive => format!(r#"fill="none" stroke="{MUTED}" stroke-dasharray="3 2""#),
-        Look::Bar(_) => r##"fill="#cfe3f1""##.into(),
-        Look::Silent => r#"fill="none""#.into(),
+        Look::Differs => Paint::hollow(Stroke::new(VIOLATION, 1.5)),
+        Look::Inconclusive => Paint::hollow(Stroke::unit(MUTED).dashed(&[3.0, 2.0])),
+        Look::Bar(_) => Paint::filled(Colour::hex(0xcfe3f1)),
+        Look::Silent => Paint::nothing(),
     }
 }
 
-fn draw_field(svg: &mut Svg, (x, y): (f64, f64), field: &Field) {
+fn draw_field(drawing: &mut Drawing, (x, y): (f64, f64), field: &Field) {
     let (inner, high) = (COLUMN_WIDTH - 4.0, ROW_HEIGHT - 3.0);
     let (x, y) = (x + 2.0, y + 1.5);
     match field.look {
-        Look::Bar(share) => svg.rect((x, y), (inner * share, high), &paint(field.look)),
+        Look::Bar(share) => drawing.rect((x, y), (inner * share, high), paint(field.look)),
         Look::Silent => {}
-        look => svg.rect((x, y), (inner, high), &paint(look)),
+        look => drawing.rect((x, y), (inner, high), paint(look)),
     }
     let colour = match field.look {
         Look::Silent | Look::Inconclusive => MUTED,
         _ => INK,
     };
-    svg.text(
+    drawing.text(
         (x + 5.0, y + 13.5),
         &field.text,
         text(11.0, colour, Anchor::Start),
@@ -142,7 +140,7 @@ fn left(column: usize) -> f64 {
     MARGIN + LABEL_WIDTH + column as f64 * COLUMN_WIDTH
 }
 
-fn text(size: f64, colour: &'static str, anchor: Anchor) -> TextStyle {
+fn text(size: f64, colour: Colour, anchor: Anchor) -> TextStyle {
     TextStyle {
         size,
         colour,
@@ -168,13 +166,14 @@ fn wrap(heading: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::svg;
     use locklab_results::table::TableRow;
 
     const NOTE: &str = "A note that is far too long for one line of such a narrow table: two.";
 
     #[test]
     fn the_legend_explains_what_occurs() {
-        let drawn = draw(&Table {
+        let drawn = svg(&draw(&Table {
             title: "t".into(),
             rows_are: "lock",
             columns: vec!["a".into()],
@@ -188,7 +187,7 @@ mod tests {
                 label: "l".into(),
                 fields: vec![Field::plain("50 %", Look::Violated(0.5))],
             }],
-        });
+        }));
         assert!(drawn.contains(">violated<"), "{drawn}");
         assert!(!drawn.contains(">holds<") && !drawn.contains(">too few runs<"));
         assert!(drawn.contains("two.<") && !drawn.contains(NOTE), "{drawn}");

@@ -7,14 +7,15 @@ use locklab_history::{
     Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
     Record,
 };
-use locklab_report::{Error, spacetime};
+use locklab_report::{Error, pdf, png, spacetime, svg as written};
 
 mod stories;
 
 use stories::{Story, jump, late_replies, late_write, pause};
 
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
-    spacetime::draw(history, title, violation).expect("the history is not empty")
+    let drawing = spacetime::draw(history, title, violation);
+    written(&drawing.expect("the history is not empty"))
 }
 
 #[test]
@@ -61,6 +62,22 @@ fn replies_that_waited() {
         "Redlock without its time check: the replies wait for a paused client",
         Some(&violation)
     ));
+}
+
+#[test]
+fn every_picture_is_painted() {
+    for (history, violation) in [
+        pause(false),
+        pause(true),
+        jump(),
+        late_write(),
+        late_replies(),
+    ] {
+        let drawing = spacetime::draw(&history, "Painted", Some(&violation)).expect("not empty");
+        let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
+        assert!(png.len() > 20_000, "{} bytes", png.len());
+        assert!(pdf.len() > 10_000, "{} bytes", pdf.len());
+    }
 }
 
 fn check_says(picture: &str, expected: &[&str]) {
@@ -228,7 +245,8 @@ fn any_history_makes_a_well_formed_picture() {
         let (history, violation) = nonsense(seed);
         let violation = (seed % 2 == 0).then_some(&violation);
         match spacetime::draw(&history, "Nonsense", violation) {
-            Ok(text) => {
+            Ok(drawing) => {
+                let text = written(&drawing);
                 assert!(
                     !text.contains("NaN") && !text.contains("inf"),
                     "seed {seed}"

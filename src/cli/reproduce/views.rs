@@ -7,8 +7,8 @@ use locklab_critique::page::{ClaimView, Line, Mark, Page, Picture, Row, Scenario
 use locklab_critique::{Claim, Critique};
 use locklab_evidence::{Finding as Found, Judgement, Tally};
 use locklab_real::series::{Agreement, Confirmed, Finding, explanation};
-use locklab_report::Error;
 use locklab_report::chart::{self, ChartOptions};
+use locklab_report::{Error, svg};
 use locklab_runner::judged;
 use locklab_runner::prediction::Comparison;
 
@@ -285,14 +285,14 @@ fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
         .get(&headline)
         .map_or(0, |shortest| shortest.seed);
     let run = judged::record(scenario, seed)?;
-    let (svg, provenance) = pictures::drawing(scenario, &run, headline)?;
+    let (picture, provenance) = pictures::drawing(scenario, &run, headline)?;
     let caption = match pictures::violation_of(&run, headline) {
         Some(violation) => format!("Seed {seed}: {}.", violation.what),
         None => format!("Seed {seed}: a run in which {headline} is not violated."),
     };
     let command = format!("locklab run {} --seed {seed}", scenario.name);
     Ok(Picture::new(
-        &provenance.stamp(&svg)?,
+        &svg(&provenance.stamp(picture)),
         &claim.id,
         caption,
         command,
@@ -308,16 +308,16 @@ fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Optio
         properties: sweep::charted(&[], &observed.shown[name].scenario),
         ..ChartOptions::default()
     };
-    let svg = match chart::draw(swept, &options) {
+    let picture = match chart::draw(swept, &options) {
         Err(Error::NothingJudged { .. }) => return Ok(None),
         drawn => drawn?,
     };
-    let svg = sweep::provenance(swept).stamp(&svg)?;
+    let drawn = svg(&sweep::provenance(swept).stamp(picture));
     let caption = format!(
         "{name}: the rate over what is varied, {} runs in each cell.",
         swept.seeds
     );
     let prefix = format!("{}-sweep", claim.id);
     let command = format!("locklab sweep {name}");
-    Ok(Some(Picture::new(&svg, &prefix, caption, command)))
+    Ok(Some(Picture::new(&drawn, &prefix, caption, command)))
 }

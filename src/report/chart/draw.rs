@@ -6,7 +6,9 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::super::{Error, font, palette, svg::printable};
+use super::super::drawing::{Colour, Drawing};
+use super::super::{Error, font, palette};
+use super::backend::Backend;
 use super::pen::{Area, Pixel, failed, ink, placed, style, text};
 use super::plot::{Body, Panel, Plot};
 use super::scale::Scale;
@@ -27,8 +29,8 @@ const ABOVE_AND_BELOW: i32 = 86;
 /// The height of a panel's heading.
 const HEADING: u32 = 26;
 
-/// The chart as SVG.
-pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
+/// The chart.
+pub(super) fn drawing(plot: &Plot) -> Result<Drawing, Error> {
     register_font(font::FAMILY, FontStyle::Normal, font::BYTES)
         .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
     let header = Header::new(plot);
@@ -41,9 +43,10 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
     let scale = heat::Colours::new(plot);
     let below = scale.as_ref().map_or(0, |_| heat::LEGEND_HEIGHT);
     let bottom = header.bottom as u32 + rows as u32 * height;
-    let mut svg = String::new();
+    let size = (WIDTH, bottom + below);
+    let mut drawing = Drawing::chart(size);
     {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, bottom + below)).into_drawing_area();
+        let root = Backend::new(&mut drawing, size).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         header.draw(&root, plot)?;
         let (_, page) = root.split_vertically(header.bottom);
@@ -56,7 +59,7 @@ pub(super) fn svg(plot: &Plot) -> Result<String, Error> {
         }
         root.present().map_err(failed)?;
     }
-    Ok(svg)
+    Ok(drawing)
 }
 
 /// Draws one panel on its area of the page.
@@ -104,7 +107,7 @@ impl Frame {
 
 /// Title, overrides, subtitle and legend, each text with its position.
 struct Header {
-    texts: Vec<(Pixel, String, f64, &'static str)>,
+    texts: Vec<(Pixel, String, f64, Colour)>,
     legend: Vec<Pixel>,
     bottom: i32,
 }
@@ -152,8 +155,8 @@ impl Header {
     }
 
     fn draw(&self, root: &Area, plot: &Plot) -> Result<(), Error> {
-        for (at, line, size, hex) in &self.texts {
-            text(root, *at, line, style(*size, hex))?;
+        for (at, line, size, colour) in &self.texts {
+            text(root, *at, line, style(*size, *colour))?;
         }
         for (number, (&(x, y), label)) in self.legend.iter().zip(&plot.legend).enumerate() {
             lines::key(root, (x, y + 8), number, plot.x.kind)?;
@@ -200,12 +203,12 @@ fn axes(root: &Area, area: &Area, x: &Scale, y: &Scale, title: &str) -> Result<F
     chart
         .configure_mesh()
         .disable_x_mesh()
-        .bold_line_style(ink("#e4e4e4"))
+        .bold_line_style(ink(Colour::hex(0xe4e4e4)))
         .light_line_style(TRANSPARENT)
         .axis_style(ink(palette::MUTED))
         .set_all_tick_mark_size(5)
-        .x_desc(printable(&x.label))
-        .y_desc(printable(title))
+        .x_desc(&x.label)
+        .y_desc(title)
         .axis_desc_style(style(size, palette::INK))
         .x_labels(x.ticks.len())
         .y_labels(y.ticks.len())

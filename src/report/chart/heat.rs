@@ -6,6 +6,7 @@ use plotters::prelude::*;
 use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 use plotters::style::text_anchor::{HPos, VPos};
 
+use super::super::drawing::Colour;
 use super::super::{Error, font, palette};
 use super::draw::{Frame, LEFT};
 use super::pen::{Area, fill, ink, placed, style, text};
@@ -16,7 +17,7 @@ pub(super) const LEGEND_HEIGHT: u32 = 64;
 /// The width of that scale.
 const LENGTH: i32 = 360;
 /// A field in which no run could be judged.
-const UNKNOWN: &str = "#d9d9d9";
+const UNKNOWN: Colour = Colour::hex(0xd9d9d9);
 
 /// The fields with their numbers, where these fit.
 pub(super) fn draw(root: &Area, frame: &Frame, plot: &Plot, heat: &Heat) -> Result<(), Error> {
@@ -67,9 +68,9 @@ impl Colours {
     }
 
     /// The ink that is legible on the colour of a rate: the lighter half of the scale is light.
-    fn on(&self, rate: f64) -> &'static str {
+    fn on(&self, rate: f64) -> Colour {
         match rate / self.top < 0.55 {
-            true => "#ffffff",
+            true => Colour::WHITE,
             false => palette::INK,
         }
     }

@@ -111,10 +111,10 @@ fn shade(number: usize) -> RGBAColor {
 /// The interval of a rate, at this pixel column.
 fn whisker(root: &Area, frame: &Frame, x: i32, rate: &Rate, number: usize) -> Result<(), Error> {
     let ((_, low), (_, high)) = (frame.at(0.0, rate.low), frame.at(0.0, rate.high));
-    let hex = palette::series(number);
-    thin(root, vec![(x, low), (x, high)], hex)?;
+    let colour = palette::series(number);
+    thin(root, vec![(x, low), (x, high)], colour)?;
     for end in [low, high] {
-        thin(root, vec![(x - 4, end), (x + 5, end)], hex)?;
+        thin(root, vec![(x - 4, end), (x + 5, end)], colour)?;
     }
     Ok(())
 }

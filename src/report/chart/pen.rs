@@ -5,14 +5,14 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::super::{Error, font, palette, svg::printable};
+use super::super::drawing::Colour;
+use super::super::font::{FAMILY, LINE_HEIGHT};
+use super::super::{Error, palette};
+use super::backend::Backend;
 
 /// A drawing area, in pixels.
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<Backend<'a>, Shift>;
 pub(super) type Pixel = (i32, i32);
-
-/// `plotters` takes sizes as line heights: a size of 1.24 gives letters of size 1.
-const LINE_HEIGHT: f64 = 1.24;
 
 /// The dashes of the line with this number and the gaps between them; `None`: solid. A dashed
 /// line lets a solid one below it shine through.
@@ -31,8 +31,8 @@ pub(super) fn series(root: &Area, points: Vec<Pixel>, number: usize) -> Result<(
 }
 
 /// A thin line.
-pub(super) fn thin(root: &Area, points: Vec<Pixel>, hex: &str) -> Result<(), Error> {
-    root.draw(&PathElement::new(points, ink(hex).stroke_width(1)))
+pub(super) fn thin(root: &Area, points: Vec<Pixel>, colour: Colour) -> Result<(), Error> {
+    root.draw(&PathElement::new(points, ink(colour).stroke_width(1)))
         .map_err(failed)
 }
 
@@ -64,29 +64,22 @@ pub(super) fn text(
     text: &str,
     look: TextStyle<'static>,
 ) -> Result<(), Error> {
-    root.draw(&Text::new(printable(text), at, look))
-        .map_err(failed)
+    root.draw(&Text::new(text, at, look)).map_err(failed)
 }
 
 /// Text that begins below and to the right of its point.
-pub(super) fn style(size: f64, hex: &str) -> TextStyle<'static> {
-    (font::FAMILY, size * LINE_HEIGHT)
-        .into_font()
-        .color(&ink(hex))
+pub(super) fn style(size: f64, colour: Colour) -> TextStyle<'static> {
+    (FAMILY, size * LINE_HEIGHT).into_font().color(&ink(colour))
 }
 
 /// Text with its point at this place of it.
-pub(super) fn placed(size: f64, hex: &str, h: HPos, v: VPos) -> TextStyle<'static> {
-    style(size, hex).pos(Pos::new(h, v))
+pub(super) fn placed(size: f64, colour: Colour, h: HPos, v: VPos) -> TextStyle<'static> {
+    style(size, colour).pos(Pos::new(h, v))
 }
 
-/// Converts `#rrggbb` for `plotters`.
-pub(super) fn ink(hex: &str) -> RGBColor {
-    let channel = |from: usize| {
-        let digits = hex.get(from..from + 2).unwrap_or_default();
-        u8::from_str_radix(digits, 16).unwrap_or_default()
-    };
-    RGBColor(channel(1), channel(3), channel(5))
+/// Converts a colour for `plotters`.
+pub(super) fn ink(Colour([r, g, b]): Colour) -> RGBColor {
+    RGBColor(r, g, b)
 }
 
 pub(super) fn failed(error: impl std::fmt::Display) -> Error {

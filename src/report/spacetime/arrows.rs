@@ -1,7 +1,10 @@
 //! Messages as arrows from sender to receiver, in the colour of their client.
 
 use super::{
-    super::{palette, svg::Anchor},
+    super::{
+        drawing::{Anchor, Colour, Look, Percent, Stroke},
+        palette,
+    },
     draw::Page,
     hosts::Role,
     scene::Scene,
@@ -19,7 +22,7 @@ const LONGEST: usize = 30;
 struct Arrow {
     from: (f64, f64),
     to: (f64, f64),
-    colour: &'static str,
+    colour: Colour,
     end: End,
 }
 
@@ -39,8 +42,8 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
         let Some(arrow) = arrow(page, scene, message) else {
             continue;
         };
-        let look = format!(r#"stroke="{}" stroke-width="1.3""#, arrow.colour);
-        page.svg.line(arrow.from, arrow.to, &look);
+        let look = Stroke::new(arrow.colour, 1.3);
+        page.drawing.line(arrow.from, arrow.to, look);
         page.labels.avoid(arrow.from, arrow.to);
         match arrow.end {
             End::Head => head(page, arrow),
@@ -65,8 +68,8 @@ fn retries(page: &mut Page, scene: &Scene) {
         for message in scene.retry_messages.iter().filter(|m| retry.owns(m)) {
             if let Some(arrow) = arrow(page, scene, message) {
                 let colour = arrow.colour;
-                let look = format!(r#"stroke="{colour}" stroke-width="0.8" stroke-opacity="0.3""#);
-                page.svg.line(arrow.from, arrow.to, &look);
+                let look = Stroke::new(colour, 0.8).pale(Percent(30));
+                page.drawing.line(arrow.from, arrow.to, look);
             }
         }
     }
@@ -89,7 +92,7 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
         let text = shortened(&message.label);
         let texts = [text.as_str(), brief(&text), command(&text)];
         page.labels
-            .put_one(&mut page.svg, &texts, (10.0, arrow.colour), &places);
+            .put_one(&mut page.drawing, &texts, (10.0, arrow.colour), &places);
     }
 }
 
@@ -166,15 +169,18 @@ fn head(page: &mut Page, arrow: Arrow) {
             y - 7.0 * dy + turn * 3.0 * dx,
         )
     };
-    let look = format!(r#"fill="{}""#, arrow.colour);
-    page.svg.polyline(&[arrow.to, side(1.0), side(-1.0)], &look);
+    let look = Look::filled(arrow.colour);
+    page.drawing
+        .polyline(&[arrow.to, side(1.0), side(-1.0)], look);
 }
 
 fn cross(page: &mut Page, arrow: Arrow) {
     let (x, y) = arrow.to;
-    let look = format!(r#"stroke="{}" stroke-width="2""#, arrow.colour);
-    page.svg.line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), &look);
-    page.svg.line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), &look);
+    let look = Stroke::new(arrow.colour, 2.0);
+    page.drawing
+        .line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), look);
+    page.drawing
+        .line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), look);
 }
 
 /// A request without what follows its key; an answer is its first word.

@@ -4,8 +4,8 @@ use locklab_values::units::fractional_ms_from_ns;
 
 use super::{
     super::{
+        drawing::{Anchor, Look, Stroke, TextStyle},
         font, palette,
-        svg::{Anchor, TextStyle},
     },
     draw::Page,
     duration,
@@ -45,10 +45,10 @@ fn waiting(scene: &Scene, client: &str, from_ns: u64, to_ns: u64) -> Option<Stri
 pub(super) fn idle_columns(page: &mut Page) {
     let (top, bottom) = (page.lanes.top, page.lanes.bottom);
     for gap in page.scale.idle() {
-        page.svg.rect(
+        page.drawing.rect(
             (gap.left, top),
             (gap.right - gap.left, bottom - top),
-            &format!(r#"fill="{}""#, palette::IDLE),
+            Look::filled(palette::IDLE),
         );
     }
 }
@@ -57,13 +57,10 @@ pub(super) fn idle_columns(page: &mut Page) {
 /// waiting clients were refused.
 pub(super) fn draw(page: &mut Page, scene: &Scene) {
     let y = page.lanes.bottom;
-    let stroke = format!(
-        r#"stroke="{}" stroke-width="1.2" fill="none""#,
-        palette::INK
-    );
+    let stroke = Look::hollow(Stroke::new(palette::INK, 1.2));
     let stretches = page.scale.stretches.clone();
     let title = (page.left - 14.0, y + 18.0);
-    page.svg.text(
+    page.drawing.text(
         title,
         "time (ms)",
         TextStyle {
@@ -78,39 +75,41 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
         let text = duration(gap.to_ns - gap.from_ns);
         let place = [(middle, y - 11.0, Anchor::Middle)];
         let look = (SIZE, palette::MUTED);
-        page.labels.put(&mut page.svg, &text, look, &place);
+        page.labels.put(&mut page.drawing, &text, look, &place);
 
         for lane in &page.lanes.lanes {
             if let Some(note) = waiting(scene, lane.host.name, gap.from_ns, gap.to_ns) {
                 let place = [(middle, lane.y - 8.0, Anchor::Middle)];
-                page.labels.put(&mut page.svg, &note, look, &place);
+                page.labels.put(&mut page.drawing, &note, look, &place);
             }
         }
     }
     for burst in stretches.iter().filter(|s| s.pace == Pace::Burst) {
-        page.svg.line((burst.left, y), (burst.right, y), &stroke);
+        page.drawing
+            .line((burst.left, y), (burst.right, y), stroke.clone());
         ticks(page, burst, &stroke);
     }
 }
 
 /// A break of the axis, with a stroke on either side.
-fn break_mark(page: &mut Page, gap: &Stretch, stroke: &str) {
+fn break_mark(page: &mut Page, gap: &Stretch, stroke: &Look) {
     let y = page.lanes.bottom;
     if gap.right - gap.left < NARROW {
         return;
     }
     let middle = (gap.left + gap.right) / 2.0;
     let (end, start) = (middle - 5.0, middle + 5.0);
-    page.svg.line((gap.left, y), (end, y), stroke);
-    page.svg.line((start, y), (gap.right, y), stroke);
+    page.drawing.line((gap.left, y), (end, y), stroke.clone());
+    page.drawing
+        .line((start, y), (gap.right, y), stroke.clone());
     for x in [end, start] {
-        page.svg
-            .line((x - 3.0, y + 6.0), (x + 3.0, y - 6.0), stroke);
+        page.drawing
+            .line((x - 3.0, y + 6.0), (x + 3.0, y - 6.0), stroke.clone());
     }
 }
 
 /// Ticks at round times; in a burst without any, one at the start.
-fn ticks(page: &mut Page, burst: &Stretch, stroke: &str) {
+fn ticks(page: &mut Page, burst: &Stretch, stroke: &Look) {
     let y = page.lanes.bottom;
     let span = (burst.to_ns - burst.from_ns) as f64;
     let fitting = ((burst.right - burst.left) / TICK_SPACING).max(1.0);
@@ -133,10 +132,10 @@ fn ticks(page: &mut Page, burst: &Stretch, stroke: &str) {
     };
     for (at_ns, text) in at {
         let x = page.scale.x(at_ns);
-        page.svg.line((x, y), (x, y + 5.0), stroke);
+        page.drawing.line((x, y), (x, y + 5.0), stroke.clone());
         let place = [(x, y + 18.0, Anchor::Middle)];
         let look = (SIZE, palette::INK);
-        page.labels.put(&mut page.svg, &text, look, &place);
+        page.labels.put(&mut page.drawing, &text, look, &place);
     }
     page.labels.reserve(Area {
         left: burst.left,

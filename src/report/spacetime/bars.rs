@@ -4,7 +4,10 @@
 //! that; it is red while another client also believes that it holds the lock.
 
 use super::{
-    super::{palette, svg::Anchor},
+    super::{
+        drawing::{Anchor, Hatch, Look, Stroke},
+        palette,
+    },
     draw::Page,
     labels::Area,
     scene::Scene,
@@ -16,9 +19,11 @@ pub(super) const HALF: f64 = 7.0;
 /// The bars.
 pub(super) fn draw(page: &mut Page, scene: &Scene) {
     for number in 0..page.lanes.lanes.len() {
-        hatch(page, &format!("past{number}"), palette::series(number));
+        let hatch = Hatch::slanted(format!("past{number}"), palette::series(number));
+        page.drawing.hatch(hatch);
     }
-    hatch(page, "both-past", palette::VIOLATION);
+    let both = Hatch::slanted("both-past".to_owned(), palette::VIOLATION);
+    page.drawing.hatch(both);
 
     for hold in &scene.holds {
         let Some(&lane) = page.lanes.of(hold.client) else {
@@ -26,29 +31,35 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
         };
         let colour = palette::series(lane.client);
         let covered = hold.covered_until_ns();
-        bar(page, scene, lane.y, (hold.from_ns, covered), colour);
-        let past = format!("url(#past{})", lane.client);
-        bar(page, scene, lane.y, (covered, hold.until_ns), &past);
+        bar(
+            page,
+            scene,
+            lane.y,
+            (hold.from_ns, covered),
+            Look::filled(colour),
+        );
+        let past = Look::hatched(format!("past{}", lane.client));
+        bar(page, scene, lane.y, (covered, hold.until_ns), past);
         for overlap in &scene.overlaps {
             if overlap.clients.contains(&hold.client) {
                 let from_ns = overlap.from_ns.max(hold.from_ns);
                 let until_ns = overlap.until_ns.min(hold.until_ns);
                 let fill = match overlap.past_deadline {
-                    true => "url(#both-past)",
-                    false => palette::VIOLATION,
+                    true => Look::hatched("both-past"),
+                    false => Look::filled(palette::VIOLATION),
                 };
                 bar(page, scene, lane.y, (from_ns, until_ns), fill);
             }
         }
         let (left, right) = page.span(scene, hold.from_ns, hold.until_ns);
-        let outline = format!(r#"fill="none" stroke="{colour}" stroke-width="1.4""#);
-        page.svg
-            .rect((left, lane.y - HALF), (right - left, 2.0 * HALF), &outline);
+        let outline = Look::hollow(Stroke::new(colour, 1.4));
+        page.drawing
+            .rect((left, lane.y - HALF), (right - left, 2.0 * HALF), outline);
         if hold.deadline_ns.is_some() && scene.window.contains(covered) {
             let x = page.scale.x(covered);
-            let look = format!(r#"stroke="{colour}" stroke-width="2.5""#);
-            page.svg
-                .line((x, lane.y - HALF - 5.0), (x, lane.y + HALF + 5.0), &look);
+            let look = Stroke::new(colour, 2.5);
+            page.drawing
+                .line((x, lane.y - HALF - 5.0), (x, lane.y + HALF + 5.0), look);
         }
         page.labels.reserve(Area {
             left,
@@ -79,7 +90,7 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
             (left, above - 12.0, Anchor::Start),
         ];
         page.labels
-            .put(&mut page.svg, &text, (11.0, colour), &places);
+            .put(&mut page.drawing, &text, (11.0, colour), &places);
         if hold.deadline_ns.is_some() && scene.window.contains(hold.covered_until_ns()) {
             let x = page.scale.x(hold.covered_until_ns());
             let places = [
@@ -89,23 +100,15 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
                 (x - 5.0, below, Anchor::End),
             ];
             page.labels
-                .put(&mut page.svg, "deadline", (11.0, colour), &places);
+                .put(&mut page.drawing, "deadline", (11.0, colour), &places);
         }
     }
 }
 
-fn bar(page: &mut Page, scene: &Scene, y: f64, (from_ns, until_ns): (u64, u64), fill: &str) {
+fn bar(page: &mut Page, scene: &Scene, y: f64, (from_ns, until_ns): (u64, u64), fill: Look) {
     let (left, right) = page.span(scene, from_ns, until_ns);
     if until_ns > from_ns && right > left {
-        let look = format!(r#"fill="{fill}""#);
-        page.svg
-            .rect((left, y - HALF), (right - left, 2.0 * HALF), &look);
+        page.drawing
+            .rect((left, y - HALF), (right - left, 2.0 * HALF), fill);
     }
-}
-
-/// A fill of slanted lines on white.
-fn hatch(page: &mut Page, id: &str, colour: &str) {
-    page.svg.raw(&format!(
-        r##"<defs><pattern id="{id}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#ffffff"/><rect width="2.5" height="6" fill="{colour}"/></pattern></defs>"##
-    ));
 }

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
+        drawing::{Anchor, Colour, Drawing, Stroke, TextStyle},
         font, palette,
-        svg::{Anchor, Svg, TextStyle},
     },
     arrows, axis, bars, duration,
     labels::{Area, Labels},
@@ -22,7 +22,7 @@ const RIGHT: f64 = 24.0;
 
 /// A page in progress, with its layout.
 pub(super) struct Page<'a> {
-    pub(super) svg: Svg,
+    pub(super) drawing: Drawing,
     pub(super) labels: Labels,
     pub(super) scale: Scale,
     pub(super) lanes: Lanes<'a>,
@@ -46,10 +46,10 @@ impl Page<'_> {
     }
 }
 
-/// The picture as SVG.
-pub(super) fn svg(scene: &Scene, title: &str) -> String {
-    let mut svg = Svg::new(WIDTH);
-    let below_header = header(&mut svg, scene, title);
+/// The picture.
+pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
+    let mut drawing = Drawing::new(WIDTH);
+    let below_header = header(&mut drawing, scene, title);
     let lanes = Lanes::new(&scene.hosts, below_header + 22.0);
     let (left, right) = (LEFT, WIDTH - RIGHT);
     let scale = Scale::new(
@@ -65,7 +65,7 @@ pub(super) fn svg(scene: &Scene, title: &str) -> String {
         bottom: lanes.bottom + 30.0,
     };
     let mut page = Page {
-        svg,
+        drawing,
         labels: Labels::new(paper),
         scale,
         lanes,
@@ -92,14 +92,14 @@ pub(super) fn svg(scene: &Scene, title: &str) -> String {
 
     let bottom = page.lanes.bottom + 52.0;
     let height = legend::draw(&mut page, scene, bottom);
-    page.svg.document(height)
+    page.drawing.finish(height)
 }
 
 /// Title, violation and the part of the run that is shown; returns its lower end.
-fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
+fn header(drawing: &mut Drawing, scene: &Scene, title: &str) -> f64 {
     let room = WIDTH - 24.0 - RIGHT;
     let mut y = 12.0;
-    let mut write = |text: &str, size: f64, colour: &'static str| {
+    let mut write = |text: &str, size: f64, colour: Colour| {
         for line in font::wrap(text, size, room) {
             y += size * 1.35;
             let style = TextStyle {
@@ -107,7 +107,7 @@ fn header(svg: &mut Svg, scene: &Scene, title: &str) -> f64 {
                 colour,
                 anchor: Anchor::Start,
             };
-            svg.text((24.0, y), &line, style);
+            drawing.text((24.0, y), &line, style);
         }
         y += size * 0.2;
     };
@@ -147,7 +147,7 @@ fn life_lines(page: &mut Page) {
         };
         let caption = lane.host.caption();
         let lift = if caption.is_empty() { 5.0 } else { 1.0 };
-        page.svg
+        page.drawing
             .text((LEFT - 14.0, lane.y + lift), lane.host.name, name);
         let small = TextStyle {
             size: 10.0,
@@ -155,21 +155,19 @@ fn life_lines(page: &mut Page) {
             ..name
         };
         if !caption.is_empty() {
-            page.svg.text((LEFT - 14.0, lane.y + 14.0), caption, small);
+            page.drawing
+                .text((LEFT - 14.0, lane.y + 14.0), caption, small);
         }
-        let look = format!(r#"stroke="{}" stroke-width="1.2""#, palette::MUTED);
+        let look = Stroke::new(palette::MUTED, 1.2);
         let ends = ((page.left, lane.y), (page.right, lane.y));
-        page.svg.line(ends.0, ends.1, &look);
+        page.drawing.line(ends.0, ends.1, look);
         page.labels.avoid(ends.0, ends.1);
         for gap in page.scale.idle() {
             let ends = ((gap.left, lane.y), (gap.right, lane.y));
-            let erase = format!(r#"stroke="{}" stroke-width="2""#, palette::IDLE);
-            page.svg.line(ends.0, ends.1, &erase);
-            let dotted = format!(
-                r#"stroke="{}" stroke-width="1.2" stroke-dasharray="1.5 3""#,
-                palette::MUTED
-            );
-            page.svg.line(ends.0, ends.1, &dotted);
+            let erase = Stroke::new(palette::IDLE, 2.0);
+            page.drawing.line(ends.0, ends.1, erase);
+            let dotted = Stroke::new(palette::MUTED, 1.2).dashed(&[1.5, 3.0]);
+            page.drawing.line(ends.0, ends.1, dotted);
         }
     }
 }

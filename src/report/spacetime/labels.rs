@@ -2,8 +2,8 @@
 //! out.
 
 use super::super::{
+    drawing::{Anchor, Colour, Drawing, TextStyle},
     font,
-    svg::{Anchor, Svg, TextStyle},
 };
 
 /// An upright rectangle of the page.
@@ -53,21 +53,21 @@ impl Labels {
     /// lines. If none is free, writes nothing.
     pub(super) fn put(
         &mut self,
-        svg: &mut Svg,
+        drawing: &mut Drawing,
         text: &str,
-        (size, colour): (f64, &'static str),
+        (size, colour): (f64, Colour),
         places: &[(f64, f64, Anchor)],
     ) {
-        self.put_one(svg, &[text], (size, colour), places);
+        self.put_one(drawing, &[text], (size, colour), places);
     }
 
     /// The same, with the first of the texts that crosses no line; if each does, with the one
     /// that crosses the fewest.
     pub(super) fn put_one(
         &mut self,
-        svg: &mut Svg,
+        drawing: &mut Drawing,
         texts: &[&str],
-        (size, colour): (f64, &'static str),
+        (size, colour): (f64, Colour),
         places: &[(f64, f64, Anchor)],
     ) {
         let pairs = texts
@@ -88,7 +88,7 @@ impl Labels {
                 colour,
                 anchor,
             };
-            svg.text_over(at, text, style);
+            drawing.text_over(at, text, style);
         }
     }
 
@@ -154,6 +154,7 @@ impl Area {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::svg;
     use super::*;
 
     const AREA: Area = Area {
@@ -182,17 +183,17 @@ mod tests {
         let mut labels = Labels::new(page);
         let beyond = 20.0 + font::width("SET lock", 10.0);
         labels.avoid((beyond, 0.0), (beyond, 100.0));
-        let mut svg = Svg::new(200.0);
+        let mut drawing = Drawing::new(200.0);
         let places = [(10.0, 20.0, Anchor::Start)];
         let texts = ["SET lock 0011… NX PX 1000", "SET lock"];
-        labels.put_one(&mut svg, &texts, (10.0, "#000000"), &places);
+        labels.put_one(&mut drawing, &texts, (10.0, Colour::BLACK), &places);
         labels.put_one(
-            &mut svg,
+            &mut drawing,
             &texts[..1],
-            (10.0, "#000000"),
+            (10.0, Colour::BLACK),
             &[(10.0, 60.0, Anchor::Start)],
         );
-        let drawn = svg.document(100.0);
+        let drawn = svg(&drawing.finish(100.0));
         assert!(
             drawn.contains(">SET lock<") && drawn.contains(">SET lock 0011"),
             "{drawn}"
@@ -208,12 +209,12 @@ mod tests {
             bottom: 100.0,
         };
         let mut labels = Labels::new(page);
-        let mut svg = Svg::new(200.0);
+        let mut drawing = Drawing::new(200.0);
         let places = [(20.0, 20.0, Anchor::Start), (20.0, 60.0, Anchor::Start)];
         for text in ["one", "two", "three"] {
-            labels.put(&mut svg, text, (10.0, "#000000"), &places);
+            labels.put(&mut drawing, text, (10.0, Colour::BLACK), &places);
         }
-        let drawn = svg.document(100.0);
+        let drawn = svg(&drawing.finish(100.0));
         assert!(drawn.contains(r#"y="20""#) && drawn.contains(r#"y="60""#));
         assert!(drawn.contains("two") && !drawn.contains("three"));
     }

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
+        drawing::{Anchor, Look, Percent, Stroke, TextStyle},
         font, palette,
-        svg::{Anchor, TextStyle},
     },
     draw::Page,
     marks::{Mark, access_mark},
@@ -47,7 +47,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene, mut y: f64) -> f64 {
             colour: palette::INK,
             anchor: Anchor::Start,
         };
-        page.svg.text((x + SIGN + 6.0, y), text, style);
+        page.drawing.text((x + SIGN + 6.0, y), text, style);
         x += width + APART;
     }
     y + 18.0
@@ -121,47 +121,37 @@ impl Sign {
     fn draw(self, page: &mut Page, (x, y): (f64, f64)) {
         let colour = palette::series(0);
         let centre = (x + SIGN / 2.0, y);
-        let boxed = |page: &mut Page, look: String| {
-            page.svg.rect((x, y - 6.0), (SIGN, 12.0), &look);
+        let boxed = |page: &mut Page, look: Look| {
+            page.drawing.rect((x, y - 6.0), (SIGN, 12.0), look);
         };
         match self {
-            Sign::Hold => boxed(page, format!(r#"fill="{colour}""#)),
-            Sign::PastDeadline => boxed(
-                page,
-                format!(r#"fill="url(#past0)" stroke="{colour}" stroke-width="1.4""#),
-            ),
-            Sign::Overlap => boxed(page, format!(r#"fill="{}""#, palette::VIOLATION)),
+            Sign::Hold => boxed(page, Look::filled(colour)),
+            Sign::PastDeadline => {
+                boxed(page, Look::hatched("past0").edged(Stroke::new(colour, 1.4)))
+            }
+            Sign::Overlap => boxed(page, Look::filled(palette::VIOLATION)),
             Sign::OverlapPastDeadline => boxed(
                 page,
-                format!(
-                    r#"fill="url(#both-past)" stroke="{}" stroke-width="1.4""#,
-                    palette::VIOLATION
-                ),
+                Look::hatched("both-past").edged(Stroke::new(palette::VIOLATION, 1.4)),
             ),
             Sign::Fault(family) => {
                 let (fill, edge) = shades::colours(family);
-                boxed(
-                    page,
-                    format!(r#"fill="{fill}" stroke="{edge}" stroke-width="0.8""#),
-                );
+                boxed(page, Look::filled(fill).edged(Stroke::new(edge, 0.8)));
             }
             Sign::Access(mark) => access_mark(page, centre, mark, palette::INK),
             Sign::Lost => {
-                let look = format!(r#"stroke="{}" stroke-width="1.3""#, palette::INK);
-                page.svg.line((x, y - 4.0), centre, &look);
+                let look = Stroke::new(palette::INK, 1.3);
+                page.drawing.line((x, y - 4.0), centre, look);
                 access_mark(page, centre, Mark::Refused, palette::INK);
             }
             Sign::Retry => {
-                let look = format!(
-                    r#"stroke="{}" stroke-width="1" stroke-opacity="0.5""#,
-                    palette::INK
-                );
-                page.svg
-                    .line((x + 6.0, y - 6.0), (x + SIGN - 6.0, y + 6.0), &look);
+                let look = Stroke::new(palette::INK, 1.0).pale(Percent(50));
+                page.drawing
+                    .line((x + 6.0, y - 6.0), (x + SIGN - 6.0, y + 6.0), look);
             }
             Sign::Idle => boxed(
                 page,
-                format!(r#"fill="{}" stroke="{}""#, palette::IDLE, palette::FAINT),
+                Look::filled(palette::IDLE).edged(Stroke::unit(palette::FAINT)),
             ),
         }
     }

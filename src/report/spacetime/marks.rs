@@ -2,7 +2,10 @@
 //! violation.
 
 use super::{
-    super::{palette, svg::Anchor},
+    super::{
+        drawing::{Anchor, Colour, Look, Stroke},
+        palette,
+    },
     axis::milliseconds,
     draw::Page,
     labels::Area,
@@ -40,9 +43,9 @@ pub(super) fn accesses(page: &mut Page, scene: &Scene) {
         let at = (page.scale.x(record.at_ns), lane.y);
         let colour = palette::series(asker.client);
         if !scene.messages.iter().any(|m| m.to == record.host) {
-            let look = format!(r#"stroke="{colour}" stroke-width="1" stroke-dasharray="2 2""#);
+            let look = Stroke::new(colour, 1.0).dashed(&[2.0, 2.0]);
             let start = asker.y + asker.host.role.reach();
-            page.svg.line((at.0, start), at, &look);
+            page.drawing.line((at.0, start), at, look);
         }
         access_mark(page, at, Mark::of(*access, *accepted), colour);
         page.labels.reserve(around(at, 7.0));
@@ -50,17 +53,17 @@ pub(super) fn accesses(page: &mut Page, scene: &Scene) {
 }
 
 /// One mark in the colour of the client.
-pub(super) fn access_mark(page: &mut Page, (x, y): (f64, f64), mark: Mark, colour: &str) {
-    let stroke = format!(r##"fill="#ffffff" stroke="{colour}" stroke-width="2""##);
+pub(super) fn access_mark(page: &mut Page, (x, y): (f64, f64), mark: Mark, colour: Colour) {
+    let stroke = Look::filled(Colour::WHITE).edged(Stroke::new(colour, 2.0));
     match mark {
-        Mark::Read => page.svg.circle((x, y), 4.5, &stroke),
-        Mark::Write => page.svg.circle((x, y), 5.5, &format!(r#"fill="{colour}""#)),
+        Mark::Read => page.drawing.circle((x, y), 4.5, stroke),
+        Mark::Write => page.drawing.circle((x, y), 5.5, Look::filled(colour)),
         Mark::Refused => {
-            let thick = format!(r#"stroke="{colour}" stroke-width="2.6""#);
-            page.svg
-                .line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), &thick);
-            page.svg
-                .line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), &thick);
+            let thick = Stroke::new(colour, 2.6);
+            page.drawing
+                .line((x - 5.0, y - 5.0), (x + 5.0, y + 5.0), thick);
+            page.drawing
+                .line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), thick);
         }
     }
 }
@@ -103,7 +106,7 @@ pub(super) fn access_labels(page: &mut Page, scene: &Scene) {
             })
             .collect();
         let look = (11.0, palette::series(asker.client));
-        page.labels.put(&mut page.svg, &text, look, &places);
+        page.labels.put(&mut page.drawing, &text, look, &places);
     }
 }
 
@@ -115,8 +118,8 @@ pub(super) fn points(page: &mut Page, scene: &Scene) {
             continue;
         };
         let (x, y) = (page.scale.x(record.at_ns), lane.y);
-        let look = format!(r#"stroke="{}" stroke-width="1""#, palette::INK);
-        page.svg.line((x, y - 4.0), (x, y + 4.0), &look);
+        let look = Stroke::new(palette::INK, 1.0);
+        page.drawing.line((x, y - 4.0), (x, y + 4.0), look);
         let places = [
             (x, y + 19.0, Anchor::Middle),
             (x - 3.0, y + 19.0, Anchor::Start),
@@ -125,7 +128,7 @@ pub(super) fn points(page: &mut Page, scene: &Scene) {
         ];
         let look = (9.0, palette::MUTED);
         page.labels
-            .put(&mut page.svg, &point.to_string(), look, &places);
+            .put(&mut page.drawing, &point.to_string(), look, &places);
     }
 }
 
@@ -137,11 +140,11 @@ pub(super) fn violation(page: &mut Page, scene: &Scene) {
     let x = page.scale.x(violation.at_ns);
     let (top, bottom) = (page.lanes.top, page.lanes.bottom);
     let red = palette::VIOLATION;
-    let look = format!(r#"stroke="{red}" stroke-width="1.6" stroke-dasharray="5 3""#);
-    page.svg.line((x, top), (x, bottom), &look);
+    let look = Stroke::new(red, 1.6).dashed(&[5.0, 3.0]);
+    page.drawing.line((x, top), (x, bottom), look);
     page.labels.avoid((x, top), (x, bottom));
     let flag = [(x, top + 2.0), (x - 8.0, top - 12.0), (x + 8.0, top - 12.0)];
-    page.svg.polyline(&flag, &format!(r#"fill="{red}""#));
+    page.drawing.polyline(&flag, Look::filled(red));
     let flagged = around((x, top - 6.0), 9.0);
     page.labels.reserve(flagged);
     let places = [
@@ -149,13 +152,14 @@ pub(super) fn violation(page: &mut Page, scene: &Scene) {
         (x - 12.0, top - 2.0, Anchor::End),
     ];
     let text = format!("violation at {} ms", milliseconds(violation.at_ns, 1));
-    page.labels.put(&mut page.svg, &text, (12.0, red), &places);
+    page.labels
+        .put(&mut page.drawing, &text, (12.0, red), &places);
 
     let fatal = scene.accesses.iter().filter(|r| r.at_ns == violation.at_ns);
     for record in fatal {
         if let Some(lane) = page.lanes.of(&record.host) {
-            let ring = format!(r#"fill="none" stroke="{red}" stroke-width="2""#);
-            page.svg.circle((x, lane.y), 10.0, &ring);
+            let ring = Look::hollow(Stroke::new(red, 2.0));
+            page.drawing.circle((x, lane.y), 10.0, ring);
             page.labels.reserve(around((x, lane.y), 11.0));
         }
     }

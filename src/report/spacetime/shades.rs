@@ -1,7 +1,10 @@
 //! Shaded areas: faults on their hosts, and two holders at the same time.
 
 use super::{
-    super::{palette, svg::Anchor},
+    super::{
+        drawing::{Anchor, Colour, Look, Percent, Stroke},
+        palette,
+    },
     draw::Page,
     faults::FaultSpan,
     hosts::Role,
@@ -19,10 +22,10 @@ pub(super) fn overlaps(page: &mut Page, scene: &Scene) {
         };
         let (top, bottom) = (one.y.min(other.y), one.y.max(other.y));
         let (left, right) = page.span(scene, overlap.from_ns, overlap.until_ns);
-        let opacity = if overlap.past_deadline { 0.07 } else { 0.16 };
-        let look = format!(r#"fill="{}" fill-opacity="{opacity}""#, palette::VIOLATION);
-        page.svg
-            .rect((left, top), (right - left, bottom - top), &look);
+        let opacity = Percent(if overlap.past_deadline { 7 } else { 16 });
+        let look = Look::pale(palette::VIOLATION, opacity);
+        page.drawing
+            .rect((left, top), (right - left, bottom - top), look);
     }
 }
 
@@ -42,19 +45,19 @@ pub(super) fn faults(page: &mut Page, scene: &Scene) {
                 (left + 6.0, lane.y - 14.0),
                 tip,
             ];
-            page.svg.polyline(&mark, &format!(r#"fill="{edge}""#));
-            page.svg.line(
+            page.drawing.polyline(&mark, Look::filled(edge));
+            page.drawing.line(
                 (left, lane.y - 12.0),
                 (left, lane.y + 12.0),
-                &format!(r#"stroke="{edge}" stroke-width="1.5""#),
+                Stroke::new(edge, 1.5),
             );
             continue;
         }
         let (above, below) = extent(lane.host.role);
-        page.svg.rect(
+        page.drawing.rect(
             (left, lane.y - above),
             (right - left, above + below),
-            &format!(r#"fill="{fill}" stroke="{edge}" stroke-width="0.8""#),
+            Look::filled(fill).edged(Stroke::new(edge, 0.8)),
         );
     }
 }
@@ -67,7 +70,8 @@ pub(super) fn labels(page: &mut Page, scene: &Scene) {
         };
         let places = places(page, scene, fault, &lane);
         let look = (11.0, colours(fault.family).1);
-        page.labels.put(&mut page.svg, &fault.label, look, &places);
+        page.labels
+            .put(&mut page.drawing, &fault.label, look, &places);
     }
 }
 
@@ -102,10 +106,10 @@ fn extent(role: Role) -> (f64, f64) {
 }
 
 /// The fill of a family's boxes, and the colour of border and text.
-pub(super) fn colours(family: Family) -> (&'static str, &'static str) {
+pub(super) fn colours(family: Family) -> (Colour, Colour) {
     match family {
-        Family::Process => ("#e9e9ee", "#55556a"),
-        Family::Network => ("#fbf0d5", "#8a5a00"),
-        Family::Clock => ("#f3e3f3", "#7a2f7a"),
+        Family::Process => (Colour::hex(0xe9e9ee), Colour::hex(0x55556a)),
+        Family::Network => (Colour::hex(0xfbf0d5), Colour::hex(0x8a5a00)),
+        Family::Clock => (Colour::hex(0xf3e3f3), Colour::hex(0x7a2f7a)),
     }
 }
