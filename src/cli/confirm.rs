@@ -37,12 +37,12 @@ Examples:
   locklab confirm --scale 0.2 --at-once 6  every duration a fifth, of a lease and of a run
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
 
-Each scenario runs in the simulator and on real Redis, where a run takes as long as it says. Two rates
-differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05), more
-runs are made. A run during which the machine stood still for more than 50 ms is discarded.
+Each scenario runs in the simulator and on real Redis, where a run takes as long as it says. Two
+rates differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05),
+more runs are made. A run during which the machine stood still for more than 50 ms is discarded.
 
---scale shortens scenarios, in the world too. Left out are those whose rates change with it in the
-world, because Redis's own periods do not shrink, or because of this machine's jitter, which is
+--scale shortens scenarios, in the simulator too. It skips those whose rates change with it there,
+because Redis's own periods do not shrink, or because of this machine's jitter, which is
 measured at the start and added to every message there.
 
 Results are written as they come. After Ctrl-C the same command does the rest.
