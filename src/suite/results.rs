@@ -289,7 +289,7 @@ impl Results {
         })
     }
 
-    /// Reads the results from the JSON document in which [`locklab_cli`] writes them.
+    /// Reads the results from the JSON document that `locklab check` writes.
     ///
     /// # Errors
     ///

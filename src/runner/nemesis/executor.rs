@@ -2,7 +2,7 @@
 //!
 //! The [`Executor`] determines when each fault takes effect, on which hosts, and when that is
 //! recorded; an [`Injector`] injects it. Nothing is drawn here: see
-//! [`expand`](super::expand()).
+//! [`expand`](locklab_model::fault::expand()).
 
 use super::trigger::{Due, Triggers};
 use locklab_history::{Aim, Event, Failpoint, Fault, Name, Phase, Schedule, Start};

@@ -1,7 +1,7 @@
 //! Checks that the imports within a crate form no cycle: not between its files, and not between
 //! its top modules.
 //!
-//! Which import counts is said in [`imports`](super::imports). One cycle between files is allowed:
+//! Which import counts is said in [`imports`]. One cycle between files is allowed:
 //! a module's own file (`x.rs`, `x/mod.rs`, `lib.rs`) may need the files below it, and they may
 //! need it. So of a cycle that consists of a module's own file and files below it, the module's
 //! own file is taken out, and what is a cycle without it is reported.
