@@ -332,4 +332,20 @@ mod tests {
             seed.parse::<u64>().expect("proptest takes 64 bits");
         }
     }
+
+    /// Otherwise they would be built once more for the lock in a project of its own.
+    #[test]
+    fn dependencies_are_optimised_alike_in_and_outside_the_workspace() {
+        let list = |manifest: &'static str| {
+            let (_, list) = manifest
+                .split_once("[profile.dev.package]\n")
+                .expect("a list");
+            let lines = list.lines().take_while(|line| !line.starts_with('['));
+            let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("locklab-"));
+            lines.collect::<Vec<_>>()
+        };
+        let workspace = list(include_str!("../../Cargo.toml"));
+        assert!(!workspace.is_empty());
+        assert_eq!(list(include_str!("../outside/quick.toml")), workspace);
+    }
 }
