@@ -1,10 +1,12 @@
 //! Locks of another crate: as a program of its own, and in tests.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use locklab_cli::Exit;
+use locklab_experiments::check::{Check, Options};
+use locklab_experiments::{Exit, Format, Program, Session, Stop, Store};
 use locklab_locks::Registration;
 use locklab_suite::Results;
 
@@ -25,6 +27,22 @@ pub fn main(locks: &'static [Registration]) -> ExitCode {
     locklab_locks::register(locks);
     locklab_cli::main()
 }
+
+/// Does in a test what a command line of Locklab says, with these locks beside those of the
+/// catalogue; the arguments are those after the program: `["matrix", "--lock", "my-lock"]`. It
+/// prints what the command prints.
+///
+/// # Panics
+///
+/// See [`locklab_locks::register`].
+pub fn run(locks: &'static [Registration], arguments: &[&str]) -> Exit {
+    locklab_locks::register(locks);
+    let words = ["locklab"].iter().chain(arguments);
+    locklab_cli::run(Program::started_with(IN_A_TEST), words.map(OsString::from))
+}
+
+/// The words of a shell that start the program of the crate whose test this is.
+const IN_A_TEST: &str = "cargo run --quiet --";
 
 /// The laboratory in a test.
 ///
@@ -53,7 +71,7 @@ impl Lab {
     pub fn new(locks: &'static [Registration]) -> Lab {
         locklab_locks::register(locks);
         Lab {
-            program: "cargo run --quiet --".into(),
+            program: IN_A_TEST.into(),
             out: "target/locklab".into(),
         }
     }
@@ -67,8 +85,7 @@ impl Lab {
     }
 
     /// The words of a shell that start the program with these locks, for the commands that replay a
-    /// failure; `cargo run --quiet --` unless said otherwise. The first laboratory of a process
-    /// decides.
+    /// failure; by default `cargo run --quiet --`.
     #[must_use]
     pub fn program(self, words: &str) -> Lab {
         let program = words.into();
@@ -81,8 +98,22 @@ impl Lab {
     ///
     /// If one of them cannot be read or run, with the place and the reason.
     pub fn check(&self, paths: &[&str]) -> anyhow::Result<Results> {
-        locklab_cli::set_program(&self.program);
-        locklab_cli::check(&self.out, paths)
+        let session = Session {
+            program: Program::started_with(&self.program),
+            store: Store::at(&self.out, &Format::DEFAULT)?,
+            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+            shard: None,
+            fresh: false,
+            json: false,
+            joined: vec![],
+            words: vec![],
+            stop: Stop::never(),
+        };
+        let options = Options {
+            paths: paths.iter().map(ToString::to_string).collect(),
+            ..Options::default()
+        };
+        Check::plan(options, &session.store)?.results(&session)
     }
 
     /// The same for a test: succeeds if all is as predicted.
@@ -96,13 +127,5 @@ impl Lab {
             Ok(results) if results.is_as_predicted() => {}
             Ok(results) => panic!("{}", locklab_suite::markdown(&results)),
         }
-    }
-
-    /// Does what any command line of Locklab says, without the program:
-    /// `["matrix", "--lock", "my-lock"]`. It prints what the command prints.
-    pub fn run(&self, arguments: &[&str]) -> Exit {
-        locklab_cli::set_program(&self.program);
-        let words = ["locklab"].iter().chain(arguments);
-        locklab_cli::run(words.map(OsString::from))
     }
 }

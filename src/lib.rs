@@ -18,7 +18,7 @@
 //! | for | see |
 //! |---|---|
 //! | a lock of your own | [`locks::Lock`], [`locks::Algorithm`], [`locks::Registration`], [`env::Env`], [`redis::Client`] |
-//! | your lock as a program, and in tests | [`main`], [`Lab`] |
+//! | your lock as a program, and in tests | [`main`], [`run`], [`Lab`] |
 //! | what came of a suite | [`suite::Results`], [`check::Property`], [`evidence::Judgement`] |
 //!
 //! These items follow [semver](https://semver.org). The crates below this one serve the program, and
@@ -36,8 +36,8 @@
 
 mod lab;
 
-pub use lab::{Lab, main};
-pub use locklab_cli::Exit;
+pub use lab::{Lab, main, run};
+pub use locklab_experiments::Exit;
 
 /// A lock's only access to its environment.
 pub mod env {

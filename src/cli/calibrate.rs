@@ -4,12 +4,13 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::data::document;
 use super::number::whole;
-use super::progress::Progress;
-use super::say::{self, tell};
-use super::store::Store;
-use super::{Exit, Out, interrupt, table};
+use super::{Exit, Out, interrupt};
+use locklab_experiments::data::document;
+use locklab_experiments::output::status;
+use locklab_experiments::progress::Progress;
+use locklab_experiments::report::Report;
+use locklab_experiments::section::Section;
 use locklab_real::calibrate::{Constant, Effort, Times, measure};
 use locklab_real::{Programs, RealRedis};
 use locklab_report::Provenance;
@@ -51,14 +52,14 @@ pub(super) struct Options {
 pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
     let programs = Programs::find()?;
     let version = locklab_real::version(&programs)?;
-    let store = Store::open(&options.out)?;
+    let store = options.out.store()?;
     let stop = interrupt::flag()?;
     let effort = Effort {
         world_runs: WORLD_RUNS,
         real_runs: options.runs,
         at_once: usize::from(options.at_once),
     };
-    tell!("measuring, for about two minutes …");
+    status!("measuring, for about two minutes …");
     let progress = Progress::new("measuring", effort.all_real_runs());
     let real = RealRedis { programs, stop };
     let constants = measure(&real, effort, stop, &|| progress.add(1));
@@ -88,7 +89,6 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
                 .into(),
         ],
     };
-    tell!("{}", table.plain());
     let data = document(
         "calibrate",
         json!({
@@ -102,28 +102,24 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
         seeds: format!("{WORLD_RUNS} runs in the world, {} for real", options.runs),
         environment: format!("simulated world, Redis {version} and Linux"),
     };
-    table::write(
-        &store,
-        "calibrate",
-        &table,
-        &list(&constants),
-        &data,
-        &provenance,
-    )?;
-    if options.json {
-        say::print_json(&data)?;
-    }
     let verdicts: Vec<_> = constants
         .iter()
         .map(|constant| constant.model.agree_with(&constant.real))
         .collect();
-    Ok(if verdicts.contains(&Some(false)) {
+    let exit = if verdicts.contains(&Some(false)) {
         Exit::Differs
     } else if verdicts.contains(&None) {
         Exit::Inconclusive
     } else {
         Exit::AsPredicted
-    })
+    };
+    let section = Section {
+        provenance: Some(provenance),
+        ..Section::of(table.plain(), &store, "calibrate")
+    };
+    let report = Report::of_table(section, table, list(&constants), data, exit);
+    report.publish(options.json)?;
+    Ok(report.exit)
 }
 
 fn row(constant: &Constant) -> TableRow {

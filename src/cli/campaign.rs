@@ -1,32 +1,16 @@
 //! `locklab campaign`: every lock under random faults.
 
-use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use console::style;
-use serde::Serialize;
 use serde_json::json;
 
-use super::bug::Bug;
-use super::matrix::{self, chosen_rows};
-use super::resumable::Work;
-use super::say::{self, tell};
+use super::many::Many;
+use super::matrix::lock_completer;
 use super::seeds::Seeds;
-use super::store::Store;
-use super::{Exit, Jobs, Out, data, interrupt, pictures, table};
-use locklab_check::Property;
-use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
+use super::{Context, Exit};
+use locklab_experiments::campaign::Campaign;
+use locklab_experiments::{conduct, matrix};
 use locklab_history::FaultKind;
-use locklab_matrix::{Row, Setting, put_in};
-use locklab_model::scenario::Scenario;
-use locklab_report::Provenance;
-use locklab_results::csv::{self, Csv};
-use locklab_results::pace::{GrantRate, PaceCounts};
-use locklab_results::table::{Field, Look, Table, TableRow};
-use locklab_results::{Cell, Detail};
-use locklab_runner::batch::Job;
-use locklab_runner::judged;
-use locklab_runner::pool::Broken;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,14 +24,11 @@ What the seeds draw is described in the scenario problems/campaign; one run of i
 
 Exit codes: 0 measured; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 
-/// The scenario of which every seed draws another.
-const SCENARIO: &str = "problems/campaign";
-
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Locks, or single forms of one; by default all
-    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = matrix::lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
     /// The kinds of fault to draw; by default all but an operator's failover
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,
@@ -64,13 +45,8 @@ pub(super) struct Options {
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Print the results as JSON on standard output
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    out: Out,
-    #[command(flatten)]
-    jobs: Jobs,
+    pub(super) many: Many,
 }
 
 fn fault_parser() -> PossibleValuesParser {
@@ -88,333 +64,7 @@ impl Options {
     }
 }
 
-pub(super) fn campaign(options: &Options) -> anyhow::Result<Exit> {
-    let rows = chosen_rows(&options.locks);
-    let overrides = options.overrides();
-    let store = Store::open(&options.out)?.below("campaign")?;
-    let setting = Setting {
-        lease_ms: 1000,
-        parameters: toml::Table::new(),
-    };
-    let scenarios = rows
-        .iter()
-        .map(|row| put_in(row, SCENARIO, &overrides, &setting));
-    let scenarios: Result<Vec<Scenario>, String> = scenarios.collect();
-    let scenarios = scenarios.map_err(|error| anyhow!(error))?;
-    let job = |scenario: &Scenario| Job {
-        scenario: scenario.clone(),
-        parameters: vec![],
-        seeds: options.seeds.range(),
-    };
-    let work = Work {
-        jobs: &scenarios.iter().map(job).collect::<Vec<_>>(),
-        doing: "running",
-        threads: options.jobs.threads(),
-        detail: Detail::Counts,
-        stop: interrupt::flag()?,
-        bug: &|broken| bug(broken, &rows),
-    };
-    let Some(cells) = work.finish(&store.path("campaign.jsonl"))? else {
-        return Ok(Exit::Interrupted);
-    };
-    let mut all = Vec::new();
-    for part in [&SAFETY, &LIVENESS] {
-        let numbers = part.numbers(&rows, &cells);
-        let table = part.table(options.seeds.count(), &rows, &cells);
-        tell!("{}\n", style(&table.title).for_stderr().bold());
-        tell!("{}", table.plain());
-        let document = data::document("campaign", json!({ "results": numbers }));
-        let provenance = Provenance {
-            subject: format!("{} of locks in {SCENARIO}", part.stem),
-            overrides: overrides.clone(),
-            seeds: format!("seeds {} of each lock", options.seeds),
-            environment: "simulated world".into(),
-        };
-        table::write(
-            &store,
-            part.stem,
-            &table,
-            &as_list(&numbers),
-            &document,
-            &provenance,
-        )?;
-        tell!();
-        all.extend(numbers);
-    }
-    if !options.locks.is_empty() {
-        for ((row, scenario), cell) in rows.iter().zip(&scenarios).zip(&cells) {
-            show(row, scenario, cell, &store)?;
-        }
-    }
-    if options.json {
-        say::print_json(&data::document("campaign", json!({ "results": all })))?;
-    }
-    Ok(Exit::AsPredicted)
-}
-
-/// A table of what was measured.
-struct Part {
-    stem: &'static str,
-    title: &'static str,
-    note: &'static str,
-    measures: &'static [(Measure, &'static str)],
-}
-
-/// What is measured.
-#[derive(Clone, Copy)]
-enum Measure {
-    /// The share of runs that violate a property.
-    Violations(Property),
-    /// Grants per second in a part of the runs.
-    Grants(&'static str, fn(&PaceCounts) -> GrantRate),
-}
-
-const SAFETY: Part = Part {
-    stem: "safety",
-    title: "Safety under random faults",
-    note: "Where there are replicas or several nodes, nobody can tell whose lock a release deleted.",
-    measures: &[
-        (
-            Measure::Violations(Property::Belief),
-            "B∞: two clients believe that they hold the lock",
-        ),
-        (
-            Measure::Violations(Property::Lease),
-            "Bd: the same, each within its lease by its own clock",
-        ),
-        (
-            Measure::Violations(Property::Resource),
-            "R: the resource accepts what it should not have",
-        ),
-        (
-            Measure::Violations(Property::ForeignRelease),
-            "a release deletes another client's lock (one node)",
-        ),
-    ],
-};
-
-const LIVENESS: Part = Part {
-    stem: "liveness",
-    title: "Liveness under random faults",
-    note: "The time before the first fault includes the start: clients connect, and find the master.",
-    measures: &[
-        (
-            Measure::Violations(Property::Deadlock),
-            "a free lock is not taken in time, and no fault excuses it",
-        ),
-        (
-            Measure::Violations(Property::Recovery),
-            "the same once all faults are over and the lock has settled",
-        ),
-        (
-            Measure::Grants("grants-before", |pace| pace.before),
-            "grants per second before the first fault",
-        ),
-        (
-            Measure::Grants("grants-during", |pace| pace.during),
-            "grants per second from there to the end of the last fault",
-        ),
-        (
-            Measure::Grants("grants-after", |pace| pace.after),
-            "grants per second afterwards",
-        ),
-    ],
-};
-
-/// One number of the tables. The interval is a 95 % confidence interval.
-#[derive(Debug, Serialize)]
-struct Number {
-    lock: &'static str,
-    row: String,
-    /// A property, of which the share of violating runs is given, or a name of grants per second.
-    measure: String,
-    runs: u64,
-    violated: Option<u64>,
-    inconclusive: Option<u64>,
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl Part {
-    fn numbers(&self, rows: &[Row], cells: &[Cell]) -> Vec<Number> {
-        let of_row = |(row, cell)| {
-            let number = move |(measure, _): &(Measure, _)| measure.number(row, cell);
-            self.measures.iter().map(number)
-        };
-        rows.iter().zip(cells).flat_map(of_row).collect()
-    }
-
-    fn table(&self, seeds: u64, rows: &[Row], cells: &[Cell]) -> Table {
-        let of_row = |(row, cell): (&Row, &Cell)| TableRow {
-            label: row.label.clone(),
-            fields: self
-                .measures
-                .iter()
-                .map(|(measure, _)| measure.field(cell))
-                .collect(),
-        };
-        Table {
-            title: format!("{} ({} runs each)", self.title, thousands(seeds)),
-            rows_are: "lock",
-            columns: self
-                .measures
-                .iter()
-                .map(|(_, title)| (*title).into())
-                .collect(),
-            rows: rows.iter().zip(cells).map(of_row).collect(),
-            legend: vec![
-                (Look::Holds, "no violation"),
-                (Look::Violated(0.0), "violated: the redder, the more runs"),
-                (Look::Inconclusive, "no violation, in too few runs"),
-            ],
-            notes: vec![
-                "A rate is the share of all runs that violate the property; a run that could not \
-                 have shown a violation counts as one without."
-                    .into(),
-                "Every lock meets the same faults if it has the same hosts (common random \
-                 numbers)."
-                    .into(),
-                self.note.into(),
-            ],
-        }
-    }
-}
-
-impl Measure {
-    fn number(self, row: &Row, cell: &Cell) -> Number {
-        let number = Number {
-            lock: row.entry.name,
-            row: row.label.clone(),
-            measure: String::new(),
-            runs: 0,
-            violated: None,
-            inconclusive: None,
-            value: None,
-            low: None,
-            high: None,
-        };
-        match self {
-            Measure::Violations(property) => {
-                let tally = cell.tallies.get(&property).copied().unwrap_or_default();
-                let interval = tally.rate().interval();
-                Number {
-                    measure: property.to_string(),
-                    runs: tally.runs(),
-                    violated: Some(tally.violated),
-                    inconclusive: Some(tally.inconclusive),
-                    value: tally.rate().share(),
-                    low: Some(interval.low),
-                    high: Some(interval.high),
-                    ..number
-                }
-            }
-            Measure::Grants(name, part) => {
-                let rate = cell.pace.as_ref().map(part).unwrap_or_default();
-                let interval = rate.interval();
-                Number {
-                    measure: name.into(),
-                    runs: rate.runs,
-                    value: rate.mean(),
-                    low: interval.map(|interval| interval.low),
-                    high: interval.map(|interval| interval.high),
-                    ..number
-                }
-            }
-        }
-    }
-
-    fn field(self, cell: &Cell) -> Field {
-        match self {
-            Measure::Violations(property) => {
-                let tally = cell.tallies.get(&property).copied().unwrap_or_default();
-                let share = tally.rate().share().unwrap_or_default();
-                let at_most = DEFAULT_AT_MOST;
-                let (text, look) = match (Prediction::Holds { at_most }).finding(&tally) {
-                    Finding::Violated => (format!("{:.1} %", share * 100.0), Look::Violated(share)),
-                    Finding::Holds => ("holds".into(), Look::Holds),
-                    Finding::Inconclusive if tally.holds == 0 => ("–".into(), Look::Silent),
-                    Finding::Inconclusive => (
-                        format!("0 of {}", thousands(tally.runs())),
-                        Look::Inconclusive,
-                    ),
-                };
-                Field {
-                    text,
-                    detail: tally.describe(),
-                    look,
-                }
-            }
-            Measure::Grants(_, part) => {
-                let rate = cell.pace.as_ref().map(part).unwrap_or_default();
-                let text = rate.mean().map_or("–".into(), |mean| format!("{mean:.2}"));
-                Field {
-                    text,
-                    detail: rate.to_string(),
-                    look: Look::Silent,
-                }
-            }
-        }
-    }
-}
-
-/// One row per number, for programs that read tables.
-fn as_list(numbers: &[Number]) -> Csv {
-    let mut list = Csv::new([
-        "lock",
-        "row",
-        "measure",
-        "runs",
-        "violated",
-        "inconclusive",
-        "value",
-        "low",
-        "high",
-    ]);
-    let count = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
-    for number in numbers {
-        let mut row = vec![
-            number.lock.to_owned(),
-            number.row.clone(),
-            number.measure.clone(),
-            number.runs.to_string(),
-            count(number.violated),
-            count(number.inconclusive),
-        ];
-        row.extend([number.value, number.low, number.high].map(csv::number));
-        list.push(row);
-    }
-    list
-}
-
-/// Records the first run that violates each property.
-fn show(row: &Row, scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()> {
-    let measures = SAFETY.measures.iter().chain(LIVENESS.measures);
-    for (measure, _) in measures {
-        let Measure::Violations(property) = *measure else {
-            continue;
-        };
-        let Some(shortest) = cell.shortest.get(&property) else {
-            continue;
-        };
-        let recording = judged::record(scenario, shortest.seed)?;
-        let store = store.of_scenario(&row.label, &scenario.overrides)?;
-        let stem = format!("{property}-seed-{}", shortest.seed);
-        let kept = pictures::keep(&store, &stem, scenario, &recording, property)?;
-        tell!(
-            "  {} violates {property} with seed {}",
-            row.label,
-            shortest.seed
-        );
-        kept.tell();
-    }
-    Ok(())
-}
-
-/// The error for a run without a result.
-fn bug(broken: Broken, rows: &[Row]) -> anyhow::Error {
-    let row = &rows[broken.job].label;
-    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
-    let reproduce = say::line(&["campaign", "--lock", row, "--seeds", &seeds]);
-    Bug::or_usage(broken, &format!("{row} in a campaign"), reproduce)
+pub(super) fn campaign(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let campaign = Campaign::plan(&options.locks, options.overrides(), options.seeds.range())?;
+    conduct(&campaign, &options.many.session(context)?)
 }

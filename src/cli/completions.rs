@@ -1,10 +1,11 @@
 //! `locklab completions`: shell completion of commands, options and the names of scenarios.
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::Args;
 use clap_complete::env::Shells;
 
-use super::{Exit, say};
+use super::{Context, Exit};
+use locklab_experiments::output;
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -13,12 +14,12 @@ pub(super) struct Options {
     shell: String,
 }
 
-pub(super) fn print(options: &Options) -> anyhow::Result<Exit> {
+pub(super) fn print(options: &Options, context: &Context) -> anyhow::Result<Exit> {
     let shells = Shells::builtins();
     let shell = shells.completer(&options.shell).context("no such shell")?;
     let mut script = Vec::new();
-    let program = say::line(&[]);
+    let program = context.program.line(&[]);
     shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
-    say::print(&String::from_utf8(script)?)?;
+    output::print(&String::from_utf8(script)?)?;
     Ok(Exit::AsPredicted)
 }

@@ -2,16 +2,22 @@
 
 use clap::Args;
 use console::style;
+use serde::Serialize;
 use serde_json::json;
 
-use super::bug::Bug;
-use super::say::{self, tell};
-use super::store::Store;
-use super::{Exit, Jobs, Out, cells, data, pictures, report};
+use super::many::Basics;
+use super::{Context, Exit};
+use locklab_experiments::bug::Bug;
+use locklab_experiments::output::status;
+use locklab_experiments::parts::{Rounds, Stage};
+use locklab_experiments::report::Report;
+use locklab_experiments::section::Section;
+use locklab_experiments::work::{Made, Work};
+use locklab_experiments::{Experiment, Session, Store, conduct, data, describe, pictures};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::{Cell, Detail};
+use locklab_runner::batch::Job;
 use locklab_runner::judged;
-use locklab_runner::pool::Broken;
 use locklab_runner::prediction::compare;
 
 /// Claims K1, K5, K10, K13 and R5, the last two with a scenario for comparison.
@@ -38,77 +44,119 @@ const LEGEND: &str = "  \
 
 #[derive(Args, Clone)]
 pub(super) struct Options {
-    /// Print the results as JSON on standard output
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    out: Out,
-    #[command(flatten)]
-    jobs: Jobs,
+    basics: Basics,
 }
 
-pub(super) fn demo(options: &Options) -> anyhow::Result<Exit> {
-    let store = Store::open(&options.out)?;
+pub(super) fn demo(options: &Options, context: &Context) -> anyhow::Result<Exit> {
     let scenarios: Vec<Scenario> = SCENARIOS
         .iter()
         .map(|name| scenario::load(name, &[]))
         .collect::<Result<_, _>>()?;
-    tell!(
+    let session = options.basics.session(context)?;
+    status!(
         "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
          network of real lock clients and in-process Redis nodes.\n\n\
          {LEGEND}\n"
     );
-    let bug = |broken: Broken| {
-        let name = SCENARIOS[broken.job];
-        let reproduce = say::run_line(name, &[], broken.seed);
-        Bug::or_usage(broken, name, reproduce)
-    };
-    let seeds = vec![0..SEEDS; scenarios.len()];
-    let cells =
-        cells::run(&scenarios, &seeds, options.jobs.threads(), Detail::Counts).map_err(bug)?;
-    let mut exit = Exit::AsPredicted;
-    let mut results = Vec::new();
-    for (scenario, cell) in scenarios.iter().zip(&cells) {
-        let comparisons = compare(scenario, cell);
-        tell!("{}", report::heading(scenario));
-        tell!("{}", report::table(&comparisons));
-        picture(scenario, cell, &store)?;
-        tell!();
-        exit = report::worse(exit, report::exit(&comparisons));
-        results.push(report::json(scenario, "world", SEEDS, cell, &comparisons));
-    }
-    match exit {
-        Exit::AsPredicted => tell!("Everything came out as predicted."),
-        _ => tell!(
-            "{}",
-            style("Not everything came out as predicted.")
-                .for_stderr()
-                .red()
-        ),
-    }
-    tell!(
-        "\nThe first of them on a real redis-server (about three seconds):\n  {}",
-        say::line(&["run", SCENARIOS[0], "--on", "redis"]),
-    );
-    if options.json {
-        say::print_json(&data::document("demo", json!({ "results": results })))?;
-    }
-    Ok(exit)
+    conduct(&Demo { scenarios }, &session)
 }
 
-/// Draws the run with the earliest violation of the headline, or the first run if there is
-/// none.
-fn picture(scenario: &Scenario, cell: &Cell, store: &Store) -> anyhow::Result<()> {
+/// The demonstration.
+struct Demo {
+    scenarios: Vec<Scenario>,
+}
+
+impl Experiment for Demo {
+    const NAME: &'static str = "demo";
+    type Results = Vec<Made<Cell>>;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        Ok(store.clone())
+    }
+
+    fn identity(&self) -> impl Serialize {
+        &self.scenarios
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let jobs = self.scenarios.iter();
+        let jobs: Vec<Job> = jobs.map(|scenario| Job::of(scenario, 0..SEEDS)).collect();
+        let stage = Stage {
+            rounds: Rounds::One,
+            ..Stage::SIMULATED
+        };
+        work.cells(&stage, &jobs, Detail::Counts, &|broken| {
+            let name = SCENARIOS[broken.job];
+            let reproduce = work.session().program.run_line(name, &[], broken.seed);
+            Bug::or_usage(broken, name, reproduce)
+        })
+    }
+
+    fn report(
+        &self,
+        made: Self::Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let mut exit = Exit::AsPredicted;
+        let mut sections = Vec::new();
+        let mut results = Vec::new();
+        for (
+            scenario,
+            Made {
+                result: cell, runs, ..
+            },
+        ) in self.scenarios.iter().zip(&made)
+        {
+            let comparisons = compare(scenario, cell);
+            let text = [
+                describe::heading(scenario),
+                describe::table(&comparisons),
+                picture(scenario, cell, session, folder)?,
+            ];
+            sections.push(Section::of(text.join("\n"), folder, ""));
+            exit = exit.worse(describe::exit(&comparisons));
+            results.push(describe::json(scenario, "world", *runs, cell, &comparisons));
+        }
+        let came_out = match exit {
+            Exit::AsPredicted => "Everything came out as predicted.".into(),
+            _ => style("Not everything came out as predicted.")
+                .for_stderr()
+                .red()
+                .to_string(),
+        };
+        Ok(Report {
+            sections,
+            closing: format!(
+                "{came_out}\n\nThe first of them on a real redis-server (about three seconds):\n  {}",
+                session
+                    .program
+                    .line(&["run", SCENARIOS[0], "--on", "redis"]),
+            ),
+            document: data::document(Self::NAME, json!({ "results": results })),
+            exit,
+        })
+    }
+}
+
+/// Draws the run with the earliest violation of the headline, or the first run if there is none;
+/// returns lines that say where the picture is.
+fn picture(
+    scenario: &Scenario,
+    cell: &Cell,
+    session: &Session,
+    folder: &Store,
+) -> anyhow::Result<String> {
     let headline = scenario.headline();
     let shortest = cell.shortest.get(&headline);
     let seed = shortest.map_or(0, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
-    let store = store.of_scenario(&scenario.name, &[])?;
-    let kept = pictures::keep(&store, "demo", scenario, &recording, headline)?;
-    match shortest {
-        Some(_) => tell!("  shortest run that violates {headline}: seed {seed}"),
-        None => tell!("  a run in which {headline} holds: seed {seed}"),
-    }
-    kept.tell();
-    Ok(())
+    let folder = folder.of_scenario(&scenario.name, &[])?;
+    let kept = pictures::keep(&folder, "demo", scenario, &recording, headline)?;
+    let shown = match shortest {
+        Some(_) => format!("  shortest run that violates {headline}: seed {seed}"),
+        None => format!("  a run in which {headline} holds: seed {seed}"),
+    };
+    Ok(format!("{shown}\n{}", kept.describe(&session.program)))
 }

@@ -5,9 +5,11 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -15,54 +17,42 @@ use clap_complete::engine::{
 use clap_complete::env::CompleteEnv;
 
 mod arguments;
-mod bug;
 #[cfg(target_os = "linux")]
 mod calibrate;
 mod campaign;
-mod cells;
 mod check;
 mod compare;
 mod completions;
 mod confirm;
 mod cost;
-mod data;
 mod demo;
-mod format;
 mod interrupt;
 mod list;
 mod man;
+mod many;
 mod matrix;
 mod merge;
 mod number;
-mod pictures;
-mod progress;
 mod replay;
-mod report;
 mod reproduce;
 mod results_file;
-mod resumable;
 mod run;
-mod say;
 mod seeds;
 mod serve;
-mod store;
 mod sweep;
-mod table;
 #[cfg(target_os = "linux")]
 mod throughput;
-mod took;
-mod twice;
+mod timer;
 mod view;
 
-use self::bug::Bug;
-use self::format::Format;
-use self::number::whole;
-pub use self::say::set_program;
-use self::say::tell;
-use self::took::Took;
+use self::many::Many;
+use self::timer::Timer;
+use locklab_experiments::bug::Bug;
+use locklab_experiments::output::status;
+pub use locklab_experiments::{Exit, Program};
+use locklab_experiments::{Format, Store};
 use locklab_model::scenario::SHIPPED;
 use locklab_results::Detail;
-use locklab_suite::Results;
 
 /// A laboratory for distributed locks on Redis.
 ///
@@ -114,7 +104,7 @@ enum Command {
     Sweep(sweep::Options),
     /// Check a suite of scenarios and recorded failures, for continuous integration
     Check(check::Options),
-    /// Join the results of the parts of a suite
+    /// Join the shards of a command
     Merge(merge::Options),
     /// Compare two results of a suite
     Compare(compare::Options),
@@ -151,6 +141,23 @@ enum Command {
     Process,
 }
 
+impl Command {
+    /// The options of a command that makes many runs, which has shards.
+    fn many(&mut self) -> Option<&mut Many> {
+        match self {
+            Command::Run(options) => Some(&mut options.many),
+            Command::Sweep(options) => Some(&mut options.many),
+            Command::Check(options) => Some(&mut options.many),
+            Command::Matrix(options) => Some(&mut options.many),
+            Command::Campaign(options) => Some(&mut options.many),
+            Command::Cost(options) => Some(&mut options.many),
+            Command::Confirm(options) => Some(&mut options.many),
+            Command::Reproduce(options) => Some(&mut options.many),
+            _ => None,
+        }
+    }
+}
+
 /// Where results go, and how pictures are written.
 #[derive(Args, Clone)]
 struct Out {
@@ -158,9 +165,24 @@ struct Out {
     #[arg(long, value_name = "DIR", default_value = "target/locklab")]
     out: PathBuf,
     /// Formats of pictures, of svg, png and pdf
-    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',',
-          hide_possible_values = true, default_values_t = [Format::Svg, Format::Png])]
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', hide_possible_values = true,
+          value_parser = format_parser(), default_values = ["svg", "png"])]
     format: Vec<Format>,
+}
+
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let formats = Format::ALL;
+    PossibleValuesParser::new(formats.map(Format::ending)).map(move |ending| {
+        let found = formats.into_iter().find(|format| format.ending() == ending);
+        found.unwrap_or(Format::Svg)
+    })
+}
+
+impl Out {
+    /// The folder, which is created if it does not exist.
+    fn store(&self) -> anyhow::Result<Store> {
+        Store::at(&self.out, &self.format)
+    }
 }
 
 /// What is kept of each run.
@@ -180,49 +202,33 @@ impl PerRun {
     }
 }
 
-/// How many threads run.
-#[derive(Args, Clone)]
-struct Jobs {
-    /// Threads to run on; by default one for each core
-    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1024))]
-    jobs: Option<u16>,
-}
-
-impl Jobs {
-    fn threads(&self) -> usize {
-        self.jobs.map(usize::from).unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-        })
-    }
-}
-
-/// How the program ends. The numbers are part of its interface: the README has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// Verdicts as predicted, and no violation where nothing is predicted; or there was
-    /// nothing to judge.
-    AsPredicted = 0,
-    /// Asked for something that cannot be done.
-    Usage = 1,
-    /// A verdict differs from its prediction, or there is a violation that was not predicted.
-    Differs = 2,
-    /// No run could be judged where a verdict was predicted.
-    Inconclusive = 3,
-    /// A bug in Locklab (`EX_SOFTWARE` of sysexits.h).
-    Bug = 70,
-    /// Ended by Ctrl-C, as shells report it.
-    Interrupted = 130,
-}
-
 /// Reads the command line of this process and does what it says.
 pub fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
-    ExitCode::from(run(std::env::args_os()) as u8)
+    ExitCode::from(run(Program::running(), std::env::args_os()) as u8)
 }
 
-/// Does what a command line says, whose first word is the program.
-pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
-    let cli = match arguments::read(words) {
+/// What a command knows beside its options.
+#[derive(Debug, Clone)]
+struct Context {
+    /// How this program is started.
+    program: Program,
+    /// The command line without the program.
+    words: Vec<String>,
+    /// The ledgers of all shards, to be joined; if there are any, nothing is run.
+    joined: Vec<PathBuf>,
+}
+
+/// Does what a command line says, whose first word is the program; `program` says how it is started.
+pub fn run(program: Program, words: impl Iterator<Item = OsString>) -> Exit {
+    let words: Vec<OsString> = words.collect();
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let context = Context {
+        program,
+        words: words.iter().skip(1).map(text).collect(),
+        joined: vec![],
+    };
+    let cli = match arguments::read(words.into_iter()) {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
@@ -234,66 +240,55 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
             };
         }
     };
-    let took = Took::start(cli.command.as_ref());
-    let result = std::panic::catch_unwind(|| dispatch(cli));
+    let timer = Timer::start(cli.command.as_ref());
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, &context)));
     let exit = match result {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {
             let label = console::style("error:").for_stderr().red().bold();
-            tell!("{label} {error:#}");
+            status!("{label} {error:#}");
             if error.is::<Bug>() {
-                tell!("{REPORT_IT}");
+                status!("{REPORT_IT}");
                 Exit::Bug
             } else {
                 Exit::Usage
             }
         }
         Err(_) => {
-            tell!("{REPORT_IT}");
+            status!("{REPORT_IT}");
             Exit::Bug
         }
     };
-    took.tell();
+    timer.stop();
     exit
-}
-
-/// Runs the suite of these paths as `locklab check` does, and writes its files below `out`.
-///
-/// # Errors
-///
-/// If a path cannot be read or run, with the place and the reason.
-pub fn check(out: &Path, paths: &[&str]) -> anyhow::Result<Results> {
-    let paths = paths.iter().map(ToString::to_string);
-    let options = check::Options::of(paths.collect(), out.to_owned());
-    Ok(check::suite(&options)?.results)
 }
 
 /// What follows any panic.
 const REPORT_IT: &str = "This is a bug in Locklab. Please report it with the messages above.";
 
-fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
     Ok(match cli.command {
-        None => demo::demo(&cli.demo)?,
-        Some(Command::Demo(options)) => demo::demo(&options)?,
-        Some(Command::Run(options)) => run::run(&options)?,
-        Some(Command::Sweep(options)) => sweep::sweep(&options)?,
-        Some(Command::Check(options)) => check::check(&options)?,
-        Some(Command::Merge(options)) => merge::merge(&options)?,
+        None => demo::demo(&cli.demo, context)?,
+        Some(Command::Demo(options)) => demo::demo(&options, context)?,
+        Some(Command::Run(options)) => run::run(&options, context)?,
+        Some(Command::Sweep(options)) => sweep::sweep(&options, context)?,
+        Some(Command::Check(options)) => check::check(&options, context)?,
+        Some(Command::Merge(options)) => merge::merge(&options, context)?,
         Some(Command::Compare(options)) => compare::compare(&options)?,
-        Some(Command::Matrix(options)) => matrix::matrix(&options)?,
+        Some(Command::Matrix(options)) => matrix::matrix(&options, context)?,
         #[cfg(target_os = "linux")]
         Some(Command::Throughput(options)) => throughput::throughput(&options)?,
-        Some(Command::Campaign(options)) => campaign::campaign(&options)?,
-        Some(Command::Cost(options)) => cost::cost(&options)?,
-        Some(Command::Confirm(options)) => confirm::confirm(&options)?,
-        Some(Command::Reproduce(options)) => reproduce::reproduce(&options)?,
+        Some(Command::Campaign(options)) => campaign::campaign(&options, context)?,
+        Some(Command::Cost(options)) => cost::cost(&options, context)?,
+        Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
+        Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,
         #[cfg(target_os = "linux")]
         Some(Command::Calibrate(options)) => calibrate::calibrate(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::View(options)) => view::view(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::List(options)) => list::list(&options)?,
-        Some(Command::Completions(options)) => completions::print(&options)?,
+        Some(Command::Completions(options)) => completions::print(&options, context)?,
         Some(Command::Man(options)) => man::man(&options)?,
         Some(Command::Process) => match locklab_real::process::main() {
             true => Exit::AsPredicted,

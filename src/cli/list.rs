@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::run::On;
-use super::say::{self, print_json};
 use locklab_check::Property;
+use locklab_experiments::output::{self, print_json};
 use locklab_history::{Failpoint, FaultKind};
 use locklab_locks::catalogue;
 use locklab_model::fault;
@@ -52,7 +52,7 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
     if options.json {
         print_json(&data)?;
     } else {
-        say::print(&text)?;
+        output::print(&text)?;
     }
     Ok(Exit::AsPredicted)
 }

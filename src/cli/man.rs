@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 
-use super::say::{self, tell};
 use super::{Cli, Exit};
+use locklab_experiments::output::{self, status};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,18 +32,18 @@ pub(super) fn man(options: &Options) -> anyhow::Result<Exit> {
         let reason = || format!("cannot write to the folder {}", folder.display());
         std::fs::create_dir_all(folder).with_context(reason)?;
         clap_mangen::generate_to(program, folder).with_context(reason)?;
-        tell!("  man  {}", folder.display());
+        status!("  man  {}", folder.display());
         return Ok(Exit::AsPredicted);
     }
     let page = match &options.command {
         None => program,
         Some(name) => {
             let command = program.find_subcommand(name).cloned();
-            command.ok_or_else(|| anyhow!("there is no command `{name}`"))?
+            command.ok_or_else(|| anyhow!("unknown command `{name}`"))?
         }
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text)?;
-    say::print(&String::from_utf8(text)?)?;
+    output::print(&String::from_utf8(text)?)?;
     Ok(Exit::AsPredicted)
 }

@@ -2,32 +2,15 @@
 
 use std::ffi::OsStr;
 
-use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use console::style;
-use serde_json::{Value, json};
 
-use super::bug::Bug;
-use super::pictures;
-use super::resumable::Work;
-use super::say::{self, tell};
+use super::many::Many;
 use super::seeds::Seeds;
-use super::store::Store;
-use super::{Exit, Jobs, Out, data, interrupt, report, table};
-use locklab_check::Property;
-use locklab_evidence::{Finding, Judgement, thousands};
-use locklab_matrix::{Part, Plan, Problem, Row, rows};
-use locklab_model::scenario::{Scenario, did_you_mean};
-use locklab_report::Provenance;
-use locklab_results::csv::{self, Csv};
-use locklab_results::table::{Field, Look, Table, TableRow};
-use locklab_results::{Cell, Detail, Shortest};
-use locklab_runner::batch::Job;
-use locklab_runner::judged;
-use locklab_runner::pool::Broken;
-use locklab_runner::prediction::Comparison;
+use super::{Context, Exit};
+use locklab_experiments::{conduct, matrix};
+use locklab_matrix::Plan;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +28,7 @@ Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is inconclusiv
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// Locks, or single forms of one; by default all
-    #[arg(long = "lock", value_name = "LOCK", value_parser = lock, add = lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Problems; by default all
     #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
@@ -59,42 +42,15 @@ pub(super) struct Options {
         allow_hyphen_values = true
     )]
     seeds: Seeds,
-    /// Print the results as JSON on standard output
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    out: Out,
-    #[command(flatten)]
-    jobs: Jobs,
-}
-
-/// The names of the locks and of their forms.
-fn lock_names() -> Vec<String> {
-    let names = locklab_locks::catalogue()
-        .into_iter()
-        .map(|entry| entry.name.to_owned());
-    let forms = rows().into_iter().map(|row| row.label);
-    names.chain(forms).collect()
-}
-
-/// Reads the name of a lock or of a form, in capital or small letters.
-pub(super) fn lock(text: &str) -> Result<String, String> {
-    let names = lock_names();
-    let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
-    names.iter().find(is_called).cloned().ok_or_else(|| {
-        let hint = match did_you_mean(text, &names) {
-            none if none.is_empty() => "; `locklab list locks` has their names".into(),
-            hint => hint,
-        };
-        format!("unknown lock{hint}")
-    })
+    pub(super) many: Many,
 }
 
 /// The names of the locks and of their forms, for a shell to complete.
 pub(super) fn lock_completer() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let begun = current.to_string_lossy().into_owned();
-        let names = lock_names().into_iter();
+        let names = matrix::lock_names().into_iter();
         let names = names.filter(|name| name.starts_with(&begun));
         names.map(CompletionCandidate::new).collect::<Vec<_>>()
     })
@@ -105,408 +61,11 @@ fn problem_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(problems.map(|problem| problem.name))
 }
 
-/// The rows selected by `names`; all rows if `names` is empty.
-pub(super) fn chosen_rows(names: &[String]) -> Vec<Row> {
-    let mut rows = rows();
-    rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
-    rows
-}
-
-pub(super) fn matrix(options: &Options) -> anyhow::Result<Exit> {
-    let rows = chosen_rows(&options.locks);
-    let mut problems = Plan::shipped().problems;
-    problems.retain(|p| options.problems.is_empty() || options.problems.contains(&p.name));
-    let store = Store::open(&options.out)?.below("matrix")?;
-    let places = places(&rows, &problems)?;
-    let cells = run(options, &places, &store)?;
-    let results: Vec<CellResult> = places
-        .iter()
-        .zip(&cells)
-        .map(|(place, cell)| CellResult::of(place, cell.as_ref()))
-        .collect();
-    let table = as_table(&options.seeds, &problems, &rows, &results);
-    tell!("{}\n", style(&table.title).for_stderr().bold());
-    tell!("{}", table.plain());
-    let asked_for_some = !options.locks.is_empty() && !options.problems.is_empty();
-    for (place, result) in places.iter().zip(&results) {
-        let is_news = matches!(
-            result.judgement(),
-            Some(Judgement::Differs | Judgement::Inconclusive)
-        );
-        if result.is_run() && (asked_for_some || is_news) {
-            explain(place, result, options.seeds.first(), &store)?;
-        }
-    }
-    let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
-    let document = data::document("matrix", json!({ "results": cells }));
-    let provenance = Provenance {
-        subject: "matrix of locks and problems".into(),
-        overrides: vec![],
-        seeds: format!("seeds {} in each cell", options.seeds),
-        environment: "simulated world".into(),
-    };
-    let list = as_list(&results);
-    table::write(&store, "matrix", &table, &list, &document, &provenance)?;
-    if options.json {
-        say::print_json(&document)?;
-    }
-    Ok(match results.iter().all(CellResult::is_run) {
-        true => exit(&results),
-        false => Exit::Interrupted,
-    })
-}
-
-/// A row and a problem.
-struct Place<'a> {
-    row: &'a Row,
-    problem: &'a Problem,
-    part: Part,
-}
-
-impl Place<'_> {
-    /// The scenario to run, if the problem applies.
-    fn scenario(&self) -> Option<&Scenario> {
-        match &self.part {
-            Part::Plays { scenario, .. } => Some(scenario),
-            Part::Cannot { .. } => None,
-        }
-    }
-}
-
-fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Place<'a>>> {
-    let pairs = rows
-        .iter()
-        .flat_map(|row| problems.iter().map(move |problem| (row, problem)));
-    pairs
-        .map(|(row, problem)| {
-            let part = Part::of(row, problem).map_err(|error| anyhow!(error))?;
-            Ok(Place { row, problem, part })
-        })
-        .collect()
-}
-
-/// The results of the places that are run, by place; `None` also for those before which it was
-/// interrupted.
-fn run(
-    options: &Options,
-    places: &[Place<'_>],
-    store: &Store,
-) -> anyhow::Result<Vec<Option<Cell>>> {
-    let job = |scenario: &Scenario| Job {
-        scenario: scenario.clone(),
-        parameters: vec![],
+pub(super) fn matrix(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let matrix = matrix::Matrix {
+        locks: options.locks.clone(),
+        problems: options.problems.clone(),
         seeds: options.seeds.range(),
     };
-    let played = |place| Some((place, job(Place::scenario(place)?)));
-    let (playing, jobs): (Vec<&Place<'_>>, Vec<Job>) = places.iter().filter_map(played).unzip();
-    let work = Work {
-        jobs: &jobs,
-        doing: "running",
-        threads: options.jobs.threads(),
-        detail: Detail::Counts,
-        stop: interrupt::flag()?,
-        bug: &|broken| bug(playing[broken.job], broken),
-    };
-    let mut cells = work.resume(&store.path("matrix.jsonl"))?.into_iter();
-    let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next()).flatten();
-    Ok(places.iter().map(cell).collect())
-}
-
-/// The error for a run of this place without a result.
-fn bug(place: &Place<'_>, broken: Broken) -> anyhow::Error {
-    let (row, problem) = (&place.row.label, &place.problem.name);
-    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
-    let reproduce = say::line(&[
-        "matrix",
-        "--lock",
-        row,
-        "--problem",
-        problem,
-        "--seeds",
-        &seeds,
-    ]);
-    Bug::or_usage(broken, &format!("{row} in {problem}"), reproduce)
-}
-
-/// The result of a row in a problem.
-struct CellResult {
-    lock: &'static str,
-    row: String,
-    problem: String,
-    property: Property,
-    outcome: Outcome,
-}
-
-/// The result.
-enum Outcome {
-    /// The problem does not apply to the lock, for this reason.
-    Cannot(String),
-    /// The lock was run.
-    Ran {
-        comparison: Comparison,
-        shortest: Option<Shortest>,
-    },
-}
-
-impl CellResult {
-    fn of(place: &Place<'_>, cell: Option<&Cell>) -> Self {
-        let property = place.problem.property;
-        let outcome = match &place.part {
-            Part::Cannot { why } => Outcome::Cannot(why.clone()),
-            Part::Plays { predicted, .. } => {
-                let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
-                let tally = tally.unwrap_or_default();
-                Outcome::Ran {
-                    comparison: match predicted {
-                        Some(_) => Comparison::of(property, *predicted, tally),
-                        None => Comparison::unpredicted(property, tally),
-                    },
-                    shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
-                }
-            }
-        };
-        CellResult {
-            lock: place.row.entry.name,
-            row: place.row.label.clone(),
-            problem: place.problem.name.clone(),
-            property,
-            outcome,
-        }
-    }
-
-    /// Whether it was run, or need not be.
-    fn is_run(&self) -> bool {
-        match &self.outcome {
-            Outcome::Cannot(_) => true,
-            Outcome::Ran { comparison, .. } => comparison.tally.runs() > 0,
-        }
-    }
-
-    fn judgement(&self) -> Option<Judgement> {
-        match &self.outcome {
-            Outcome::Cannot(_) => None,
-            Outcome::Ran { comparison, .. } => Some(comparison.judgement),
-        }
-    }
-
-    fn field(&self) -> Field {
-        let comparison = match &self.outcome {
-            Outcome::Ran { comparison, .. } => comparison,
-            Outcome::Cannot(why) => {
-                return Field {
-                    text: "–".into(),
-                    detail: format!("–: {why}"),
-                    look: Look::Silent,
-                };
-            }
-        };
-        if comparison.tally.runs() == 0 {
-            return Field::plain("not run", Look::Inconclusive);
-        }
-        let share = comparison.tally.rate().share().unwrap_or_default();
-        let text = match comparison.observed {
-            Finding::Holds => "holds".into(),
-            Finding::Violated => format!("{:.1} %", share * 100.0),
-            Finding::Inconclusive => "inconclusive".into(),
-        };
-        let look = match (comparison.judgement, comparison.observed) {
-            (Judgement::Differs, _) => Look::Differs,
-            (Judgement::Inconclusive, _) | (_, Finding::Inconclusive) => Look::Inconclusive,
-            (_, Finding::Holds) => Look::Holds,
-            (_, Finding::Violated) => Look::Violated(share),
-        };
-        let detail = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
-        Field { text, detail, look }
-    }
-
-    /// The result as JSON.
-    fn json(&self) -> Value {
-        let mut value = json!({
-            "lock": self.lock,
-            "row": self.row,
-            "problem": self.problem,
-            "property": self.property,
-        });
-        let more = match &self.outcome {
-            Outcome::Cannot(why) => json!({ "cannot": why }),
-            Outcome::Ran {
-                comparison,
-                shortest,
-            } => {
-                let mut more = json!({
-                    "predicted": comparison.predicted,
-                    "observed": comparison.observed,
-                    "judgement": comparison.judgement,
-                    "more_runs": comparison.more_runs,
-                    "shortest": shortest,
-                });
-                report::merge(&mut more, report::rates(&comparison.tally));
-                more
-            }
-        };
-        report::merge(&mut value, more);
-        value
-    }
-}
-
-/// Observation and prediction in words.
-fn verdict(comparison: &Comparison) -> String {
-    let predicted = match comparison.predicted {
-        Some(prediction) => prediction.to_string(),
-        None => "nothing".into(),
-    };
-    match (comparison.judgement, comparison.more_runs) {
-        (Judgement::AsPredicted, _) => format!("{predicted}, as predicted"),
-        (Judgement::Inconclusive, Some(runs)) => {
-            let runs = thousands(runs);
-            format!("predicted: {predicted} (?); {runs} more runs would decide")
-        }
-        (Judgement::Inconclusive, None) => format!("predicted: {predicted} (?)"),
-        (Judgement::Unpredicted, _) => "not predicted".into(),
-        (Judgement::Differs, _) => format!("predicted: {predicted} (!)"),
-    }
-}
-
-fn as_table(seeds: &Seeds, problems: &[Problem], rows: &[Row], results: &[CellResult]) -> Table {
-    let ran = results.iter().filter(|result| result.judgement().is_some());
-    let runs = thousands(seeds.count());
-    let notes = vec![
-        format!(
-            "A rate is the share of all {runs} runs of its cell that violate the property; a run \
-             that could not have shown a violation counts as one without."
-        ),
-        format!(
-            "Every cell uses the seeds {seeds} (common random numbers): locks compare well, \
-             but errors are correlated. Of {} 95 % intervals about one in twenty misses.",
-            ran.count()
-        ),
-    ];
-    let rows = rows.iter().zip(results.chunks(problems.len().max(1)));
-    Table {
-        title: format!("Locks against problems: violations in {runs} runs each"),
-        rows_are: "lock",
-        columns: problems.iter().map(|p| p.title.clone()).collect(),
-        rows: rows
-            .map(|(row, results)| TableRow {
-                label: row.label.clone(),
-                fields: results.iter().map(CellResult::field).collect(),
-            })
-            .collect(),
-        legend: vec![
-            (Look::Holds, "no violation, as predicted"),
-            (
-                Look::Violated(0.0),
-                "violated, as predicted: the redder, the more runs",
-            ),
-            (Look::Differs, "differs from its prediction"),
-            (Look::Inconclusive, "too few runs to decide"),
-            (Look::Silent, "a problem that this lock cannot have"),
-        ],
-        notes,
-    }
-}
-
-/// One row per cell, for programs that read tables.
-fn as_list(results: &[CellResult]) -> Csv {
-    let before = ["lock", "row", "problem", "property"];
-    let judged = ["predicted", "observed", "judgement"];
-    let columns = [&before[..], &judged, &csv::COUNTS, &["cannot"]].concat();
-    let mut list = Csv::new(columns);
-    for result in results {
-        let mut row = vec![
-            result.lock.to_owned(),
-            result.row.clone(),
-            result.problem.clone(),
-            result.property.to_string(),
-        ];
-        match &result.outcome {
-            Outcome::Cannot(why) => {
-                row.extend(vec![String::new(); judged.len() + csv::COUNTS.len()]);
-                row.push(why.clone());
-            }
-            Outcome::Ran { comparison, .. } => {
-                let predicted = comparison.predicted;
-                row.push(predicted.map_or(String::new(), |p| p.to_string()));
-                row.push(comparison.observed.name().into());
-                row.push(comparison.judgement.name().into());
-                row.extend(csv::counts(&comparison.tally));
-                row.push(String::new());
-            }
-        }
-        list.push(row);
-    }
-    list
-}
-
-/// Shows a cell in full, with a recorded run: the one with the earliest violation, or that of the
-/// `first` seed.
-fn explain(
-    place: &Place<'_>,
-    result: &CellResult,
-    first: u64,
-    store: &Store,
-) -> anyhow::Result<()> {
-    let (row, problem) = (&result.row, &result.problem);
-    let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {
-        (
-            Some(scenario),
-            Outcome::Ran {
-                comparison,
-                shortest,
-            },
-        ) => (scenario, comparison, shortest),
-        (_, Outcome::Cannot(why)) => {
-            tell!("  {row} in {problem}: {why}");
-            return Ok(());
-        }
-        (None, _) => return Ok(()),
-    };
-    let told = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
-    tell!("  {row} in {problem}: {} {told}", result.property);
-    if let Some(rate) = comparison.tally.describe_struck() {
-        tell!("    {rate}");
-    }
-    let seed = shortest.map_or(first, |shortest| shortest.seed);
-    let recording = judged::record(scenario, seed)?;
-    let store = store.of_scenario(&format!("{row} {problem}"), &[])?;
-    let stem = format!("seed-{seed}");
-    let kept = pictures::keep(&store, &stem, scenario, &recording, result.property)?;
-    kept.tell();
-    Ok(())
-}
-
-fn exit(results: &[CellResult]) -> Exit {
-    let of = |result: &CellResult| match result.judgement() {
-        Some(Judgement::Differs) => Exit::Differs,
-        Some(Judgement::Inconclusive) => Exit::Inconclusive,
-        _ => Exit::AsPredicted,
-    };
-    results
-        .iter()
-        .map(of)
-        .fold(Exit::AsPredicted, report::worse)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use locklab_runner::pool::Why;
-
-    #[test]
-    fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
-        let rows = chosen_rows(&["set-nx-px (release del)".into()]);
-        let mut problems = Plan::shipped().problems;
-        problems.retain(|problem| problem.name == "outlives");
-        let places = places(&rows, &problems).expect("they fit together");
-        let panicked = Broken {
-            job: 0,
-            seed: 41,
-            why: Why::Panicked("oh".into()),
-        };
-        let told = bug(&places[0], panicked).to_string();
-        let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
-        assert!(told.starts_with(begins), "{told}");
-        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";
-        assert!(told.ends_with(line), "{told}");
-    }
+    conduct(&matrix, &options.many.session(context)?)
 }

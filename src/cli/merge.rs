@@ -1,30 +1,31 @@
-//! `locklab merge`: the parts of a suite that ran on several machines, as one result.
+//! `locklab merge`: the shards of a command that ran on several machines, as one result.
 
 use std::path::PathBuf;
 
+use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use super::results_file::read;
-use super::store::Store;
-use super::{Exit, Out, check, report, say};
-use locklab_suite::Results;
+use super::{Context, Exit, Out, arguments, dispatch};
+use locklab_experiments::ledger::Header;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab check --shard 1/2 --out one; locklab check --shard 2/2 --out two
-  locklab merge one/check/check.json two/check/check.json
+  locklab sweep kleppmann/k1 --shard 1/2 --out one
+  locklab sweep kleppmann/k1 --shard 2/2 --out two
+  locklab merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
 
-The result is that of `locklab check` without --shard, byte for byte (unless --budget was given:
-then the number of runs depends on the machine). Recordings and pictures stay where they are.
+The result is that of the same command without --shard, byte for byte: nothing is run again but the
+runs that are shown. Every rate and verdict is computed from the counts in the ledgers. All shards
+have to be there, made by the same build of Locklab; scenarios in files have to be where they were.
 
-Exit codes: those of `locklab check`.";
+Exit codes: those of the command.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// The check.json of every part
+    /// The ledger of every shard
     #[arg(value_name = "FILE", required = true)]
-    parts: Vec<PathBuf>,
+    shards: Vec<PathBuf>,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -32,14 +33,23 @@ pub(super) struct Options {
     out: Out,
 }
 
-pub(super) fn merge(options: &Options) -> anyhow::Result<Exit> {
-    let parts: anyhow::Result<Vec<Results>> = options.parts.iter().map(read).collect();
-    let results = Results::merge(parts?)?;
-    let store = Store::open(&options.out)?.below("check")?;
-    check::present(&results, None);
-    let document = check::write(&results, &store)?;
-    if options.json {
-        say::print_json(&document)?;
-    }
-    Ok(report::exit_of(results.judgement()))
+pub(super) fn merge(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let Some(first) = options.shards.first() else {
+        return Ok(Exit::Usage);
+    };
+    let header = Header::read(first)?;
+    let name = first.display();
+    ensure!(header.shard.is_some(), "{name} is not of a shard");
+    let words = std::iter::once("locklab".into()).chain(header.words.iter().map(Into::into));
+    let mut cli = arguments::read(words)
+        .with_context(|| format!("{name}:1: the command line of this shard is invalid"))?;
+    let many = cli.command.as_mut().and_then(|command| command.many());
+    let many = many.with_context(|| format!("{name}:1: this command has no shards"))?;
+    many.joined(options.out.clone(), options.json);
+    let context = Context {
+        joined: options.shards.clone(),
+        words: header.words,
+        ..context.clone()
+    };
+    dispatch(cli, &context)
 }

@@ -6,10 +6,10 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::say::{self, tell};
-use super::store::Store;
-use super::{Exit, Out, data, pictures, report};
+use super::{Exit, Out};
 use locklab_check::{Property, judge};
+use locklab_experiments::output::{self, status};
+use locklab_experiments::{data, describe, pictures};
 use locklab_model::scenario::Scenario;
 use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::simulate::Keep;
@@ -43,19 +43,22 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
     let scenario =
         recorded::scenario(&recorded).with_context(|| format!("{}:1", path.display()))?;
     let again = again(&recorded, &scenario)?;
-    let store = Store::open(&options.out)?.of_scenario(&scenario.name, &scenario.overrides)?;
-    tell!("{}", report::heading(&scenario));
+    let store = options
+        .out
+        .store()?
+        .of_scenario(&scenario.name, &scenario.overrides)?;
+    status!("{}", describe::heading(&scenario));
     let verdicts = &again.footer.verdicts;
-    match report::sentences(verdicts, &Property::ALL).as_str() {
-        "" => tell!("  every property holds"),
-        sentences => tell!("{sentences}"),
+    match describe::sentences(verdicts, &Property::ALL).as_str() {
+        "" => status!("  every property holds"),
+        sentences => status!("{sentences}"),
     }
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
-    tell!("  picture  {}", kept.picture.display());
+    status!("  picture  {}", kept.picture.display());
     let rewritten = recording::write(&again);
     let difference = first_difference(&bytes, &rewritten);
-    tell!(
+    status!(
         "  {}",
         conclusion(&recorded, difference, path, &kept.recording)
     );
@@ -67,7 +70,7 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
             "first_different_line": difference,
             "verdicts": again.footer.verdicts,
         });
-        say::print_json(&data::document("replay", result))?;
+        output::print_json(&data::document("replay", result))?;
     }
     Ok(if difference.is_none() {
         Exit::AsPredicted

@@ -16,21 +16,6 @@ impl Seeds {
     pub(super) fn range(&self) -> Range<u64> {
         self.0.clone()
     }
-
-    /// The number of runs.
-    pub(super) fn count(&self) -> u64 {
-        self.0.end - self.0.start
-    }
-
-    /// The first one.
-    pub(super) fn first(&self) -> u64 {
-        self.0.start
-    }
-
-    /// From 0 on, as many; at least one.
-    pub(super) fn from_zero(count: u64) -> Self {
-        Self(0..count.max(1))
-    }
 }
 
 impl fmt::Display for Seeds {

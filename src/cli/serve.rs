@@ -15,7 +15,7 @@ use self::servers::Event;
 use self::topology::{Place, Topology};
 use super::Exit;
 use super::number::whole;
-use super::say::{self, tell};
+use locklab_experiments::output::{self, status};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,8 +107,8 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     let lines = places
         .iter()
         .map(|Place { address, role, .. }| format!("{address} {role}\n"));
-    say::print(&lines.collect::<String>())?;
-    tell!("Serving until Ctrl-C, or SHUTDOWN.");
+    output::print(&lines.collect::<String>())?;
+    status!("Serving until Ctrl-C, or SHUTDOWN.");
     let down_after = Duration::from_millis(options.down_after_ms.into());
     let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
     servers::serve(places, max_clients, down_after, (sender, events))?;

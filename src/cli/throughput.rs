@@ -7,13 +7,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::data::document;
 use super::number::whole;
-use super::progress::Progress;
-use super::say::{self, tell};
-use super::store::Store;
-use super::{Exit, Out, interrupt, table};
+use super::{Exit, Out, interrupt};
 use locklab_evidence::of_quantity;
+use locklab_experiments::data::document;
+use locklab_experiments::progress::Progress;
+use locklab_experiments::report::Report;
+use locklab_experiments::section::Section;
 use locklab_model::scenario::Persistence;
 use locklab_real::Programs;
 use locklab_real::throughput::{Effort, KEPT, NODES, Throughput, measure};
@@ -66,7 +66,7 @@ struct Entry {
 pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
     let programs = Programs::find()?;
     let version = locklab_real::version(&programs)?;
-    let store = Store::open(&options.out)?.below("throughput")?;
+    let store = options.out.store()?.below("throughput")?;
     let stop = interrupt::flag()?;
     let effort = Effort {
         clients: options.clients,
@@ -83,7 +83,6 @@ pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
     }
     let entries = entries(&measured, options.clients);
     let table = as_table(&version, &entries);
-    tell!("{}", table.plain());
     let data = document(
         "throughput",
         json!({ "redis": version, "results": entries }),
@@ -94,18 +93,13 @@ pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
         seeds: format!("{} measurements of each setting", options.times),
         environment: format!("Redis {version}, with its clients on one machine"),
     };
-    table::write(
-        &store,
-        "throughput",
-        &table,
-        &list(&entries),
-        &data,
-        &provenance,
-    )?;
-    if options.json {
-        say::print_json(&data)?;
-    }
-    Ok(Exit::AsPredicted)
+    let section = Section {
+        provenance: Some(provenance),
+        ..Section::of(table.plain(), &store, "throughput")
+    };
+    let report = Report::of_table(section, table, list(&entries), data, Exit::AsPredicted);
+    report.publish(options.json)?;
+    Ok(report.exit)
 }
 
 fn entries(measured: &[Throughput], clients: u32) -> Vec<Entry> {

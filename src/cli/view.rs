@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
-use super::say::tell;
-use super::store::Store;
 use super::{Exit, scenario_completer, seeds};
+use locklab_experiments::Store;
+use locklab_experiments::output::status;
 use locklab_history::Contents;
 use locklab_model::scenario::{self, Drawn, Scenario};
 use locklab_results::recording::{self, Environment, Recording};
@@ -109,9 +109,9 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
     };
     let file = write(options, &known, contents.as_bytes())?;
     if !known.remark.is_empty() {
-        tell!("{}", known.remark);
+        status!("{}", known.remark);
     }
-    tell!("{}", file.display());
+    status!("{}", file.display());
     Ok(Exit::AsPredicted)
 }
 

@@ -1,12 +1,13 @@
-//! Many runs in parallel, aggregated into cells.
+//! Many runs in parallel, aggregated job by job.
 //!
-//! The result of a cell does not depend on the number of threads, nor on which thread executed
-//! which run.
+//! The result of a job does not depend on the number of threads, nor on which thread executed which
+//! run.
 
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use super::RunError;
 use super::judged;
 use super::pool::{self, Broken, lock};
 use super::simulate::Keep;
@@ -24,7 +25,45 @@ pub struct Job {
     pub seeds: Range<u64>,
 }
 
-/// The options of a batch, with its callbacks.
+impl Job {
+    /// A scenario to run with these seeds, which is no cell of a grid.
+    pub fn of(scenario: &Scenario, seeds: Range<u64>) -> Job {
+        Job {
+            scenario: scenario.clone(),
+            parameters: vec![],
+            seeds,
+        }
+    }
+
+    /// Adds the run with one seed to the job's cell.
+    ///
+    /// # Errors
+    ///
+    /// If the run has no result.
+    pub fn add(&self, seed: u64, detail: Detail, cell: &mut Cell) -> Result<(), RunError> {
+        let run = judged::run(&self.scenario, seed, Keep::default())?;
+        cell.add(seed, &run.judged());
+        if detail == Detail::Runs {
+            cell.keep(seed, &run.judged());
+        }
+        Ok(())
+    }
+}
+
+/// What some runs of a job come to. Joining is associative and commutative, so that it does not
+/// matter which thread, or which machine, executed which run.
+pub trait Part: Default + Clone + Send {
+    /// Adds the results of other runs of the same job.
+    fn join(&mut self, other: Self);
+}
+
+impl Part for Cell {
+    fn join(&mut self, other: Self) {
+        self.merge(other);
+    }
+}
+
+/// The options of a batch.
 pub struct BatchOptions<'a> {
     /// The number of threads.
     pub threads: usize,
@@ -32,22 +71,16 @@ pub struct BatchOptions<'a> {
     pub detail: Detail,
     /// Set it to end the batch early.
     pub stop: &'a AtomicBool,
-    /// Called with the number of runs just finished, from any thread.
-    pub progress: &'a (dyn Fn(u64) + Sync),
-    /// Called with the index and result of each finished job, one call at a time, in the order
-    /// in which they finish.
-    pub finished: &'a (dyn Fn(usize, &Cell) + Sync),
 }
 
 impl<'a> BatchOptions<'a> {
-    /// Options with this number of threads and without callbacks.
+    /// Options with this number of threads, which keep counts only.
     pub fn quiet(threads: usize, stop: &'a AtomicBool) -> BatchOptions<'a> {
+        let detail = Detail::Counts;
         BatchOptions {
             threads,
-            detail: Detail::Counts,
+            detail,
             stop,
-            progress: &|_| {},
-            finished: &|_, _| {},
         }
     }
 }
@@ -57,63 +90,77 @@ impl<'a> BatchOptions<'a> {
 /// # Errors
 ///
 /// When a run fails or panics.
-pub fn run(jobs: &[Job], batch_options: &BatchOptions<'_>) -> Result<Vec<Option<Cell>>, Broken> {
+pub fn run(jobs: &[Job], options: &BatchOptions<'_>) -> Result<Vec<Option<Cell>>, Broken> {
     let seeds: Vec<Range<u64>> = jobs.iter().map(|job| job.seeds.clone()).collect();
-    let open: Vec<Mutex<Open>> = jobs.iter().map(Open::new).collect();
-    let announce = Mutex::new(());
-    let run_one = |place: usize, seed, part: &mut Cell| {
-        let run = judged::run(&jobs[place].scenario, seed, Keep::default())?;
-        part.add(seed, &run.judged());
-        if batch_options.detail == Detail::Runs {
-            part.keep(seed, &run.judged());
-        }
-        Ok(())
+    let run = |place: usize, seed, cell: &mut Cell| jobs[place].add(seed, options.detail, cell);
+    let cells = collect(
+        &seeds,
+        options.threads,
+        options.stop,
+        &|_| {},
+        &|_, _| {},
+        run,
+    )?;
+    let named = |(cell, job): (Option<Cell>, &Job)| {
+        let parameters = job.parameters.clone();
+        cell.map(|cell| Cell { parameters, ..cell })
     };
+    Ok(cells.into_iter().zip(jobs).map(named).collect())
+}
+
+/// Calls `run` with the index of every range and each of its seeds, in parallel, and joins what it
+/// collects of each range; the result of a range that did not finish is `None`. Calls `progress`
+/// with the number of runs just made, from any thread, and `finished` with each finished range and
+/// its result, one call at a time.
+///
+/// # Errors
+///
+/// If a run fails or panics.
+pub fn collect<P: Part, E: ToString>(
+    ranges: &[Range<u64>],
+    threads: usize,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(u64) + Sync),
+    finished: &(dyn Fn(usize, &P) + Sync),
+    run: impl Fn(usize, u64, &mut P) -> Result<(), E> + Sync,
+) -> Result<Vec<Option<P>>, Broken> {
+    let open = |seeds: &Range<u64>| {
+        Mutex::new(Open {
+            result: P::default(),
+            missing: seeds.end.saturating_sub(seeds.start),
+        })
+    };
+    let open: Vec<Mutex<Open<P>>> = ranges.iter().map(open).collect();
+    let announce = Mutex::new(());
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;
-        (batch_options.progress)(runs);
-        let finished = lock(&open[place]).add(part, runs);
-        if let Some(cell) = finished {
+        progress(runs);
+        let result = lock(&open[place]).add(part, runs);
+        if let Some(result) = result {
             let _one_at_a_time = lock(&announce);
-            (batch_options.finished)(place, &cell);
+            finished(place, &result);
         }
     };
-    pool::run_chunks(
-        &seeds,
-        batch_options.threads,
-        batch_options.stop,
-        run_one,
-        add,
-    )?;
+    pool::run_chunks(ranges, threads, stop, run, add)?;
     Ok(open.iter().map(|open| lock(open).finished()).collect())
 }
 
-/// The partial result of a job.
-struct Open {
-    cell: Cell,
+/// The partial result of a range.
+struct Open<P> {
+    result: P,
+    /// The number of runs that are not made yet.
     missing: u64,
 }
 
-impl Open {
-    fn new(job: &Job) -> Mutex<Self> {
-        let cell = Cell {
-            parameters: job.parameters.clone(),
-            ..Cell::default()
-        };
-        Mutex::new(Self {
-            cell,
-            missing: job.seeds.end.saturating_sub(job.seeds.start),
-        })
-    }
-
-    /// Adds a part; returns the whole cell if that was the last part.
-    fn add(&mut self, part: Cell, runs: u64) -> Option<Cell> {
-        self.cell.merge(part);
+impl<P: Part> Open<P> {
+    /// Adds a part; returns the whole result if that was the last part.
+    fn add(&mut self, part: P, runs: u64) -> Option<P> {
+        self.result.join(part);
         self.missing -= runs;
         self.finished()
     }
 
-    fn finished(&self) -> Option<Cell> {
-        (self.missing == 0).then(|| self.cell.clone())
+    fn finished(&self) -> Option<P> {
+        (self.missing == 0).then(|| self.result.clone())
     }
 }

@@ -7,7 +7,6 @@ mod error;
 mod injector;
 pub mod judged;
 pub mod label;
-pub mod ledger;
 pub mod nemesis;
 mod observer;
 pub mod pool;

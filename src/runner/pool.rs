@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::RunError;
-
 /// The maximum number of seeds in a chunk: a few milliseconds of work.
 const CHUNK: u64 = 32;
 
@@ -38,9 +36,9 @@ pub enum Why {
     /// It panicked with this message. That is a bug in Locklab, whatever the scenario.
     #[error("panicked: {0}")]
     Panicked(String),
-    /// Its scenario cannot be run to the end.
+    /// Its scenario cannot be run to the end, for this reason.
     #[error("failed: {0}")]
-    Failed(#[from] RunError),
+    Failed(String),
 }
 
 /// Calls `run` with the index of every range and each of its seeds, and after each chunk of
@@ -50,11 +48,11 @@ pub enum Why {
 /// # Errors
 ///
 /// If a run fails or panics; the other workers finish their current chunk.
-pub fn run_chunks<Part: Default>(
+pub fn run_chunks<Part: Default, E: ToString>(
     ranges: &[Range<u64>],
     threads: usize,
     stop: &AtomicBool,
-    run: impl Fn(usize, u64, &mut Part) -> Result<(), RunError> + Sync,
+    run: impl Fn(usize, u64, &mut Part) -> Result<(), E> + Sync,
     done: impl Fn(usize, Range<u64>, Part) + Sync,
 ) -> Result<(), Broken> {
     let chunks = Mutex::new(chunks(ranges, chunk_size(ranges, threads)));
@@ -72,7 +70,7 @@ pub fn run_chunks<Part: Default>(
                 let caught = catch_unwind(AssertUnwindSafe(|| run(job, seed, &mut part)));
                 let why = match caught {
                     Ok(Ok(())) => continue,
-                    Ok(Err(error)) => Why::Failed(error),
+                    Ok(Err(error)) => Why::Failed(error.to_string()),
                     Err(payload) => Why::Panicked(message(&*payload)),
                 };
                 lock(&broken).get_or_insert(Broken { job, seed, why });
@@ -126,6 +124,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunError;
 
     /// Every seed of every range, in order of range and seed, as executed by `threads`.
     fn ran(ranges: &[Range<u64>], threads: usize) -> Vec<(usize, u64)> {
@@ -136,7 +135,7 @@ mod tests {
             &AtomicBool::new(false),
             |job, seed, part: &mut Vec<(usize, u64)>| {
                 part.push((job, seed));
-                Ok(())
+                Ok::<(), RunError>(())
             },
             |_, _, part| lock(&seen).extend(part),
         );
@@ -169,7 +168,7 @@ mod tests {
                 &AtomicBool::new(false),
                 |job, seed, _: &mut ()| {
                     assert!((job, seed) != (1, 40), "forty");
-                    Ok(())
+                    Ok::<(), RunError>(())
                 },
                 |_, _, ()| {},
             );
@@ -199,7 +198,7 @@ mod tests {
             let expected = Broken {
                 job: 1,
                 seed: 40,
-                why: Why::Failed(error.clone()),
+                why: Why::Failed(error.to_string()),
             };
             assert_eq!(result, Err(expected), "{threads} threads");
         }
@@ -215,7 +214,7 @@ mod tests {
             &stop,
             |_, seed, _: &mut ()| {
                 stop.fetch_or(seed == 100, Ordering::Relaxed);
-                Ok(())
+                Ok::<(), RunError>(())
             },
             |_, seeds, ()| *lock(&done) += seeds.end - seeds.start,
         );

@@ -2,8 +2,8 @@
 //!
 //! A *case* is a scenario with its predictions, or a recording that is judged again: the same
 //! scenario, seed and faults with today's code. [`find`] collects the cases of files and folders,
-//! [`Filter`] chooses among them, [`Shard`] takes a part, and [`results`] says what came of them, in
-//! a form in which parts can be joined and two suites compared. JUnit, Markdown and GitHub's
+//! [`Filter`] chooses among them, and [`results`] says what came of them, in a form in which two
+//! suites can be compared. JUnit, Markdown and GitHub's
 //! annotations are made from these results alone.
 
 mod baseline;
@@ -14,7 +14,6 @@ mod junit;
 mod markdown;
 pub mod results;
 mod settings;
-mod shard;
 pub mod shell;
 mod xml;
 
@@ -26,4 +25,3 @@ pub use junit::junit;
 pub use markdown::{markdown, summary};
 pub use results::{CaseResult, Results};
 pub use settings::{Profile, profile};
-pub use shard::Shard;

@@ -60,7 +60,7 @@ pub fn markdown(results: &Results) -> String {
 /// `12 cases: 10 as predicted, 1 differs, 1 inconclusive.`
 pub fn summary(results: &Results) -> String {
     let runs: u64 = results.cases.iter().map(|case| case.runs).sum();
-    let part = match results.shard {
+    let part = match &results.shard {
         Some(shard) => format!(", part {shard} of {}", results.suite),
         None => String::new(),
     };

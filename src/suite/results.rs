@@ -1,16 +1,15 @@
 //! What came of the cases of a suite.
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Case, Kind, Shard};
+use super::{Case, Kind};
 use crate::shell::quoted;
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally, thousands};
 use locklab_results::Cell;
 use locklab_results::recording::Recording;
-use locklab_runner::judged::JudgedRun;
 use locklab_runner::prediction::{self, Comparison};
 
 /// The results of a suite, or of a part of one.
@@ -18,7 +17,7 @@ use locklab_runner::prediction::{self, Comparison};
 pub struct Results {
     /// Which part of the suite this is; absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
+    pub shard: Option<String>,
     /// The number of cases of the whole suite.
     pub suite: usize,
     /// The seed with which every scenario begins.
@@ -126,37 +125,41 @@ impl CaseResult {
         self.add(comparisons, &cell, runs);
     }
 
-    /// Adds what a recorded run shows that was repeated as `run`. A single run cannot show that a
+    /// Adds what a recorded run shows that was repeated, whose cell this is. A single run cannot show that a
     /// property holds, or how often it is violated; it can show that the failure for which it is
     /// kept is back. So a property that is predicted to hold has to hold in it, and one that is
     /// predicted to be violated, and was, has to be violated again. A run that can no longer show
     /// either, since its fault misses, say, is inconclusive.
-    pub fn judge_again(&mut self, case: &Case, recorded: &Recording, run: &JudgedRun) {
+    pub fn judge_again(&mut self, case: &Case, recorded: &Recording, cell: &Cell) {
         let was = &recorded.footer.verdicts;
-        let mut cell = Cell::default();
-        cell.add(recorded.header.seed, &run.judged());
-        let mut comparisons = prediction::compare(&case.scenario, &cell);
+        let mut comparisons = prediction::compare(&case.scenario, cell);
         comparisons.retain_mut(|comparison| {
             let property = &comparison.property;
             let Some(predicted) = comparison.predicted else {
                 return comparison.judgement == Judgement::Differs;
             };
             let was = was.get(property);
+            let found = match comparison.tally {
+                Tally { violated: 1.., .. } => Finding::Violated,
+                Tally { holds: 1.., .. } => Finding::Holds,
+                Tally { .. } => Finding::Inconclusive,
+            };
             comparison.more_runs = None;
-            comparison.judgement =
-                match (predicted.expected(), &run.verdicts[property]) {
-                    (Expected::Violated, _) if !matches!(was, Some(Verdict::Violated(_))) => {
-                        return false;
-                    }
-                    (_, Verdict::Inconclusive { .. }) => Judgement::Inconclusive,
-                    (Expected::Holds, Verdict::Holds)
-                    | (Expected::Violated, Verdict::Violated(_)) => Judgement::AsPredicted,
-                    (Expected::Holds, Verdict::Violated(_))
-                    | (Expected::Violated, Verdict::Holds) => Judgement::Differs,
-                };
+            comparison.judgement = match (predicted.expected(), found) {
+                (Expected::Violated, _) if !matches!(was, Some(Verdict::Violated(_))) => {
+                    return false;
+                }
+                (_, Finding::Inconclusive) => Judgement::Inconclusive,
+                (Expected::Holds, Finding::Holds) | (Expected::Violated, Finding::Violated) => {
+                    Judgement::AsPredicted
+                }
+                (Expected::Holds, Finding::Violated) | (Expected::Violated, Finding::Holds) => {
+                    Judgement::Differs
+                }
+            };
             true
         });
-        self.add(comparisons, &cell, 1);
+        self.add(comparisons, cell, 1);
     }
 
     fn add(&mut self, comparisons: Vec<Comparison>, cell: &Cell, runs: u64) {
@@ -240,53 +243,6 @@ impl Results {
         let words = { evidence.replay.iter() }.map(|word| quoted(word));
         let words: Vec<String> = [self.program.clone()].into_iter().chain(words).collect();
         words.join(" ")
-    }
-
-    /// Joins the parts of a suite.
-    ///
-    /// # Errors
-    ///
-    /// If they are parts of different suites, or some case is missing or there twice.
-    pub fn merge(parts: Vec<Results>) -> anyhow::Result<Results> {
-        let first = parts.first().context("there is no part")?;
-        let (suite, first_seed) = (first.suite, first.first_seed);
-        let program = first.program.clone();
-        for part in &parts {
-            ensure!(
-                (part.suite, part.first_seed) == (suite, first_seed),
-                "these are parts of different suites: of {} cases from seed {}, and of {} from {}",
-                suite,
-                first_seed,
-                part.suite,
-                part.first_seed,
-            );
-        }
-        let mut cases: Vec<CaseResult> = parts.into_iter().flat_map(|part| part.cases).collect();
-        cases.sort_by_key(|case| case.place);
-        for (place, case) in cases.iter().enumerate() {
-            ensure!(
-                case.place >= place,
-                "{} is in several of these parts",
-                case.id
-            );
-            ensure!(
-                case.place <= place,
-                "case {} of the suite is missing",
-                place + 1
-            );
-        }
-        ensure!(
-            cases.len() == suite,
-            "{} of {suite} cases of the suite are missing",
-            suite - cases.len()
-        );
-        Ok(Results {
-            shard: None,
-            suite,
-            first_seed,
-            program,
-            cases,
-        })
     }
 
     /// Reads the results from the JSON document that `locklab check` writes.

@@ -13,6 +13,7 @@ mod matrix;
 mod replay;
 mod reproduce;
 mod run;
+mod shards;
 mod silent_redis;
 mod streams;
 mod sweep;

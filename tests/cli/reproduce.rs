@@ -36,6 +36,6 @@ fn a_claim_that_nobody_makes_is_refused() {
     assert!(
         unknown
             .told()
-            .contains("there is no claim \"K99\"; the claims are K1, K2,")
+            .contains("unknown claim \"K99\"; the claims are K1, K2,")
     );
 }

@@ -84,8 +84,9 @@ fn every_violation_ends_with_a_line_that_replays_it() {
         .collect();
     assert!(!blocks.is_empty(), "{}", run.err);
     for block in blocks {
-        let last = block.trim_end().lines().last().expect("a line");
-        let line = last.trim_start().strip_prefix("replay ").expect(last);
+        let mut lines = block.lines();
+        let line = lines.find_map(|line| line.trim_start().strip_prefix("replay "));
+        let line = line.expect(block);
         let mut shell = std::process::Command::new("sh");
         let pasted = shell
             .args(["-c", line])
@@ -172,14 +173,14 @@ fn what_ctrl_c_leaves_of_a_run_is_told_and_need_not_be_run_again() {
     assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
     let told = &interrupted.err;
     assert!(
-        told.contains(" of 9,000 runs; the same command does the rest"),
+        told.contains(" of 9,000 runs; run it again to resume"),
         "{told}"
     );
     assert!(told.contains("resource"), "{told}");
     let resumed = bench.locklab(&[&seeds[..], &["--json"]].concat());
     assert_eq!(resumed.code, Some(0), "{}", resumed.told());
     assert!(
-        resumed.err.contains("runs were already made"),
+        resumed.err.contains("runs were already done"),
         "{}",
         resumed.err
     );

@@ -61,14 +61,14 @@ fn every_run_has_its_row() {
     }
     let again = bench.locklab(&arguments);
     assert!(
-        again.err.contains("20 of 20 runs were already made"),
+        again.err.contains("20 of 20 runs were already done"),
         "{}",
         again.err
     );
     assert_eq!(bench.read(&only(&bench, ".runs.csv")), runs);
     // Without the rows there is nothing to continue from, and the other way round.
     let without = bench.locklab(&arguments[..8]);
-    assert!(!without.err.contains("already made"), "{}", without.err);
+    assert!(!without.err.contains("already done"), "{}", without.err);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     let results = bench.read(&only(&bench, ".json"));
     let again = bench.locklab(&SMALL);
     assert!(
-        again.err.contains("20 of 20 runs were already made"),
+        again.err.contains("20 of 20 runs were already done"),
         "{}",
         again.err
     );
@@ -141,7 +141,7 @@ fn what_is_done_is_not_done_again_unless_wanted() {
     assert_eq!(fresh.err, first.err);
     // A sweep with other seeds is a different sweep.
     let other = bench.locklab(&[&SMALL[..7], &["6"]].concat());
-    assert!(!other.err.contains("already made"), "{}", other.err);
+    assert!(!other.err.contains("already done"), "{}", other.err);
 }
 
 /// Some seconds of work, so that there is time to interrupt it.
@@ -165,7 +165,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
         let interrupted = bench.interrupt(&arguments, Signal::SIGINT);
         assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
         let last = interrupted.err.lines().last().expect("a line");
-        assert!(last.ends_with("; the same command does the rest"), "{last}");
+        assert!(last.ends_with("; run it again to resume"), "{last}");
 
         let partial = bench.read(&only(&bench, ".json"));
         let partial: serde_json::Value = serde_json::from_str(&partial).expect("valid results");
@@ -181,7 +181,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
         let resumed = bench.locklab(&arguments);
         assert_eq!(resumed.code, Some(0), "{}", resumed.told());
         assert!(
-            resumed.err.contains(" runs were already made"),
+            resumed.err.contains(" runs were already done"),
             "{}",
             resumed.err
         );
@@ -199,7 +199,7 @@ fn a_killed_sweep_goes_on_too() {
     assert_eq!(killed.code, None);
     let resumed = bench.locklab(&LONG);
     assert!(
-        resumed.err.contains(" runs were already made"),
+        resumed.err.contains(" runs were already done"),
         "{}",
         resumed.err
     );

@@ -2,7 +2,7 @@
 
 use locklab::check::Property;
 use locklab::evidence::Judgement;
-use locklab::{Exit, Lab};
+use locklab::{Exit, Lab, run};
 use own_lock::LOCKS;
 
 #[test]
@@ -14,7 +14,6 @@ fn it_keeps_its_promises() {
 #[test]
 fn every_command_knows_it() {
     let out = std::env::temp_dir().join(format!("own-lock-commands-{}", std::process::id()));
-    let lab = Lab::new(LOCKS);
     for command in [
         "run scenarios/outlived.toml",
         "sweep scenarios/outlived.toml --vary lock.ttl_ms=200,300 --seeds 5",
@@ -24,7 +23,7 @@ fn every_command_knows_it() {
         let words: Vec<&str> = command.split(' ').collect();
         let folder = out.to_string_lossy();
         let words = [&words[..], &["--out", &folder]].concat();
-        assert_eq!(lab.run(&words), Exit::AsPredicted, "{command}");
+        assert_eq!(run(LOCKS, &words), Exit::AsPredicted, "{command}");
     }
     std::fs::remove_dir_all(&out).expect("it is ours");
 }

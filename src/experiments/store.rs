@@ -7,26 +7,24 @@ use anyhow::Context;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Out;
 use super::format::Format;
 
 /// A writable folder for results.
 #[derive(Debug, Clone)]
-pub(super) struct Store {
+pub struct Store {
     folder: PathBuf,
     /// The formats of pictures.
-    pub(super) formats: Vec<Format>,
+    pub formats: Vec<Format>,
 }
 
 impl Store {
     /// Creates the folder if it does not exist, and checks that it is writable before any work
     /// is done.
-    pub(super) fn open(out: &Out) -> anyhow::Result<Self> {
-        Self::at(&out.out, &out.format)
-    }
-
-    /// The same for a folder that no option names.
-    pub(super) fn at(folder: &Path, formats: &[Format]) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// If it is not.
+    pub fn at(folder: &Path, formats: &[Format]) -> anyhow::Result<Self> {
         let advice = || {
             format!(
                 "cannot write to the folder {}; choose another with --out",
@@ -45,21 +43,22 @@ impl Store {
     }
 
     /// The subfolder of this name.
-    pub(super) fn below(&self, name: &str) -> anyhow::Result<Self> {
+    pub fn below(&self, name: &str) -> anyhow::Result<Self> {
         Self::at(&self.folder.join(name), &self.formats)
     }
 
     /// The subfolder for a scenario with these overrides: see [`folder_of`].
-    pub(super) fn of_scenario(&self, name: &str, overrides: &[String]) -> anyhow::Result<Self> {
+    pub fn of_scenario(&self, name: &str, overrides: &[String]) -> anyhow::Result<Self> {
         self.below(&folder_of(name, overrides))
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Writes a file: first to a temporary file beside it, which is then renamed.
-    pub(super) fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<PathBuf> {
+    pub fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.path(name);
         let beside = self.path(&format!(".{name}.{}", std::process::id()));
         let advice = || format!("cannot write {}", path.display());
@@ -76,7 +75,7 @@ impl Store {
 /// The name of the folder for a scenario: a single folder, whatever the name. It is
 /// `kleppmann-k1` for `kleppmann/k1`, and `kleppmann-k1-5d1b3f0a` with overrides, of which the
 /// digits are a hash: what was run with different parameters never comes to lie side by side.
-pub(super) fn folder_of(name: &str, overrides: &[String]) -> String {
+pub fn folder_of(name: &str, overrides: &[String]) -> String {
     let plain = |c: char| match c {
         '.' | '_' => c,
         c if c.is_alphanumeric() => c,

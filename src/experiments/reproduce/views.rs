@@ -1,7 +1,7 @@
 //! The observations in the form in which the page shows them.
 
 use super::{Observed, Shown};
-use crate::{pictures, report, sweep};
+use crate::{describe, pictures, sweep};
 use locklab_check::Property;
 use locklab_critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use locklab_critique::{Claim, Critique};
@@ -176,7 +176,7 @@ fn rows(shown: &Shown) -> ScenarioView {
         rows: in_question
             .map(|comparison| row(comparison, shown))
             .collect(),
-        measured: (report::measured(&shown.scenario, &shown.world).into_iter())
+        measured: (describe::measured(&shown.scenario, &shown.world).into_iter())
             .chain(known(shown))
             .collect(),
     }

@@ -1,20 +1,20 @@
-//! How long a command took, told at its end if it was long.
+//! How long a command took: commands that take more than 2 s print their duration.
 
 use std::time::{Duration, Instant};
 
 use super::Command;
-use super::say::tell;
+use locklab_experiments::output::status;
 
 /// A command that took less says nothing of it.
 const LONG: Duration = Duration::from_secs(2);
 
 /// Measures from its start on.
-pub(super) struct Took {
+pub(super) struct Timer {
     /// `None` for what runs as long as its user, or another process, wants.
     begun: Option<Instant>,
 }
 
-impl Took {
+impl Timer {
     /// Begins to measure.
     pub(super) fn start(command: Option<&Command>) -> Self {
         let begun = match command {
@@ -25,10 +25,10 @@ impl Took {
     }
 
     /// Says how long it was.
-    pub(super) fn tell(self) {
+    pub(super) fn stop(self) {
         let took = self.begun.map(|begun| begun.elapsed());
         if let Some(took) = took.filter(|took| *took >= LONG) {
-            tell!("took {}", words(took));
+            status!("took {}", words(took));
         }
     }
 }

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-use super::say::tell;
+use super::output::status;
 
 /// How often a line is printed where there is no terminal. Shorter work prints none, only its
 /// result.
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Counts what is done: runs, or scenarios.
-pub(super) struct Progress {
+pub struct Progress {
     bar: ProgressBar,
     /// Without a terminal: what prints the lines.
     lines: Option<Lines>,
@@ -22,12 +22,12 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Progress of `all` runs of something.
-    pub(super) fn new(doing: &str, all: u64) -> Self {
+    pub fn new(doing: &str, all: u64) -> Self {
         Self::of(doing, "runs", all)
     }
 
     /// Progress of something that is counted in other `units`.
-    pub(super) fn of(doing: &str, units: &'static str, all: u64) -> Self {
+    pub fn of(doing: &str, units: &'static str, all: u64) -> Self {
         let bar = ProgressBar::new(all);
         let style = format!(
             "{{msg}} {{wide_bar}} {{human_pos}} of {{human_len}} {units}, {{rate}}, {{eta}} to go"
@@ -47,17 +47,17 @@ impl Progress {
     }
 
     /// Adds `done` to the count.
-    pub(super) fn add(&self, done: u64) {
+    pub fn add(&self, done: u64) {
         self.bar.inc(done);
     }
 
     /// Prints something, above the bar if there is one.
-    pub(super) fn aside(&self, print: impl FnOnce()) {
+    pub fn aside(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
 
     /// Removes the bar, and ends the lines.
-    pub(super) fn clear(self) {
+    pub fn clear(self) {
         self.bar.finish_and_clear();
         if let Some(Lines { end, printer }) = self.lines {
             drop(end);
@@ -81,7 +81,7 @@ impl Lines {
         let printer = thread::spawn(move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 let (done, all) = (bar.position(), bar.length().unwrap_or(0));
-                tell!("{}", line(&doing, units, done, all, begun.elapsed()));
+                status!("{}", line(&doing, units, done, all, begun.elapsed()));
             }
         });
         Self { end, printer }

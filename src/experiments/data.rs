@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::report;
+use super::describe;
 use locklab_check::Property;
 use locklab_results::csv::{COUNTS, Csv, counts, milliseconds, number};
 use locklab_results::recording::VERSION;
@@ -11,14 +11,14 @@ use locklab_results::{Cell, FORMAT};
 use locklab_runner::prediction::Comparison;
 
 /// A document of results: its format, what made it, and its contents.
-pub(super) fn document(command: &str, contents: Value) -> Value {
+pub fn document(command: &str, contents: Value) -> Value {
     let mut document = json!({ "format": FORMAT, "locklab": VERSION, "command": command });
-    report::merge(&mut document, contents);
+    describe::merge(&mut document, contents);
     document
 }
 
 /// Overrides as parameters with names. No path is set twice, nor varied as well.
-pub(super) fn parameters(overrides: &[String]) -> Vec<(String, String)> {
+pub fn parameters(overrides: &[String]) -> Vec<(String, String)> {
     let named = overrides.iter().filter_map(|set| set.split_once('='));
     named
         .map(|(path, value)| (path.trim().into(), value.trim().into()))
@@ -27,7 +27,7 @@ pub(super) fn parameters(overrides: &[String]) -> Vec<(String, String)> {
 
 /// The results of some cells of a scenario. `comparisons` has those of each cell that was
 /// predicted; a sweep predicts nothing.
-pub(super) fn table(
+pub fn table(
     scenario: &str,
     environment: &str,
     overrides: &[(String, String)],

@@ -9,33 +9,38 @@ use locklab_model::scenario::Scenario;
 use locklab_report::{Drawing, Provenance, spacetime};
 use locklab_results::recording::{self, Environment, Recording};
 
-use super::format::Format;
-use super::say::{self, tell};
+use super::export;
+use super::program::Program;
 use super::store::Store;
 
 /// A run that serves as evidence, and the path of its recording.
-pub(super) struct Evidence {
+pub struct Evidence {
     /// The verdicts of the run.
-    pub(super) verdicts: BTreeMap<Property, Verdict>,
+    pub verdicts: BTreeMap<Property, Verdict>,
     /// The properties that it violates, of those in question.
-    pub(super) properties: Vec<Property>,
-    pub(super) recording: PathBuf,
-    pub(super) picture: PathBuf,
+    pub properties: Vec<Property>,
+    /// Where the recording is.
+    pub recording: PathBuf,
+    /// Where its picture is, in the last of the formats.
+    pub picture: PathBuf,
 }
 
 impl Evidence {
-    /// Tells where its picture is, and how to explore and to repeat the run.
-    pub(super) fn tell(&self) {
+    /// Lines that say where its picture is, and how to explore and to repeat the run.
+    pub fn describe(&self, program: &Program) -> String {
         let recording = self.recording.to_string_lossy();
-        tell!("    picture  {}", self.picture.display());
-        tell!("    explore  {}", say::line(&["view", &recording]));
-        tell!("    replay   {}", say::line(&["replay", &recording]));
+        format!(
+            "    picture  {}\n    explore  {}\n    replay   {}",
+            self.picture.display(),
+            program.line(&["view", &recording]),
+            program.line(&["replay", &recording]),
+        )
     }
 }
 
 /// Writes a recording and draws it, with the violation of `property` highlighted if there is
 /// one.
-pub(super) fn keep(
+pub fn keep(
     store: &Store,
     stem: &str,
     scenario: &Scenario,
@@ -44,17 +49,21 @@ pub(super) fn keep(
 ) -> anyhow::Result<Evidence> {
     let recording = store.write(&format!("{stem}.jsonl"), &recording::write(run))?;
     let (picture, provenance) = drawing(scenario, run, property)?;
-    let pictures = write(store, stem, picture, &provenance)?;
+    let drawing = provenance.stamp(picture);
+    let mut last = PathBuf::new();
+    for (name, contents) in export::pictures(stem, &drawing, &store.formats)? {
+        last = store.write(&name, &contents)?;
+    }
     Ok(Evidence {
         verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
         recording,
-        picture: pictures.last().cloned().unwrap_or_default(),
+        picture: last,
     })
 }
 
 /// The drawing of a run, and where it comes from.
-pub(super) fn drawing(
+pub fn drawing(
     scenario: &Scenario,
     run: &Recording,
     property: Property,
@@ -91,23 +100,8 @@ fn place(run: &Recording) -> (String, String) {
     }
 }
 
-/// Writes a drawing in each format, as `STEM.svg` and so on; returns their paths.
-pub(super) fn write(
-    store: &Store,
-    stem: &str,
-    picture: Drawing,
-    provenance: &Provenance,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let picture = provenance.stamp(picture);
-    let write = |format: &Format| {
-        let name = format!("{stem}.{}", format.ending());
-        store.write(&name, &format.of(&picture)?)
-    };
-    store.formats.iter().map(write).collect()
-}
-
 /// The one of these properties, of which there is at least one, that a picture is to show.
-pub(super) fn drawn(properties: &[Property], scenario: &Scenario) -> Property {
+pub fn drawn(properties: &[Property], scenario: &Scenario) -> Property {
     let headline = scenario.headline();
     match properties.contains(&headline) {
         true => headline,
@@ -116,7 +110,7 @@ pub(super) fn drawn(properties: &[Property], scenario: &Scenario) -> Property {
 }
 
 /// The violation of `property` by the run, if there is one.
-pub(super) fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
+pub fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {
         Some(Verdict::Violated(violation)) => Some(violation),
         _ => None,

@@ -7,7 +7,7 @@ use locklab_runner::pool::{Broken, Why};
 /// A run that panicked: a bug in Locklab, with a command to reproduce it.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} with seed {seed} panicked: {message}\n  reproduce  {reproduce}")]
-pub(super) struct Bug {
+pub struct Bug {
     what: String,
     seed: u64,
     message: String,
@@ -17,7 +17,7 @@ pub(super) struct Bug {
 impl Bug {
     /// The error for a run of `what`, a readable name; the command line `reproduce` repeats the
     /// run. Only a panic is a bug.
-    pub(super) fn or_usage(broken: Broken, what: &str, reproduce: String) -> anyhow::Error {
+    pub fn or_usage(broken: Broken, what: &str, reproduce: String) -> anyhow::Error {
         let seed = broken.seed;
         match broken.why {
             Why::Panicked(message) => anyhow!(Bug {

@@ -1,4 +1,4 @@
-//! What `locklab check` prints and writes.
+//! What is told and written of a checked suite.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use anyhow::Context;
 use console::style;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::say::{self, tell};
-use crate::store::Store;
-use crate::{data, pictures};
+use crate::report::Report;
+use crate::section::{Form, Section};
+use crate::{Exit, Session, Store, data, output, pictures};
 use locklab_check::Property;
 use locklab_evidence::{Judgement, thousands};
 use locklab_results::csv::{self, Csv};
@@ -82,13 +82,35 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-/// A line for each case, what differs or is inconclusive, and a summary. Without a store the files of
-/// evidence are named as the results name them.
-pub(crate) fn present(results: &Results, store: Option<&Store>) {
-    let path = |name: &String| match store {
-        Some(store) => store.path(name).display().to_string(),
-        None => name.clone(),
+/// The report of a suite.
+pub(super) fn report(
+    results: Results,
+    session: &Session,
+    folder: &Store,
+    exit: Exit,
+) -> anyhow::Result<Report> {
+    let document = data::document("check", serde_json::to_value(&results)?);
+    let text = describe(&results, session, folder);
+    let section = Section {
+        forms: vec![
+            Form::Data(document.clone()),
+            Form::List(table(&results)),
+            Form::Suite(results),
+        ],
+        ..Section::of(text, folder, "check")
     };
+    Ok(Report {
+        sections: vec![section],
+        closing: String::new(),
+        document,
+        exit,
+    })
+}
+
+/// A line for each case, what differs or is inconclusive, and a summary.
+fn describe(results: &Results, session: &Session, folder: &Store) -> String {
+    let path = |name: &String| folder.path(name).display().to_string();
+    let mut lines = Vec::new();
     for case in &results.cases {
         let mark = match case.judgement() {
             Judgement::AsPredicted | Judgement::Unpredicted => style("✓").green(),
@@ -101,47 +123,32 @@ pub(crate) fn present(results: &Results, store: Option<&Store>) {
             1 => "1 run".into(),
             runs => format!("{} runs", thousands(runs)),
         };
-        tell!("{} {id}  {} ({runs})", mark.for_stderr(), case.title);
+        lines.push(format!(
+            "{} {id}  {} ({runs})",
+            mark.for_stderr(),
+            case.title
+        ));
         if let Some(difference) = &case.unlike {
-            tell!("    not deterministic: {difference}");
+            lines.push(format!("    not deterministic: {difference}"));
         }
         for found in &case.properties {
             if found.judgement >= Judgement::Inconclusive {
-                tell!("    {}: {}", found.property, found.sentence());
+                lines.push(format!("    {}: {}", found.property, found.sentence()));
             }
             if let Some(evidence) = &found.evidence {
-                tell!("      {}", evidence.what);
                 let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
-                tell!("      replay     {}", say::line(&replay));
-                tell!("      recording  {}", path(&evidence.recording));
-                tell!("      picture    {}", path(&evidence.picture));
+                lines.push(format!("      {}", evidence.what));
+                lines.push(format!(
+                    "      replay     {}",
+                    session.program.line(&replay)
+                ));
+                lines.push(format!("      recording  {}", path(&evidence.recording)));
+                lines.push(format!("      picture    {}", path(&evidence.picture)));
             }
         }
     }
-    tell!("\n{}", locklab_suite::summary(results));
-}
-
-/// Writes the results in all formats, and returns them as a document.
-pub(crate) fn write(results: &Results, store: &Store) -> anyhow::Result<Value> {
-    let document = data::document("check", serde_json::to_value(results)?);
-    let files = [
-        (
-            "check.json",
-            serde_json::to_string_pretty(&document)? + "\n",
-        ),
-        ("junit.xml", locklab_suite::junit(results)),
-        ("check.md", locklab_suite::markdown(results)),
-        ("check.csv", table(results).text()),
-    ];
-    for (name, text) in files {
-        let path = store.write(name, text.as_bytes())?;
-        tell!(
-            "  {:<6}{}",
-            name.rsplit('.').next().unwrap_or(name),
-            path.display()
-        );
-    }
-    Ok(document)
+    lines.push(format!("\n{}", locklab_suite::summary(results)));
+    lines.join("\n")
 }
 
 /// A row for each property.
@@ -188,7 +195,7 @@ fn table(results: &Results) -> Csv {
 pub(super) fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
         for line in locklab_suite::annotations(results) {
-            say::print(&line)?;
+            output::print(&line)?;
         }
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {

@@ -1,11 +1,10 @@
 //! The formats of pictures.
 
-use clap::ValueEnum;
 use locklab_report::{Drawing, Error, pdf, png, svg};
 
 /// A format of pictures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
     /// For the web
     Svg,
     /// For everything else
@@ -15,8 +14,14 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// All of them.
+    pub const ALL: [Format; 3] = [Format::Svg, Format::Png, Format::Pdf];
+
+    /// Those that are written unless the user asks for others.
+    pub const DEFAULT: [Format; 2] = [Format::Svg, Format::Png];
+
     /// The ending of a file's name.
-    pub(super) fn ending(self) -> &'static str {
+    pub fn ending(self) -> &'static str {
         match self {
             Format::Svg => "svg",
             Format::Png => "png",
@@ -25,7 +30,7 @@ impl Format {
     }
 
     /// The picture in this format.
-    pub(super) fn of(self, drawing: &Drawing) -> Result<Vec<u8>, Error> {
+    pub fn of(self, drawing: &Drawing) -> Result<Vec<u8>, Error> {
         match self {
             Format::Svg => Ok(svg(drawing).into_bytes()),
             Format::Png => png(drawing),

@@ -1,4 +1,4 @@
-//! What `locklab confirm` prints and writes.
+//! What is told and written of a comparison.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Refused;
-use crate::{Exit, data};
+use crate::report::Report;
+use crate::section::Section;
+use crate::{Exit, Store, data};
 use locklab_evidence::Tally;
 use locklab_model::scenario::{Scale, Scenario};
 use locklab_real::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
@@ -86,15 +88,6 @@ pub(super) struct How<'a> {
     pub(super) seconds: u64,
 }
 
-/// The results of all scenarios.
-pub(super) struct Report {
-    pub(super) table: Table,
-    /// One row for each predicted property.
-    pub(super) list: Csv,
-    pub(super) data: serde_json::Value,
-    pub(super) exit: Exit,
-}
-
 /// A finished scenario, for programs.
 #[derive(Serialize)]
 struct Entry<'a> {
@@ -105,104 +98,103 @@ struct Entry<'a> {
     seconds: f64,
 }
 
-impl Report {
-    pub(super) fn new(
-        how: &How<'_>,
-        scenarios: &[(Scenario, Cell)],
-        results: &BTreeMap<usize, Confirmed>,
-        refused: &Refused,
-    ) -> Self {
-        let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
-            let (scenario, world) = &scenarios[*place];
-            (scenario, world, confirmed.clone())
-        };
-        let finished: Vec<_> = results.iter().map(line).collect();
-        let lines: Vec<Line<'_>> = finished
+/// The report on these results.
+pub(super) fn report(
+    how: &How<'_>,
+    scenarios: &[(Scenario, Cell)],
+    results: &BTreeMap<usize, Confirmed>,
+    refused: &Refused,
+    folder: &Store,
+) -> Report {
+    let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
+        let (scenario, world) = &scenarios[*place];
+        (scenario, world, confirmed.clone())
+    };
+    let finished: Vec<_> = results.iter().map(line).collect();
+    let lines: Vec<Line<'_>> = finished
+        .iter()
+        .map(|(scenario, world, confirmed)| Line::of(scenario, world, confirmed))
+        .collect();
+    let count = |finding| {
+        lines
             .iter()
-            .map(|(scenario, world, confirmed)| Line::of(scenario, world, confirmed))
-            .collect();
-        let count = |finding| {
-            lines
-                .iter()
-                .filter(|line| line.finding() == finding)
-                .count()
-        };
-        let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
-        let mut notes = vec![
-            format!(
-                "{} scenarios: {} agree, {} differ for a known reason, {} unclear, {} differ. {} \
-                 more are left out.",
-                lines.len(),
-                count(Finding::Agree),
-                count(Finding::Explained),
-                count(Finding::Unclear),
-                count(Finding::Differ),
-                refused.len(),
+            .filter(|line| line.finding() == finding)
+            .count()
+    };
+    let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
+    let mut notes = vec![
+        format!(
+            "{} scenarios: {} agree, {} differ for a known reason, {} unclear, {} differ. {} \
+             more are left out.",
+            lines.len(),
+            count(Finding::Agree),
+            count(Finding::Explained),
+            count(Finding::Unclear),
+            count(Finding::Differ),
+            refused.len(),
+        ),
+        "Violated runs of all runs; of each scenario the property that agrees least, or its headline."
+            .into(),
+        "p: Fisher's exact test of equal rates; below 0.001 they differ, below 0.05 it is unclear."
+            .into(),
+        "Few runs agree with many rates: 0 of 5 is what a rate of 40 % gives in one of 13 cases."
+            .into(),
+        format!(
+            "{discarded} runs were discarded: the machine stood still for more than {} ms.",
+            how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
+        ),
+    ];
+    notes.extend(lines.iter().filter_map(Line::known));
+    let entry = |line: &Line<'_>| {
+        json!(Entry {
+            scenario: &line.scenario.name,
+            agreements: &line.agreements,
+            discarded: line.confirmed.discarded,
+            failure: &line.confirmed.failure,
+            seconds: line.confirmed.seconds,
+        })
+    };
+    let why =
+        |(scenario, why): &(Scenario, String)| json!({ "scenario": scenario.name, "why": why });
+    let rows = lines
+        .iter()
+        .filter_map(|line| Some(row(&line.scenario.name, line.shown()?)));
+    let document = data::document(
+        "confirm",
+        json!({
+            "redis": how.version,
+            "scale": how.scale,
+            "seconds": how.seconds,
+            "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
+            "refused": refused.iter().map(why).collect::<Vec<_>>(),
+        }),
+    );
+    let exit = match () {
+        () if count(Finding::Differ) > 0 => Exit::Differs,
+        () if count(Finding::Unclear) > 0 => Exit::Inconclusive,
+        () => Exit::AsPredicted,
+    };
+    let table = Table {
+        title: match how.scale == Scale::FULL {
+            true => format!("The world beside Redis {}", how.version),
+            false => format!(
+                "The world beside Redis {}, all durations times {}",
+                how.version, how.scale
             ),
-            "Violated runs of all runs; of each scenario the property that agrees least, or its headline."
-                .into(),
-            "p: Fisher's exact test of equal rates; below 0.001 they differ, below 0.05 it is unclear."
-                .into(),
-            "Few runs agree with many rates: 0 of 5 is what a rate of 40 % gives in one of 13 cases."
-                .into(),
-            format!(
-                "{discarded} runs were discarded: the machine stood still for more than {} ms.",
-                how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
-            ),
-        ];
-        notes.extend(lines.iter().filter_map(Line::known));
-        let entry = |line: &Line<'_>| {
-            json!(Entry {
-                scenario: &line.scenario.name,
-                agreements: &line.agreements,
-                discarded: line.confirmed.discarded,
-                failure: &line.confirmed.failure,
-                seconds: line.confirmed.seconds,
-            })
-        };
-        let why =
-            |(scenario, why): &(Scenario, String)| json!({ "scenario": scenario.name, "why": why });
-        let rows = lines
-            .iter()
-            .filter_map(|line| Some(row(&line.scenario.name, line.shown()?)));
-        Self {
-            data: data::document(
-                "confirm",
-                json!({
-                    "redis": how.version,
-                    "scale": how.scale,
-                    "seconds": how.seconds,
-                    "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
-                    "refused": refused.iter().map(why).collect::<Vec<_>>(),
-                }),
-            ),
-            exit: match () {
-                () if count(Finding::Differ) > 0 => Exit::Differs,
-                () if count(Finding::Unclear) > 0 => Exit::Inconclusive,
-                () => Exit::AsPredicted,
-            },
-            table: Table {
-                title: match how.scale == Scale::FULL {
-                    true => format!("The world beside Redis {}", how.version),
-                    false => format!(
-                        "The world beside Redis {}, all durations times {}",
-                        how.version, how.scale
-                    ),
-                },
-                rows_are: "scenario",
-                columns: columns(),
-                rows: rows.collect(),
-                legend: vec![
-                    (Look::Holds, "the rates agree"),
-                    (Look::Violated(0.0), "they differ for a known reason"),
-                    (Look::Inconclusive, "unclear"),
-                    (Look::Differs, "they differ"),
-                ],
-                notes,
-            },
-            list: as_list(how.version, &lines),
-        }
-    }
+        },
+        rows_are: "scenario",
+        columns: columns(),
+        rows: rows.collect(),
+        legend: vec![
+            (Look::Holds, "the rates agree"),
+            (Look::Violated(0.0), "they differ for a known reason"),
+            (Look::Inconclusive, "unclear"),
+            (Look::Differs, "they differ"),
+        ],
+        notes,
+    };
+    let section = Section::of(table.plain(), folder, "confirm");
+    Report::of_table(section, table, as_list(how.version, &lines), document, exit)
 }
 
 /// One row per predicted property, for programs that read tables.

@@ -17,7 +17,7 @@ use locklab_runner::prediction::{Comparison, worst};
 use super::Exit;
 
 /// The heading of a scenario: its name, title and source.
-pub(super) fn heading(scenario: &Scenario) -> String {
+pub fn heading(scenario: &Scenario) -> String {
     let name = style(&scenario.name).for_stderr().bold();
     match &scenario.claim {
         Some(claim) => format!("{name}  {claim}: {}", scenario.title),
@@ -27,7 +27,7 @@ pub(super) fn heading(scenario: &Scenario) -> String {
 
 /// One line per property that was predicted or violated, and one for its rate among the runs in
 /// which every fault began, if those are not all runs.
-pub(super) fn table(comparisons: &[Comparison]) -> String {
+pub fn table(comparisons: &[Comparison]) -> String {
     let told = |c: &&Comparison| c.predicted.is_some() || c.observed == Finding::Violated;
     let told: Vec<&Comparison> = comparisons.iter().filter(told).collect();
     if told.is_empty() {
@@ -67,7 +67,7 @@ fn more(comparison: &Comparison) -> String {
 }
 
 /// What was measured beside the properties, a line each.
-pub(super) fn measured(scenario: &Scenario, cell: &Cell) -> Vec<String> {
+pub fn measured(scenario: &Scenario, cell: &Cell) -> Vec<String> {
     let loss = cell.loss.as_ref();
     let loss = loss.map(|loss| format!("loss rate {}", loss.describe()));
     let pace = cell.pace.as_ref().map(PaceCounts::describe);
@@ -98,7 +98,7 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
 }
 
 /// One line per violation or inconclusive verdict of these properties.
-pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
+pub fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
     // R repeats the violation of one of its parts.
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
     for property in properties {
@@ -120,31 +120,12 @@ pub(super) fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Pr
 }
 
 /// The exit code after these comparisons.
-pub(super) fn exit(comparisons: &[Comparison]) -> Exit {
-    exit_of(worst(comparisons))
-}
-
-/// The exit code after this judgement.
-pub(super) fn exit_of(judgement: Judgement) -> Exit {
-    match judgement {
-        Judgement::AsPredicted | Judgement::Unpredicted => Exit::AsPredicted,
-        Judgement::Inconclusive => Exit::Inconclusive,
-        Judgement::Differs => Exit::Differs,
-    }
-}
-
-/// The worse of two exit codes: a difference outweighs an inconclusive result.
-pub(super) fn worse(one: Exit, other: Exit) -> Exit {
-    // Not the greater number: 3 is less serious than 2.
-    match (one, other) {
-        (Exit::AsPredicted, other) => other,
-        (Exit::Inconclusive, Exit::Differs) => Exit::Differs,
-        (one, _) => one,
-    }
+pub fn exit(comparisons: &[Comparison]) -> Exit {
+    Exit::of(worst(comparisons))
 }
 
 /// The counts and rates of a tally, for programs. A rate names the runs of which it is a share.
-pub(super) fn rates(tally: &Tally) -> Value {
+pub fn rates(tally: &Tally) -> Value {
     let rate = |rate: Rate, of: &str| {
         let Interval { low, high } = rate.interval();
         json!({
@@ -169,7 +150,7 @@ pub(super) fn rates(tally: &Tally) -> Value {
 }
 
 /// A scenario's results, for programs.
-pub(super) fn json(
+pub fn json(
     scenario: &Scenario,
     environment: &str,
     runs: u64,
@@ -223,7 +204,7 @@ fn grants_json(rate: &GrantRate) -> Value {
 }
 
 /// A sweep's results, for programs.
-pub(super) fn sweep_json(sweep: &Sweep) -> Value {
+pub fn sweep_json(sweep: &Sweep) -> Value {
     let tally = |(property, tally): (&Property, &Tally)| (property.name().into(), rates(tally));
     let cell = |cell: &Cell| {
         let parameters = cell.parameters.iter().cloned();
@@ -267,27 +248,8 @@ fn loss_json(loss: &LossRate) -> Value {
 }
 
 /// Adds the entries of one object to another.
-pub(super) fn merge(value: &mut Value, more: Value) {
+pub fn merge(value: &mut Value, more: Value) {
     if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
         value.extend(more);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_outweighs_what_could_not_be_judged() {
-        use Exit::{AsPredicted, Differs, Inconclusive};
-        for (one, other, expected) in [
-            (AsPredicted, AsPredicted, AsPredicted),
-            (AsPredicted, Inconclusive, Inconclusive),
-            (AsPredicted, Differs, Differs),
-            (Inconclusive, Differs, Differs),
-        ] {
-            assert_eq!(worse(one, other), expected);
-            assert_eq!(worse(other, one), expected);
-        }
     }
 }

@@ -1,0 +1,109 @@
+//! The options of every command that makes many runs.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::number::whole;
+use super::{Context, Out, interrupt};
+use locklab_experiments::{Session, Shard, Stop};
+
+/// What every command that makes runs is told: where its results go, and on how many threads.
+#[derive(Args, Clone)]
+pub(super) struct Basics {
+    /// Print the results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    out: Out,
+    #[command(flatten)]
+    pub(super) jobs: Jobs,
+}
+
+/// What a command that makes many runs is told beside that.
+#[derive(Args, Clone)]
+pub(super) struct Many {
+    /// Only the K-th of N shards; join their ledgers with locklab merge
+    #[arg(long, value_name = "K/N", help_heading = "Many runs")]
+    shard: Option<Shard>,
+    /// Stop after this time, and until then run further seeds: 90s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Many runs")]
+    pub(super) budget: Option<Duration>,
+    /// Discard the results of an interrupted command instead of resuming it
+    #[arg(long, help_heading = "Many runs")]
+    fresh: bool,
+    #[command(flatten)]
+    pub(super) basics: Basics,
+}
+
+/// How many threads run.
+#[derive(Args, Clone)]
+pub(super) struct Jobs {
+    /// Threads to run on; by default one for each core
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    pub(super) fn threads(&self) -> usize {
+        self.jobs.map(usize::from).unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        })
+    }
+}
+
+impl Basics {
+    /// How the runs are made. It checks that the folder of results can be written.
+    pub(super) fn session(&self, context: &Context) -> anyhow::Result<Session> {
+        Ok(Session {
+            program: context.program.clone(),
+            store: self.out.store()?,
+            threads: self.jobs.threads(),
+            shard: None,
+            fresh: false,
+            json: self.json,
+            joined: context.joined.clone(),
+            words: context.words.clone(),
+            stop: Stop::by_user(interrupt::flag()?),
+        })
+    }
+}
+
+impl Many {
+    /// How the runs are made. It checks that the folder of results can be written.
+    pub(super) fn session(&self, context: &Context) -> anyhow::Result<Session> {
+        Ok(Session {
+            shard: self.shard,
+            fresh: self.fresh,
+            stop: Stop::within(interrupt::flag()?, self.budget),
+            ..self.basics.session(context)?
+        })
+    }
+
+    /// The same runs as the shards that are joined, and where the result goes.
+    pub(super) fn joined(&mut self, out: Out, json: bool) {
+        self.shard = None;
+        self.budget = None;
+        self.basics.out = out;
+        self.basics.json = json;
+    }
+}
+
+/// The longest budget, in seconds: far beyond what anybody means.
+const A_YEAR_S: u64 = 365 * 86_400;
+
+/// `90s`, `5m` or `1h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let usage = || format!("invalid duration `{text}`; write 90s, 5m or 1h");
+    let unit = text.char_indices().next_back().ok_or_else(usage)?;
+    let seconds = match unit.1 {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        _ => return Err(usage()),
+    };
+    let count: u64 = text[..unit.0].parse().map_err(|_| usage())?;
+    let seconds = count.checked_mul(seconds);
+    let seconds = seconds.filter(|seconds| (1..=A_YEAR_S).contains(seconds));
+    Ok(Duration::from_secs(seconds.ok_or_else(usage)?))
+}

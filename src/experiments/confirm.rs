@@ -1,0 +1,375 @@
+//! Scenarios in the simulator and on real Redis, side by side.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail, ensure};
+use locklab_values::units::fractional_ms_from_ns;
+use serde::Serialize;
+
+mod outcome;
+
+use self::outcome::{How, Line};
+use super::bug::Bug;
+use super::output::status;
+use super::parts::{By, Rounds, Stage};
+use super::report::Report;
+use super::run::{Scenarios, blame};
+use super::work::{Items, Made, Work};
+use super::{Experiment, Session, Store};
+use locklab_model::scenario::{Scale, Scenario, Source};
+use locklab_real::jitter::{Jitter, drowned};
+use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
+use locklab_real::{Programs, RealRedis};
+use locklab_report::Provenance;
+use locklab_results::{Cell, Detail};
+use locklab_runner::batch::Job;
+use locklab_runner::pool::{Broken, lock};
+
+/// What to compare, and how.
+pub struct Options {
+    /// Scenarios: names of shipped ones, or files; if there are none, all that ship.
+    pub scenarios: Vec<String>,
+    /// The overrides.
+    pub sets: Vec<String>,
+    /// How many runs of each on real Redis.
+    pub runs: Runs,
+    /// By how much every duration is shortened.
+    pub scale: Scale,
+    /// How many runs on real Redis at the same time.
+    pub at_once: usize,
+}
+
+/// Scenarios in the simulator and on real Redis.
+pub struct Confirm {
+    options: Options,
+    begun: Instant,
+    programs: Programs,
+    version: String,
+    /// The scenarios at their full length.
+    full: Vec<Scenario>,
+    /// The same, as they are run.
+    scenarios: Vec<Scenario>,
+    refused: Refused,
+}
+
+impl Confirm {
+    /// Plans a comparison.
+    ///
+    /// # Errors
+    ///
+    /// If a scenario that was named cannot run on real Redis, none can, or there is no server.
+    pub fn plan(options: Options) -> anyhow::Result<Confirm> {
+        let begun = Instant::now();
+        let programs = Programs::find()?;
+        let version = locklab_real::version(&programs)?;
+        let (all, mut refused) = choose(&options)?;
+        let (mut full, mut scenarios) = (Vec::new(), Vec::new());
+        for scenario in all {
+            let scaled = match options.scale == Scale::FULL {
+                true => Ok(scenario.clone()),
+                false => scenario.scaled(options.scale),
+            };
+            match scaled {
+                Ok(scaled) => {
+                    scenarios.push(scaled);
+                    full.push(scenario);
+                }
+                Err(why) => leave_out(&options, scenario, why, &mut refused)?,
+            }
+        }
+        Ok(Confirm {
+            options,
+            begun,
+            programs,
+            version,
+            full,
+            scenarios,
+            refused,
+        })
+    }
+
+    /// A cell for each of these scenarios, in the simulator.
+    fn worlds(
+        &self,
+        work: &Work<'_>,
+        name: &'static str,
+        scenarios: &[Scenario],
+    ) -> anyhow::Result<Vec<Made<Cell>>> {
+        let jobs = scenarios.iter();
+        let jobs: Vec<Job> = jobs.map(|s| Job::of(s, 0..s.usual_seeds())).collect();
+        let stage = Stage {
+            name,
+            by: By::Job,
+            rounds: Rounds::One,
+            ..Stage::SIMULATED
+        };
+        work.cells(&stage, &jobs, Detail::Counts, &|broken: Broken| {
+            let name = &scenarios[broken.job].name;
+            let program = &work.session().program;
+            let reproduce = program.run_line(name, &self.options.sets, broken.seed);
+            Bug::or_usage(broken, name, reproduce)
+        })
+    }
+
+    /// Whether each scenario still shows what it shows, shortened and with this machine's jitter.
+    fn drowned(
+        &self,
+        work: &Work<'_>,
+        worlds: &[Made<Cell>],
+    ) -> anyhow::Result<Vec<Option<String>>> {
+        if self.options.scale == Scale::FULL {
+            return Ok(vec![None; self.scenarios.len()]);
+        }
+        let late = match work.session().joined.is_empty() {
+            true => {
+                let jitter = Jitter::measure(&self.programs, self.options.at_once);
+                let jitter = jitter.context("cannot measure this machine's jitter")?;
+                status!(
+                    "this machine's jitter: 99 of 100 messages are late by at most {:.1} ms; a \
+                     server's process starts within {:.0} ms",
+                    fractional_ms_from_ns(jitter.message_ns),
+                    fractional_ms_from_ns(jitter.start_ns)
+                );
+                self.scenarios
+                    .iter()
+                    .map(|scenario| jitter.added_to(scenario))
+                    .collect()
+            }
+            // Their cells are in the ledgers.
+            false => self.scenarios.clone(),
+        };
+        let full = self.worlds(work, "full length", &self.full)?;
+        let late = self.worlds(work, "with jitter", &late)?;
+        let drowned = |place: usize| {
+            let cells = [&full, &late].map(|made| &made[place].result);
+            drowned(
+                &self.scenarios[place],
+                cells[0],
+                &worlds[place].result,
+                cells[1],
+            )
+        };
+        Ok((0..self.scenarios.len()).map(drowned).collect())
+    }
+}
+
+/// What came of a comparison.
+pub struct Compared {
+    /// The scenarios, with their runs in the simulator.
+    scenarios: Vec<(Scenario, Cell)>,
+    /// Why a scenario was left out, if it was.
+    left_out: Vec<Option<String>>,
+    /// On real Redis, by the place of the scenario.
+    real: BTreeMap<usize, Confirmed>,
+}
+
+impl Experiment for Confirm {
+    const NAME: &'static str = "confirm";
+    type Results = Compared;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        Ok(store.clone())
+    }
+
+    fn identity(&self) -> impl Serialize {
+        (
+            &self.version,
+            self.options.runs,
+            self.options.scale,
+            &self.scenarios,
+        )
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Compared> {
+        let worlds = self.worlds(work, "world", &self.scenarios)?;
+        let left_out = self.drowned(work, &worlds)?;
+        let named = self.scenarios.iter().zip(&left_out);
+        if let Some((scenario, Some(why))) =
+            { named }.find(|(_, why)| why.is_some() && !self.options.scenarios.is_empty())
+        {
+            bail!("{} at scale {}: {why}", scenario.name, self.options.scale);
+        }
+        for (scenario, why) in self.refused.iter() {
+            status!("left out: {}: {why}", scenario.name);
+        }
+        for (scenario, why) in self.scenarios.iter().zip(&left_out) {
+            if let Some(why) = why {
+                status!("left out: {}: {why}", scenario.name);
+            }
+        }
+        ensure!(
+            left_out.iter().any(Option::is_none),
+            "none of the scenarios can be compared with real Redis"
+        );
+        let cells = worlds.into_iter().map(|made| made.result);
+        let scenarios: Vec<(Scenario, Cell)> = self.scenarios.iter().cloned().zip(cells).collect();
+        let real = match work.session().stop.is_set() {
+            true => BTreeMap::new(),
+            false => on_redis(
+                work,
+                &OnRedis {
+                    programs: &self.programs,
+                    scenarios: &scenarios,
+                    runs: self.options.runs,
+                    longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
+                    at_once: self.options.at_once,
+                    can_run: &|place| left_out[place].is_none(),
+                    line: &|place, confirmed| {
+                        let (scenario, world) = &scenarios[place];
+                        Line::of(scenario, world, confirmed).sentence()
+                    },
+                },
+            )?,
+        };
+        Ok(Compared {
+            scenarios,
+            left_out,
+            real,
+        })
+    }
+
+    fn report(&self, compared: Compared, _: &Session, folder: &Store) -> anyhow::Result<Report> {
+        let how = How {
+            version: &self.version,
+            scale: self.options.scale,
+            seconds: self.begun.elapsed().as_secs(),
+        };
+        let mut refused = self.refused.clone();
+        for (scenario, why) in self.scenarios.iter().zip(&compared.left_out) {
+            refused.extend(why.clone().map(|why| (scenario.clone(), why)));
+        }
+        let Runs { least, most } = self.options.runs;
+        let provenance = Provenance {
+            subject: format!("{} scenarios", compared.real.len()),
+            overrides: self.options.sets.clone(),
+            seeds: format!(
+                "seeds from 0 on: in the world as many as the predictions need, on Redis {least} to {most}",
+            ),
+            environment: format!("simulated world and Redis {}", self.version),
+        };
+        let mut report =
+            outcome::report(&how, &compared.scenarios, &compared.real, &refused, folder);
+        for section in &mut report.sections {
+            section.provenance = Some(provenance.clone());
+        }
+        Ok(report)
+    }
+}
+
+/// Leaves a scenario out; one that was asked for by name is an error.
+fn leave_out(
+    options: &Options,
+    scenario: Scenario,
+    why: String,
+    refused: &mut Refused,
+) -> anyhow::Result<()> {
+    match options.scenarios.is_empty() {
+        true => {
+            refused.push((scenario, why));
+            Ok(())
+        }
+        false => Err(anyhow!(
+            "{} at scale {}: {why}",
+            scenario.name,
+            options.scale
+        )),
+    }
+}
+
+/// Runs on real Redis.
+pub(crate) struct OnRedis<'a> {
+    pub(crate) programs: &'a Programs,
+    /// The scenarios, with their runs in the simulator.
+    pub(crate) scenarios: &'a [(Scenario, Cell)],
+    pub(crate) runs: Runs,
+    pub(crate) longest_stall_ns: u64,
+    /// How many runs at the same time.
+    pub(crate) at_once: usize,
+    /// Whether the scenario at this place is run.
+    pub(crate) can_run: &'a (dyn Fn(usize) -> bool + Sync),
+    /// What is told of a finished scenario.
+    pub(crate) line: &'a (dyn Fn(usize, &Confirmed) -> String + Sync),
+}
+
+/// Runs what is not done yet; returns the result of each finished scenario. A shard has some of the
+/// scenarios.
+pub(crate) fn on_redis(
+    work: &Work<'_>,
+    redis: &OnRedis<'_>,
+) -> anyhow::Result<BTreeMap<usize, Confirmed>> {
+    let session = work.session();
+    let stop = session.stop.flag();
+    let belongs =
+        |place: usize| (redis.can_run)(place) && session.shard.is_none_or(|shard| shard.has(place));
+    let items = Items {
+        doing: "on real Redis",
+        name: "redis",
+        units: "scenarios",
+        count: redis.scenarios.len(),
+        belongs: &belongs,
+        runs: &|_| 1,
+        is_needed: true,
+    };
+    work.items(&items, |open, progress, keep| {
+        let done = Mutex::new(0);
+        let finished = |place: usize, confirmed: &Confirmed| {
+            keep(place, confirmed);
+            let mut done = lock(&done);
+            *done += 1;
+            let line = (redis.line)(place, confirmed);
+            progress.aside(|| status!("[{done} of {}] {line}", open.len()));
+            progress.add(1);
+        };
+        let series = Series {
+            backend: &RealRedis {
+                programs: redis.programs.clone(),
+                stop,
+            },
+            scenarios: redis.scenarios,
+            runs: redis.runs,
+            longest_stall_ns: redis.longest_stall_ns,
+            stop,
+            finished: &finished,
+        };
+        series.run(open.iter().copied(), redis.at_once);
+        Ok(())
+    })
+}
+
+type Refused = Vec<(Scenario, String)>;
+
+/// The scenarios that can be compared, and the others with the reason. One that was asked for by
+/// name and cannot run is an error.
+fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
+    let shipped = Scenarios::shipped();
+    let names = match options.scenarios.is_empty() {
+        true => &shipped,
+        false => &options.scenarios,
+    };
+    let (mut scenarios, mut refused) = (Vec::new(), Vec::new());
+    let mut seen: Vec<String> = Vec::new();
+    for name in names {
+        let source = Source::find(name)?;
+        ensure!(
+            !seen.iter().any(|other| other == source.file()),
+            "{name} is given twice"
+        );
+        seen.push(source.file().into());
+        let scenario = source.scenario(&options.sets);
+        let scenario = scenario.map_err(|error| blame(error, name, names))?;
+        match locklab_real::why_not(&scenario) {
+            None if scenario.expect.is_empty() => {
+                refused.push((
+                    scenario,
+                    "it predicts nothing that could be compared".into(),
+                ));
+            }
+            None => scenarios.push(scenario),
+            Some(why) if options.scenarios.is_empty() => refused.push((scenario, why.to_string())),
+            Some(why) => return Err(why).with_context(|| format!("{name} on real Redis")),
+        }
+    }
+    Ok((scenarios, refused))
+}

@@ -1,0 +1,133 @@
+//! The output formats of results. A new one is an [`Exporter`], and its entry in [`EXPORTERS`].
+
+use super::format::Format;
+use super::section::{Form, Section};
+use locklab_report::{Drawing, table};
+
+/// An output format.
+trait Exporter: Sync {
+    /// The files for this form of the results; none if the format does not write it.
+    fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>>;
+}
+
+/// A file: its name, and its contents.
+pub(crate) type File = (String, Vec<u8>);
+
+/// Every output format, in the order in which files are written.
+const EXPORTERS: [&dyn Exporter; 6] = [&Html, &Markdown, &Csv, &Json, &Junit, &Picture];
+
+/// The files of a section, in every format.
+///
+/// # Errors
+///
+/// If one cannot be made.
+pub(crate) fn files(section: &Section) -> anyhow::Result<Vec<File>> {
+    let mut files = Vec::new();
+    for exporter in EXPORTERS {
+        for form in &section.forms {
+            files.extend(exporter.export(form, section)?);
+        }
+    }
+    Ok(files)
+}
+
+/// A page to read.
+struct Html;
+
+impl Exporter for Html {
+    fn export(&self, form: &Form, _: &Section) -> anyhow::Result<Vec<File>> {
+        Ok(match form {
+            Form::Page(page) => vec![("index.html".into(), page.html().into_bytes())],
+            _ => vec![],
+        })
+    }
+}
+
+/// Tables for a pull request, or a paper's draft.
+struct Markdown;
+
+impl Exporter for Markdown {
+    fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
+        let text = match form {
+            Form::Table(table) => format!("# {}\n\n{}", table.title, table.markdown()),
+            Form::Suite(results) => locklab_suite::markdown(results),
+            _ => return Ok(vec![]),
+        };
+        Ok(vec![(format!("{}.md", section.stem), text.into_bytes())])
+    }
+}
+
+/// Lists with a row for each number, or for each run.
+struct Csv;
+
+impl Exporter for Csv {
+    fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
+        let (stem, list) = match form {
+            Form::List(list) => (section.stem.clone(), list),
+            Form::Runs { stem, list } => (stem.clone(), list),
+            _ => return Ok(vec![]),
+        };
+        Ok(vec![(format!("{stem}.csv"), list.text().into_bytes())])
+    }
+}
+
+/// The results for programs.
+struct Json;
+
+impl Exporter for Json {
+    fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
+        let Form::Data(data) = form else {
+            return Ok(vec![]);
+        };
+        let text = serde_json::to_string_pretty(data)?;
+        Ok(vec![(format!("{}.json", section.stem), text.into_bytes())])
+    }
+}
+
+/// What continuous integration systems read.
+struct Junit;
+
+impl Exporter for Junit {
+    fn export(&self, form: &Form, _: &Section) -> anyhow::Result<Vec<File>> {
+        Ok(match form {
+            Form::Suite(results) => {
+                vec![(
+                    "junit.xml".into(),
+                    locklab_suite::junit(results).into_bytes(),
+                )]
+            }
+            _ => vec![],
+        })
+    }
+}
+
+/// Tables and charts as pictures, in the formats that the user asked for.
+struct Picture;
+
+impl Exporter for Picture {
+    fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
+        let (drawing, provenance) = match form {
+            Form::Table(table) => match &section.provenance {
+                Some(provenance) => (table::draw(table), provenance),
+                None => return Ok(vec![]),
+            },
+            Form::Chart(drawing, provenance) => (drawing.clone(), provenance),
+            _ => return Ok(vec![]),
+        };
+        pictures(
+            &section.stem,
+            &provenance.stamp(drawing),
+            &section.folder.formats,
+        )
+    }
+}
+
+/// A drawing in each of these formats.
+pub(crate) fn pictures(
+    stem: &str,
+    drawing: &Drawing,
+    formats: &[Format],
+) -> anyhow::Result<Vec<File>> {
+    let file = |format: &Format| Ok((format!("{stem}.{}", format.ending()), format.of(drawing)?));
+    formats.iter().map(file).collect()
+}

@@ -1,0 +1,45 @@
+//! The laboratory: what takes many runs, and what they come to.
+//!
+//! An [`Experiment`] says what is run and what the results mean. [`conduct`] makes the runs through
+//! [`work`], which keeps finished parts in a [`ledger`], and publishes the [`report`] in every
+//! output format ([`export`](mod@export)).
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod bug;
+pub mod campaign;
+pub mod check;
+pub mod compare;
+pub mod confirm;
+pub mod cost;
+pub mod data;
+pub mod describe;
+mod exit;
+mod experiment;
+mod export;
+mod format;
+pub mod ledger;
+pub mod matrix;
+pub mod output;
+pub mod parts;
+pub mod pictures;
+mod program;
+pub mod progress;
+pub mod report;
+pub mod reproduce;
+pub mod run;
+pub mod section;
+mod session;
+mod shard;
+mod store;
+pub mod sweep;
+pub mod twice;
+pub mod work;
+
+pub use self::exit::Exit;
+pub use self::experiment::{Experiment, conduct, execute};
+pub use self::format::Format;
+pub use self::program::Program;
+pub use self::session::{Session, Stop};
+pub use self::shard::Shard;
+pub use self::store::Store;

@@ -1,0 +1,129 @@
+//! The parts in which a stage of some work is done, and what a shard has of it.
+
+use std::ops::Range;
+
+/// A job has at most this many parts, so that its ledger stays small.
+const MOST_PARTS: u64 = 500;
+
+/// With a budget of time, every round of further seeds is this share of the first.
+const ROUND: u64 = 8;
+
+/// Some of the runs of an experiment.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage {
+    /// Its name in the ledger.
+    pub name: &'static str,
+    /// What is being done, for people: `sweeping`.
+    pub doing: &'static str,
+    /// What a shard has.
+    pub by: By,
+    /// Whether further seeds are run while there is time.
+    pub rounds: Rounds,
+    /// The seeds of one part of a job, which is what an interruption loses at most.
+    pub part: u64,
+}
+
+impl Stage {
+    /// Simulated runs, of which a shard has some seeds of every job; further ones while there is
+    /// time.
+    pub const SIMULATED: Stage = Stage {
+        name: "runs",
+        doing: "running",
+        by: By::Seeds,
+        rounds: Rounds::WhileThereIsTime,
+        part: 2_000,
+    };
+}
+
+/// What a shard has of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Some seeds of every job.
+    Seeds,
+    /// All seeds of some jobs, which it can judge by itself.
+    Job,
+}
+
+/// Whether further seeds are run while there is time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// These seeds only.
+    One,
+    /// Further seeds, until the budget is over.
+    WhileThereIsTime,
+}
+
+/// The parts of these jobs, in their order: the job of each, and its seeds.
+pub(crate) fn parts(seeds: &[Range<u64>], stage: &Stage, shards: u64) -> Vec<(usize, Range<u64>)> {
+    let mut parts = Vec::new();
+    for (job, seeds) in seeds.iter().enumerate() {
+        let all = length(seeds);
+        let mut size = stage.part.max(all.div_ceil(MOST_PARTS));
+        if stage.by == By::Seeds {
+            // So that every shard has some.
+            size = size.min(all.div_ceil(shards)).max(1);
+        }
+        let mut first = seeds.start;
+        while first < seeds.end {
+            let end = first.saturating_add(size).min(seeds.end);
+            parts.push((job, first..end));
+            first = end;
+        }
+    }
+    parts
+}
+
+/// The seeds of a further round, from 1: they follow those of the round before.
+pub(crate) fn further(seeds: &Range<u64>, number: u64) -> Range<u64> {
+    let each = length(seeds).div_ceil(ROUND);
+    let first = seeds.end.saturating_add((number - 1).saturating_mul(each));
+    first..first.saturating_add(each)
+}
+
+/// The number of seeds.
+pub(crate) fn length(seeds: &Range<u64>) -> u64 {
+    seeds.end.saturating_sub(seeds.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shard;
+
+    #[test]
+    fn every_seed_is_in_one_part_and_every_shard_has_some() {
+        let seeds = [0..10, 5..5, 7..8, 100..5_000_100];
+        for shards in [1, 2, 7] {
+            let parts = parts(&seeds, &Stage::SIMULATED, shards);
+            for (job, all) in seeds.iter().enumerate() {
+                let mut next = all.start;
+                let own = parts.iter().filter(|(other, _)| *other == job);
+                for (_, part) in own {
+                    assert_eq!(part.start, next, "{job} in {shards}");
+                    next = part.end;
+                }
+                assert_eq!(next, all.end, "{job} in {shards}");
+            }
+            for number in 1..=shards as usize {
+                let shard = Shard {
+                    number,
+                    of: shards as usize,
+                };
+                let own = (0..parts.len()).filter(|place| shard.has(*place)).count();
+                assert!(own > 0, "{shard}");
+            }
+        }
+    }
+
+    #[test]
+    fn further_rounds_follow_without_a_gap() {
+        for seeds in [0..302, 5..6, 10..10] {
+            let mut next = seeds.end;
+            for number in 1..5 {
+                let round = further(&seeds, number);
+                assert_eq!(round.start, next, "{seeds:?}");
+                next = round.end;
+            }
+        }
+    }
+}

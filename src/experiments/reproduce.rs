@@ -1,0 +1,368 @@
+//! The debate on Redis locks, claim by claim, executed and published.
+
+mod machine;
+mod views;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Instant;
+
+use anyhow::bail;
+use console::style;
+use serde::Serialize;
+use serde_json::json;
+
+use super::bug::Bug;
+use super::confirm::{OnRedis, on_redis};
+use super::parts::{By, Rounds, Stage};
+use super::report::Report;
+use super::run::On;
+use super::section::{Form, Section};
+use super::work::{Made, Work};
+use super::{Exit, Experiment, Session, Store, data, describe, sweep};
+use locklab_critique::{Claim, Critique};
+use locklab_evidence::Judgement;
+use locklab_model::scenario::grid::overrides;
+use locklab_model::scenario::{self, Scenario, Source};
+use locklab_real::Programs;
+use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs};
+use locklab_results::{Cell, Detail, Sweep};
+use locklab_runner::batch::Job;
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::{Comparison, compare, worst};
+
+/// Runs of each scenario on real Redis, and of one in doubt.
+const REAL_RUNS: Runs = Runs { least: 4, most: 16 };
+
+/// What to reproduce.
+pub struct Options {
+    /// Only these claims: letters, or letters with numbers; if there are none, all.
+    pub only: Vec<String>,
+    /// Leave the sweeps out.
+    pub quick: bool,
+    /// Where to run: in the simulator, or also on real Redis.
+    pub on: On,
+}
+
+/// The claims of the debate.
+pub struct Reproduce {
+    begun: Instant,
+    critique: Critique,
+    /// The places of the chosen claims.
+    claims: Vec<usize>,
+    quick: bool,
+    /// The programs and the version of real Redis, if the claims run there, too.
+    redis: Option<(Programs, String)>,
+    scenarios: Vec<Scenario>,
+    /// The swept scenarios, with the places of their jobs.
+    swept: Vec<(Scenario, Range<usize>)>,
+    /// One for each scenario, and then those of the sweeps.
+    jobs: Vec<Job>,
+}
+
+/// A scenario of a claim, and what was observed of it.
+pub struct Shown {
+    scenario: Scenario,
+    world: Cell,
+    comparisons: Vec<Comparison>,
+    /// On real Redis, if it ran there; or why it cannot.
+    real: Option<Result<Confirmed, String>>,
+}
+
+/// All that was observed.
+pub struct Observed {
+    /// By the scenario's name.
+    shown: BTreeMap<String, Shown>,
+    /// By the scenario's name.
+    sweeps: BTreeMap<String, Sweep>,
+    /// The version of the real servers.
+    redis: Option<String>,
+}
+
+impl Reproduce {
+    /// Plans to reproduce these claims.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such claim, or no real Redis.
+    pub fn plan(options: &Options) -> anyhow::Result<Reproduce> {
+        let begun = Instant::now();
+        let critique = Critique::shipped();
+        let claims = choose(&critique, &options.only)?;
+        let chosen: Vec<&Claim> = claims
+            .iter()
+            .map(|place| &critique.claims[*place])
+            .collect();
+        let mut names: Vec<&str> = Vec::new();
+        for name in chosen.iter().flat_map(|claim| &claim.scenarios) {
+            if !names.contains(&&**name) {
+                names.push(name);
+            }
+        }
+        let scenarios: Vec<Scenario> = names
+            .iter()
+            .map(|name| scenario::load(name, &[]))
+            .collect::<Result<_, _>>()?;
+        let jobs = scenarios.iter();
+        let mut jobs: Vec<Job> = jobs.map(|s| Job::of(s, 0..s.usual_seeds())).collect();
+        let swept = match options.quick {
+            true => vec![],
+            false => sweeps(&chosen, &mut jobs)?,
+        };
+        let redis = match options.on {
+            On::World => None,
+            On::Redis => {
+                let programs = Programs::find()?;
+                let version = locklab_real::version(&programs)?;
+                Some((programs, version))
+            }
+        };
+        let quick = options.quick;
+        Ok(Reproduce {
+            begun,
+            critique,
+            claims,
+            quick,
+            redis,
+            scenarios,
+            swept,
+            jobs,
+        })
+    }
+
+    fn claims(&self) -> Vec<&Claim> {
+        { self.claims.iter() }
+            .map(|place| &self.critique.claims[*place])
+            .collect()
+    }
+}
+
+impl Experiment for Reproduce {
+    const NAME: &'static str = "reproduce";
+    type Results = Observed;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        Ok(store.clone())
+    }
+
+    fn identity(&self) -> impl Serialize {
+        let job = |job: &Job| (job.scenario.clone(), job.seeds.clone());
+        let version = self.redis.as_ref().map(|(_, version)| version.clone());
+        (
+            &self.claims,
+            self.quick,
+            version,
+            self.jobs.iter().map(job).collect::<Vec<_>>(),
+        )
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Observed> {
+        let stage = Stage {
+            doing: "reproducing",
+            by: By::Job,
+            rounds: Rounds::One,
+            ..Stage::SIMULATED
+        };
+        let program = &work.session().program;
+        let made = work.cells(&stage, &self.jobs, Detail::Counts, &|broken: Broken| {
+            let job = &self.jobs[broken.job];
+            let sets = overrides(&job.parameters);
+            let reproduce = program.run_line(&job.scenario.name, &sets, broken.seed);
+            Bug::or_usage(broken, &job.scenario.name, reproduce)
+        })?;
+        let mut sweeps = BTreeMap::new();
+        for (base, places) in &self.swept {
+            let made = &made[places.clone()];
+            if !made.iter().all(Made::is_whole) {
+                continue;
+            }
+            let axes = base.sweep.as_ref().map(|sweep| sweep.vary.clone());
+            let seeds = self.jobs[places.start].seeds.clone();
+            let cells = made.iter().map(|made| made.result.clone()).collect();
+            let sweep = sweep::of_cells(base, &axes.unwrap_or_default(), &seeds, cells)?;
+            sweeps.insert(base.name.clone(), sweep);
+        }
+        let cells = made.into_iter().map(|made| made.result);
+        let worlds: Vec<(Scenario, Cell)> = self.scenarios.iter().cloned().zip(cells).collect();
+        let mut real = match &self.redis {
+            Some((programs, _)) if !work.session().stop.is_set() => on_redis(
+                work,
+                &OnRedis {
+                    programs,
+                    scenarios: &worlds,
+                    runs: REAL_RUNS,
+                    longest_stall_ns: LONGEST_STALL_NS,
+                    at_once: 12 * work.session().threads,
+                    can_run: &|place| locklab_real::why_not(&worlds[place].0).is_none(),
+                    line: &|place, _| format!("{} on real Redis", worlds[place].0.name),
+                },
+            )?,
+            _ => BTreeMap::new(),
+        };
+        let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
+            let real = self
+                .redis
+                .as_ref()
+                .map(|_| match locklab_real::why_not(&scenario) {
+                    Some(why) => Err(why.to_string()),
+                    None => real.remove(&place).ok_or_else(|| "it did not run".into()),
+                });
+            let shown = Shown {
+                comparisons: compare(&scenario, &world),
+                world,
+                real,
+                scenario,
+            };
+            (shown.scenario.name.clone(), shown)
+        };
+        Ok(Observed {
+            shown: worlds.into_iter().enumerate().map(show).collect(),
+            sweeps,
+            redis: self.redis.as_ref().map(|(_, version)| version.clone()),
+        })
+    }
+
+    fn report(&self, observed: Observed, _: &Session, folder: &Store) -> anyhow::Result<Report> {
+        let claims = self.claims();
+        let verdicts: Vec<_> = claims.iter().map(|claim| judge(claim, &observed)).collect();
+        let lines = claims.iter().zip(&verdicts);
+        let mut text: String = lines
+            .map(|(claim, verdict)| line(claim, *verdict) + "\n")
+            .collect();
+        let how = machine::how(self.quick, observed.redis.as_deref(), self.begun.elapsed());
+        let page = views::page(&self.critique, &claims, &verdicts, &observed, how)?;
+        text += &format!("\n{}", page.summary);
+        let of_claim = |(claim, verdict): (&&Claim, &_)| data_of(claim, *verdict, &observed);
+        let of_claims: Vec<_> = claims.iter().zip(&verdicts).map(of_claim).collect();
+        let document = data::document(Self::NAME, json!({ "claims": of_claims }));
+        let section = Section {
+            forms: vec![Form::Page(Box::new(page)), Form::Data(document.clone())],
+            ..Section::of(text, folder, "claims")
+        };
+        let exits = verdicts.iter().flatten().map(|verdict| Exit::of(*verdict));
+        Ok(Report {
+            sections: vec![section],
+            closing: String::new(),
+            document,
+            exit: exits.fold(Exit::AsPredicted, Exit::worse),
+        })
+    }
+}
+
+/// The places of the claims with these letters, or letters and numbers; without any, of all.
+fn choose(critique: &Critique, only: &[String]) -> anyhow::Result<Vec<usize>> {
+    let is = |claim: &Claim, wanted: &str| {
+        let wanted = wanted.to_uppercase();
+        claim.id == wanted || claim.id.trim_end_matches(char::is_numeric) == wanted
+    };
+    for wanted in only {
+        if !critique.claims.iter().any(|claim| is(claim, wanted)) {
+            let ids: Vec<&str> = critique.claims.iter().map(|claim| &*claim.id).collect();
+            bail!(
+                "unknown claim \"{wanted}\"; the claims are {}",
+                ids.join(", ")
+            );
+        }
+    }
+    let chosen = critique.claims.iter().enumerate();
+    Ok(chosen
+        .filter(|(_, claim)| only.is_empty() || only.iter().any(|wanted| is(claim, wanted)))
+        .map(|(place, _)| place)
+        .collect())
+}
+
+/// Adds the jobs of the claims' sweeps; returns each with the places of its jobs.
+fn sweeps(claims: &[&Claim], jobs: &mut Vec<Job>) -> anyhow::Result<Vec<(Scenario, Range<usize>)>> {
+    let mut swept: Vec<(Scenario, Range<usize>)> = Vec::new();
+    for name in claims.iter().filter_map(|claim| claim.sweep.as_ref()) {
+        let source = Source::find(name)?;
+        let base = source.scenario(&[])?;
+        let Some(spec) = &base.sweep else { continue };
+        if swept.iter().any(|(other, _)| other.name == *name) {
+            continue;
+        }
+        let first = jobs.len();
+        jobs.extend(sweep::jobs(&source, &[], &spec.vary, |_| 0..spec.seeds)?);
+        swept.push((base, first..jobs.len()));
+    }
+    Ok(swept)
+}
+
+/// Whether the predictions of all scenarios of a claim came true; `None` if no scenario shows it.
+fn judge(claim: &Claim, observed: &Observed) -> Option<Judgement> {
+    let shown = claim.scenarios.iter().map(|name| &observed.shown[name]);
+    shown.map(|shown| worst(&shown.comparisons)).max()
+}
+
+fn line(claim: &Claim, verdict: Option<Judgement>) -> String {
+    let word = |text: &str| style(format!("{text:<14}")).for_stderr();
+    let word = match verdict {
+        None => word("see the page"),
+        Some(Judgement::AsPredicted | Judgement::Unpredicted) => word("as predicted").green(),
+        Some(Judgement::Inconclusive) => word("too few runs").yellow(),
+        Some(Judgement::Differs) => word("DIFFERS").red().bold(),
+    };
+    format!("  {:<5}{word} {}", claim.id, claim.says)
+}
+
+/// A claim, for programs.
+fn data_of(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> serde_json::Value {
+    let scenario = |name: &String| {
+        let shown = &observed.shown[name];
+        let runs = shown.scenario.usual_seeds();
+        let mut value = describe::json(
+            &shown.scenario,
+            "world",
+            runs,
+            &shown.world,
+            &shown.comparisons,
+        );
+        match &shown.real {
+            None => {}
+            Some(Err(why)) => value["real"] = json!({ "refused": why }),
+            Some(Ok(confirmed)) => value["real"] = json!(confirmed),
+        }
+        value
+    };
+    json!({
+        "claim": claim.id,
+        "source": claim.source,
+        "says": claim.says,
+        "prediction": claim.prediction,
+        "judgement": verdict,
+        "scenarios": claim.scenarios.iter().map(scenario).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(only: &[&str]) -> Result<Vec<String>, String> {
+        let critique = Critique::shipped();
+        let only: Vec<String> = only.iter().map(|&wanted| wanted.into()).collect();
+        let claims = choose(&critique, &only).map_err(|error| error.to_string())?;
+        Ok(claims
+            .iter()
+            .map(|place| critique.claims[*place].id.clone())
+            .collect())
+    }
+
+    #[test]
+    fn a_claim_is_chosen_by_its_letter_or_its_number() {
+        assert_eq!(chosen(&["k1"]).as_deref(), Ok(&["K1".to_owned()][..]));
+        let all = chosen(&[]).expect("no choice");
+        let of_k: Vec<String> = all
+            .iter()
+            .filter(|id| id.starts_with('K'))
+            .cloned()
+            .collect();
+        assert!(of_k.len() > 10);
+        assert_eq!(chosen(&["K"]), Ok(of_k));
+        let error = chosen(&["K10", "X"]).expect_err("nobody claims X");
+        assert!(
+            error.starts_with("unknown claim \"X\"; the claims are K1, "),
+            "{error}"
+        );
+    }
+}

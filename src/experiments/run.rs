@@ -1,0 +1,451 @@
+//! Scenarios with some seeds, judged: in the simulator, or on real Redis.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::{anyhow, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::bug::Bug;
+use super::parts::{By, Rounds, Stage};
+use super::pictures::{self, Evidence};
+use super::report::Report;
+use super::section::{Form, Section};
+use super::work::{Made, Work};
+use super::{Exit, Experiment, Program, Session, Store, data, describe, store};
+use locklab_check::Property;
+use locklab_evidence::Judgement;
+use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
+use locklab_real::series::{LONGEST_STALL_NS, attempt};
+use locklab_real::{Programs, RealRedis};
+use locklab_results::recording::{self, Recording};
+use locklab_results::{Cell, Detail, per_run};
+use locklab_runner::backend::{Backend, World};
+use locklab_runner::batch::{Job, Part};
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::{Comparison, compare};
+use locklab_runner::simulate::Keep;
+use locklab_values::units::NS_PER_MS;
+
+/// Where to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum On {
+    /// The simulated world, any number of runs in virtual time.
+    World,
+    /// redis-servers of its own on this machine, in real time.
+    Redis,
+}
+
+impl On {
+    /// How many seeds a scenario is run with unless the user says otherwise.
+    pub fn usual_seeds(self, scenario: &Scenario) -> u64 {
+        match self {
+            On::World => World.usual_seeds(scenario),
+            // A run takes seconds.
+            On::Redis => 1,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            On::World => "world",
+            On::Redis => "redis",
+        }
+    }
+}
+
+/// Scenarios, each with its seeds.
+pub struct Scenarios {
+    /// The scenarios, as the user called them.
+    pub names: Vec<String>,
+    /// The overrides.
+    pub sets: Vec<String>,
+    /// The scenarios with their overrides.
+    pub scenarios: Vec<Scenario>,
+    /// The seeds of each.
+    pub seeds: Vec<Range<u64>>,
+}
+
+impl Scenarios {
+    /// Reads scenarios: names of shipped ones, or files; `seeds` says with which seeds one is run.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be read, is given twice, or two would write to the same folder.
+    pub fn load(
+        names: &[String],
+        sets: &[String],
+        seeds: impl Fn(&Scenario) -> Range<u64>,
+    ) -> anyhow::Result<Self> {
+        let scenarios = load(names, sets)?;
+        Ok(Self {
+            names: names.to_vec(),
+            sets: sets.to_vec(),
+            seeds: scenarios.iter().map(seeds).collect(),
+            scenarios,
+        })
+    }
+
+    /// The names of all scenarios that ship.
+    pub fn shipped() -> Vec<String> {
+        SHIPPED.iter().map(|(name, _)| (*name).into()).collect()
+    }
+
+    /// Leaves out those for which `why_not` gives a reason, which it returns with their names.
+    pub fn leave_out(
+        &mut self,
+        why_not: impl Fn(&Scenario) -> Option<String>,
+    ) -> Vec<(String, String)> {
+        let mut left_out = Vec::new();
+        for place in (0..self.scenarios.len()).rev() {
+            if let Some(why) = why_not(&self.scenarios[place]) {
+                left_out.insert(0, (self.scenarios[place].name.clone(), why));
+                self.names.remove(place);
+                self.scenarios.remove(place);
+                self.seeds.remove(place);
+            }
+        }
+        left_out
+    }
+
+    pub(crate) fn identity(&self) -> impl Serialize {
+        (&self.scenarios, &self.seeds)
+    }
+
+    /// The error for a run without a result.
+    pub(crate) fn bug(&self, program: &Program, broken: Broken) -> anyhow::Error {
+        let name = &self.names[broken.job];
+        let reproduce = program.run_line(name, &self.sets, broken.seed);
+        Bug::or_usage(broken, name, reproduce)
+    }
+}
+
+/// Scenarios to run and to judge.
+pub struct Run {
+    /// What is run.
+    pub scenarios: Scenarios,
+    /// Where.
+    pub on: On,
+    /// What is kept of each run.
+    pub detail: Detail,
+}
+
+/// Runs of a scenario, with the recordings of those that cannot be repeated.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Runs {
+    cell: Cell,
+    /// On real Redis: runs that were discarded, since the machine stood still.
+    discarded: u64,
+    /// On real Redis: the version of the server.
+    version: Option<String>,
+    /// On real Redis: of the first run, and of those that violate something, by seed.
+    recordings: BTreeMap<u64, String>,
+}
+
+impl Part for Runs {
+    fn join(&mut self, other: Self) {
+        self.cell.merge(other.cell);
+        self.discarded += other.discarded;
+        self.version = self.version.take().or(other.version);
+        self.recordings.extend(other.recordings);
+    }
+}
+
+impl Experiment for Run {
+    const NAME: &'static str = "run";
+    type Results = Vec<Made<Runs>>;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        Ok(store.clone())
+    }
+
+    fn identity(&self) -> impl Serialize {
+        (self.scenarios.identity(), self.on, self.detail)
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let Scenarios {
+            scenarios, seeds, ..
+        } = &self.scenarios;
+        let program = &work.session().program;
+        let bug = |broken: Broken| self.scenarios.bug(program, broken);
+        match self.on {
+            On::World => {
+                let jobs = scenarios.iter().zip(seeds);
+                let jobs: Vec<Job> = jobs.map(|(s, seeds)| Job::of(s, seeds.clone())).collect();
+                let cells = work.cells(&Stage::SIMULATED, &jobs, self.detail, &bug)?;
+                let runs = |cell| Runs {
+                    cell,
+                    ..Runs::default()
+                };
+                Ok(cells.into_iter().map(|made| made.map(runs)).collect())
+            }
+            On::Redis => {
+                let backend = RealRedis::new(Programs::find()?);
+                let run = |place: usize, seed, runs: &mut Runs| {
+                    let first = seeds[place].start;
+                    self.run_once(&backend, &scenarios[place], seed, seed == first, runs)
+                        .map_err(|error| format!("{error:#}"))
+                };
+                let stage = Stage {
+                    name: "runs",
+                    doing: "running on real Redis",
+                    by: By::Seeds,
+                    rounds: Rounds::WhileThereIsTime,
+                    part: 1,
+                };
+                work.runs(&stage, seeds, 1, run, &bug)
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        made: Self::Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let mut report = Report {
+            sections: vec![],
+            closing: String::new(),
+            document: Value::Null,
+            exit: Exit::AsPredicted,
+        };
+        let mut results = Vec::new();
+        for (place, Made { result, runs, .. }) in made.into_iter().enumerate() {
+            let scenario = &self.scenarios.scenarios[place];
+            if runs == 0 {
+                let text = format!("{}: not run", scenario.name);
+                report.sections.push(Section::of(text, folder, ""));
+                continue;
+            }
+            let comparisons = compare(scenario, &result.cell);
+            let evidence = self.gather(place, &result, &comparisons, folder)?;
+            report.exit = report.exit.worse(describe::exit(&comparisons));
+            results.push(self.json(scenario, runs, &result.cell, &comparisons, &evidence));
+            let text = text(scenario, &result, &comparisons, &evidence, &session.program);
+            report.sections.push(self.section(
+                text,
+                scenario,
+                result.cell,
+                &comparisons,
+                folder,
+            )?);
+        }
+        report.document = data::document("run", json!({ "results": results }));
+        Ok(report)
+    }
+}
+
+/// What is told of a scenario.
+fn text(
+    scenario: &Scenario,
+    runs: &Runs,
+    comparisons: &[Comparison],
+    evidence: &[Evidence],
+    program: &Program,
+) -> String {
+    let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
+    let measured = describe::measured(scenario, &runs.cell).into_iter();
+    lines.extend(measured.map(|line| format!("  {line}")));
+    lines.extend(
+        runs.version
+            .iter()
+            .map(|version| format!("  redis-server {version}")),
+    );
+    if runs.discarded > 0 {
+        lines.push(format!(
+            "  {} runs were discarded: the machine stood still for more than {} ms",
+            runs.discarded,
+            LONGEST_STALL_NS / NS_PER_MS
+        ));
+    }
+    for evidence in evidence {
+        lines.push(String::new());
+        lines.push(describe::sentences(
+            &evidence.verdicts,
+            &evidence.properties,
+        ));
+        lines.push(evidence.describe(program));
+    }
+    lines.join("\n")
+}
+
+impl Run {
+    /// Runs a scenario on real Redis with one seed.
+    fn run_once(
+        &self,
+        backend: &RealRedis,
+        scenario: &Scenario,
+        seed: u64,
+        is_first: bool,
+        runs: &mut Runs,
+    ) -> anyhow::Result<()> {
+        let Drawn { scenario, schedule } = scenario.drawn(seed);
+        let keep = Keep::MESSAGES;
+        let attempt = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+        let attempt = attempt.map_err(anyhow::Error::from_boxed)?;
+        runs.discarded += attempt.discarded;
+        let Some(run) = attempt.run else {
+            return Ok(());
+        };
+        runs.version.clone_from(&run.server_version);
+        let run = JudgedRun::of(run, schedule, &scenario);
+        runs.cell.add(seed, &run.judged());
+        if self.detail == Detail::Runs {
+            runs.cell.keep(seed, &run.judged());
+        }
+        if is_first
+            || runs
+                .cell
+                .shortest
+                .values()
+                .any(|shortest| shortest.seed == seed)
+        {
+            let run = judged::recording(&scenario, seed, run, backend.environment());
+            let text = String::from_utf8(recording::write(&run))?;
+            runs.recordings.insert(seed, text);
+        }
+        Ok(())
+    }
+
+    fn section(
+        &self,
+        text: String,
+        scenario: &Scenario,
+        cell: Cell,
+        comparisons: &[Comparison],
+        folder: &Store,
+    ) -> anyhow::Result<Section> {
+        let folder = folder.of_scenario(&scenario.name, &scenario.overrides)?;
+        let stem = match self.on {
+            On::World => "",
+            On::Redis => "redis-",
+        };
+        let (name, on, cells) = (&scenario.name, self.on.name(), [cell]);
+        let overrides = data::parameters(&scenario.overrides);
+        let list = data::table(name, on, &overrides, &cells, &[comparisons]);
+        let mut section = Section::of(text, &folder, &format!("{stem}results"));
+        section.forms.push(Form::List(list));
+        if self.detail == Detail::Runs {
+            let list = per_run::csv(name, on, &overrides, &cells);
+            section.forms.push(Form::Runs {
+                stem: format!("{stem}runs"),
+                list,
+            });
+        }
+        Ok(section)
+    }
+
+    /// Writes the run with the earliest violation of each violated property, and the first run if
+    /// no run could be judged; the headline's comes first. Properties violated by the same run
+    /// share it.
+    fn gather(
+        &self,
+        place: usize,
+        runs: &Runs,
+        comparisons: &[Comparison],
+        folder: &Store,
+    ) -> anyhow::Result<Vec<Evidence>> {
+        let scenario = &self.scenarios.scenarios[place];
+        let (cell, first) = (&runs.cell, self.scenarios.seeds[place].start);
+        let store = folder.of_scenario(&scenario.name, &scenario.overrides)?;
+        let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
+        for comparison in comparisons {
+            let property = comparison.property;
+            let seed = match (cell.shortest.get(&property), comparison.judgement) {
+                (Some(shortest), _) => shortest.seed,
+                (None, Judgement::Inconclusive) => first,
+                (None, _) => continue,
+            };
+            shown.entry(seed).or_default().push(property);
+        }
+        let headline = scenario.headline();
+        let mut shown: Vec<(u64, Vec<Property>)> = shown.into_iter().collect();
+        shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
+        let mut evidence = Vec::new();
+        for (seed, properties) in shown {
+            let (run, stem) = match self.on {
+                On::World => (judged::record(scenario, seed)?, format!("seed-{seed}")),
+                On::Redis => match runs.recordings.get(&seed) {
+                    Some(text) => (read(text)?, format!("redis-seed-{seed}")),
+                    // This run was discarded.
+                    None => continue,
+                },
+            };
+            let drawn = pictures::drawn(&properties, scenario);
+            let mut kept = pictures::keep(&store, &stem, scenario, &run, drawn)?;
+            kept.properties = properties;
+            evidence.push(kept);
+        }
+        Ok(evidence)
+    }
+
+    /// The results of a scenario, for programs.
+    fn json(
+        &self,
+        scenario: &Scenario,
+        runs: u64,
+        cell: &Cell,
+        comparisons: &[Comparison],
+        evidence: &[Evidence],
+    ) -> Value {
+        let mut value = describe::json(scenario, self.on.name(), runs, cell, comparisons);
+        let recordings = evidence.iter().flat_map(|evidence| {
+            let path = evidence.recording.display().to_string();
+            let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
+            evidence.properties.iter().map(named).collect::<Vec<_>>()
+        });
+        let parameters = data::parameters(&scenario.overrides).into_iter();
+        let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
+        value["parameters"] = Value::Object(parameters.collect());
+        value["recordings"] = Value::Object(recordings.collect());
+        value
+    }
+}
+
+/// A recording that the ledger has kept.
+fn read(text: &str) -> anyhow::Result<Recording> {
+    Ok(recording::read(text.as_bytes(), "recording".as_ref())?)
+}
+
+fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
+    let mut folders = BTreeMap::new();
+    let mut scenarios = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        // Before it is read: standard input has its text only once.
+        ensure!(!names[..place].contains(name), "{name} is given twice");
+        let source = Source::find(name)?;
+        let scenario = source.scenario(sets);
+        let scenario = scenario.map_err(|error| blame(error, name, names))?;
+        let folder = store::folder_of(&scenario.name, sets);
+        let file = source.file().to_owned();
+        match folders.insert(folder.clone(), (name, file.clone())) {
+            None => scenarios.push(scenario),
+            Some((other, same)) if same == file => {
+                bail!("{other} and {name} are the same scenario; name it once");
+            }
+            Some((other, _)) => {
+                bail!(
+                    "{other} and {name} would both write to the folder {folder}; run one at a time"
+                );
+            }
+        }
+    }
+    Ok(scenarios)
+}
+
+/// An error with the name of the scenario where only an override is blamed, and there are several
+/// scenarios.
+pub(crate) fn blame(error: ScenarioError, name: &str, names: &[String]) -> anyhow::Error {
+    match error {
+        ScenarioError::Invalid {
+            place: Place::Option(_),
+            ..
+        } if names.len() > 1 => anyhow!("{name}: {error}"),
+        error => error.into(),
+    }
+}

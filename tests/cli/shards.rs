@@ -1,0 +1,151 @@
+//! `--shard` and `merge`, of every command that makes many runs.
+
+use crate::bench::Bench;
+
+/// Runs a command whole, and as three shards that are joined; every file and the exit code have to
+/// be the same, but those files that name one of `unlike`.
+fn check(test: &str, command: &str, unlike: &[&str]) {
+    let bench = Bench::new(test);
+    let words: Vec<&str> = command.split(' ').collect();
+    let run = |options: &[&str]| bench.locklab(&[&words[..], options].concat());
+    let whole = run(&["--out", "whole"]);
+    for (shard, out) in [("1/3", "one"), ("2/3", "two"), ("3/3", "three")] {
+        let done = run(&["--shard", shard, "--out", out]);
+        assert_eq!(done.code, Some(0), "{}", done.told());
+        assert!(done.err.contains("is complete: "), "{}", done.told());
+    }
+    let ledgers = bench.files().into_iter();
+    let ledgers: Vec<String> = ledgers.filter(|name| name.contains("-shard-")).collect();
+    let ledgers: Vec<&str> = ledgers.iter().map(String::as_str).collect();
+    assert_eq!(ledgers.len(), 3, "{ledgers:?}");
+    let merged = bench.locklab(&[&["merge", "--out", "merged"], &ledgers[..]].concat());
+    assert_eq!(merged.code, whole.code, "{}", merged.told());
+    let files = |out: &str| -> Vec<(String, Vec<u8>)> {
+        let files = bench.files().into_iter();
+        let below = files.filter_map(|name| Some(name.strip_prefix(out)?.to_owned()));
+        let kept = below.filter(|name| {
+            // A sweep keeps its own ledger.
+            !name.ends_with(".jsonl") && !unlike.iter().any(|other| name.ends_with(other))
+        });
+        let read = |name: String| {
+            let path = bench.folder.join(format!("{out}{name}"));
+            (name, std::fs::read(path).expect("it was written"))
+        };
+        kept.map(read).collect()
+    };
+    let (whole, merged) = (files("whole"), files("merged"));
+    assert!(!whole.is_empty());
+    let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+        files.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(names(&merged), names(&whole));
+    for ((name, whole), (_, merged)) in whole.iter().zip(&merged) {
+        assert!(whole == merged, "{name} differs");
+    }
+}
+
+#[test]
+fn the_shards_of_a_run_join_to_the_whole() {
+    check(
+        "shards-run",
+        "run kleppmann/k1 redis-docs/r5 --seeds 20 --per-run",
+        &[],
+    );
+}
+
+#[test]
+fn the_shards_of_the_determinism_gate_join_to_the_whole() {
+    let bench = Bench::new("shards-twice");
+    let twice = ["run", "kleppmann/k1", "--twice", "--seeds", "5", "--json"];
+    let whole = bench.locklab(&twice);
+    for shard in ["1/2", "2/2"] {
+        let done = bench.locklab(&[&twice[..], &["--shard", shard]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.told());
+    }
+    let ledgers =
+        ["1", "2"].map(|number| format!("target/locklab/twice-shard-{number}-of-2.jsonl"));
+    let merged = bench.locklab(&["merge", &ledgers[0], &ledgers[1], "--json"]);
+    assert_eq!(merged.out, whole.out);
+}
+
+#[test]
+fn the_shards_of_a_sweep_join_to_the_whole() {
+    let sweep = "sweep kleppmann/k1 --vary fault.gc.duration_ms=500,1500 --seeds 7 --per-run";
+    check("shards-sweep", sweep, &[]);
+}
+
+#[test]
+fn the_shards_of_a_matrix_join_to_the_whole() {
+    check(
+        "shards-matrix",
+        "matrix --lock redlock --problem outlives --seeds 4",
+        &[],
+    );
+}
+
+#[test]
+fn the_shards_of_a_campaign_join_to_the_whole() {
+    check(
+        "shards-campaign",
+        "campaign --lock consensus --seeds 4",
+        &[],
+    );
+}
+
+#[test]
+fn the_shards_of_cost_join_to_the_whole() {
+    check("shards-cost", "cost --lock set-nx-px --seeds 4", &[]);
+}
+
+#[test]
+fn the_shards_of_claims_join_to_the_whole() {
+    // The page has the time that it took.
+    check(
+        "shards-reproduce",
+        "reproduce --only R5 --quick",
+        &["index.html"],
+    );
+}
+
+#[test]
+fn what_is_not_all_of_one_work_is_refused() {
+    let bench = Bench::new("shards-refused");
+    let sweep = [
+        "sweep",
+        "kleppmann/k1",
+        "--vary",
+        "lock.ttl_ms=500,900",
+        "--seeds",
+    ];
+    let shard = |seeds: &str, shard: &str, out: &str| {
+        let options = [seeds, "--shard", shard, "--out", out];
+        let done = bench.locklab(&[&sweep[..], &options].concat());
+        assert_eq!(done.code, Some(0), "{}", done.told());
+        let files = bench.files().into_iter();
+        let mut ledgers = files.filter(|name| name.starts_with(out) && name.ends_with(".jsonl"));
+        ledgers.next().expect("a ledger")
+    };
+    let (one, two) = (shard("4", "1/2", "one"), shard("4", "2/2", "two"));
+    let (other, third) = (shard("5", "2/2", "other"), shard("4", "2/3", "third"));
+    let refused = |ledgers: &[&str], told: &str| {
+        let merged = bench.locklab(&[&["merge"], ledgers].concat());
+        assert_eq!(merged.code, Some(1), "{}", merged.told());
+        assert!(merged.err.contains(told), "{}", merged.told());
+    };
+    refused(&[&one], "shard 2/2 is missing");
+    refused(&[&one, &other], "is of other work");
+    refused(&[&one, &third], "is shard 1/2 and ");
+    let name = |path: &str| bench.folder.join(path);
+    let text = bench.read(&two);
+    let edited = text.replacen("\"violated\":", "\"violated\":1", 1);
+    assert_ne!(edited, text);
+    std::fs::write(name(&two), edited).expect("it can be written");
+    refused(&[&one, &two], "this line is damaged");
+    // As if the shard was killed before its last part.
+    let lines: Vec<&str> = text.lines().collect();
+    let fewer = lines[..lines.len() - 1].join("\n") + "\n";
+    std::fs::write(name(&two), fewer).expect("it can be written");
+    refused(&[&one, &two], "a shard is not finished");
+    bench.write("no-ledger.jsonl", "{}\n");
+    refused(&["no-ledger.jsonl"], "this is not a shard's ledger");
+}
