@@ -411,6 +411,13 @@ mod tests {
         refused(&[&one, &two, &two], "shard 2/2 is given twice");
         refused(&[&one, &folder.shard(2, 3, 1, &[])], "is shard 1/2 and ");
         refused(&[&one, &folder.shard(2, 2, 2, &[])], "is of other work");
+        let rebuilt = Header {
+            build: "0123456789abcdef".into(),
+            ..header(1, Some(Shard { number: 2, of: 2 }))
+        };
+        let path = folder.0.join("rebuilt.jsonl");
+        Ledger::open(&path, &rebuilt, true).expect("it opens");
+        refused(&[&one, &path], "was written by another build");
         let overlapping = folder.shard(2, 2, 1, &[1, 2]);
         refused(&[&one, &overlapping], "another shard has this part too");
         let text = fs::read_to_string(&one).expect("it is there");

@@ -40,6 +40,8 @@ impl Bench {
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
+            // Which planted mistake is switched on; see `cargo xtask plants`.
+            .envs(std::env::var_os("LOCKLAB_PLANT").map(|plant| ("LOCKLAB_PLANT", plant)))
             .stdin(Stdio::null());
         command
     }
