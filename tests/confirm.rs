@@ -178,7 +178,7 @@ fn what_real_redis_cannot_show_is_refused_by_name() {
     let monotonic = format!("{K1}[node]\nclock = \"monotonic\"\n");
     let error = confirm(&monotonic).unwrap_err();
     assert!(matches!(error, ConfirmError::NodeClock), "{error:?}");
-    assert!(error.to_string().contains("--on world"));
+    assert!(error.to_string().contains("--on simulator"));
     let database = K1.replace(
         "name = \"set-nx-px\"\n    ttl_ms = 300",
         "name = \"database-unique\"",

@@ -20,12 +20,12 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 const EXAMPLES: &str = "\
 Examples:
   locklab calibrate
-  locklab calibrate --runs 24 --at-once 3   more runs, fewer at a time
+  locklab calibrate --runs 24 --at-once 3   more runs, three at a time
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab calibrate
 
-Measures what real servers do regularly, the steps of a failover by real Sentinels, how much of an
-append-only file a power failure takes, and when this machine's kernel sends a lost TCP segment
-again; and the same in the world. It takes about two minutes.
+Measures the periods of real servers, the steps of a failover by real Sentinels, how much of an
+append-only file is lost in a power failure, and when this machine's kernel retransmits a lost TCP
+segment; and the same in the simulator. It takes about two minutes.
 
 Exit codes: 0 the model's medians are near the real ones; 1 usage; 2 some are not; 3 something could
 not be measured; 130 interrupted.";
@@ -36,7 +36,7 @@ const WORLD_RUNS: u64 = 200;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// How often everything is measured
+    /// Measurements of each constant
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole::<u64>(1..=1000))]
     runs: u64,
     /// Runs on real Redis at the same time

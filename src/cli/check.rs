@@ -16,23 +16,24 @@ Examples:
   locklab check -E 'lock(redlock) & !fault(pause)'
   locklab check --budget 5m --seed-from HEAD new seeds for each commit, for five minutes
   locklab check --shard 2/4                  the second of four shards; see locklab merge
-  locklab check --save-baseline main         keep the result under a name …
+  locklab check --save-baseline main         save the result as a baseline …
   locklab check --baseline main              … and compare with it
 
-First every scenario runs twice with a few seeds, which has to give the same events. Then it runs
-with as many seeds as its predictions need; with --budget again and again with further ones, until
-the time is over. A recording (.jsonl) is repeated with its seed and its faults: what its scenario
-predicts to hold has to hold in it. To keep a failure, copy its recording into regressions/.
+Every scenario first runs twice with two seeds, to check that it is deterministic. It then runs with
+as many seeds as its predictions need, and with --budget with further seeds until the time is over. A
+recording (.jsonl) is run again with its seed and its faults; every property that its scenario
+predicts to hold must hold. To keep a failure as a regression test, copy its recording into
+regressions/.
 
 -E takes name(…), claim(…), lock(…), fault(…), property(…) and on(redis), with ! & | and
-parentheses; * stands for any characters.
+parentheses; * matches any characters.
 
-Options that are not given are those of [profile.default] in locklab.toml, or of --profile.
+Options default to those of [profile.default] in locklab.toml, or of --profile.
 
 Writes check.json, junit.xml, check.md and check.csv into DIR/check; where GitHub Actions runs it,
 also annotations and the job's summary.
 
-Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or runs of one seed are not the same;
+Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or a run is not deterministic;
 3 inconclusive; 70 a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
@@ -42,19 +43,19 @@ pub(super) struct Options {
     /// scenarios that ship
     #[arg(value_name = "PATH", add = scenario_completer())]
     paths: Vec<String>,
-    /// Only the cases for which this is true
+    /// Only the cases that match this expression
     #[arg(short = 'E', long, value_name = "EXPRESSION")]
     filter: Option<Filter>,
-    /// Take seeds from this commit, or from any text, instead of 0, 1, 2, …
+    /// Derive the seeds from this commit, or from any text, instead of 0, 1, 2, …
     #[arg(long, value_name = "REF")]
     seed_from: Option<String>,
-    /// Keep the result under this name
+    /// Save the result as the baseline NAME
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     save_baseline: Option<String>,
-    /// Compare with the result that has this name
+    /// Compare with the baseline NAME
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     baseline: Option<String>,
-    /// The profile of locklab.toml
+    /// The profile to use from locklab.toml
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     #[command(flatten)]

@@ -14,19 +14,19 @@ const EXAMPLES: &str = "\
 Examples:
   locklab confirm                          every shipped scenario that real Redis can run
   locklab confirm kleppmann/k1 redis-docs/r4
-  locklab confirm --runs 20 --most 100     with more runs of each
-  locklab confirm --scale 0.2 --at-once 6  every duration a fifth, of a lease and of a run
+  locklab confirm --runs 20 --max-runs 100 with more runs of each
+  locklab confirm --scale 0.2 --at-once 6  all durations divided by five
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
 
-Each scenario runs in the simulator and on real Redis, where a run takes as long as it says. Two
-rates differ if Fisher's exact test says so at p < 0.001; where it leaves them in doubt (p < 0.05),
-more runs are made. A run during which the machine stood still for more than 50 ms is discarded.
+Each scenario runs in the simulator and on real Redis. Two rates differ if Fisher's exact test gives
+p < 0.001; if it gives p < 0.05, more runs are made. A run during which the machine stalled for more
+than 50 ms is discarded.
 
---scale shortens scenarios, in the simulator too. It skips those whose rates change with it there,
-because Redis's own periods do not shrink, or because of this machine's jitter, which is
-measured at the start and added to every message there.
+--scale scales all durations, in the simulator too. It skips scenarios whose rates would change:
+because Redis's own periods do not scale, or because of this machine's jitter, which is measured at
+the start.
 
-Results are written as they come. After Ctrl-C the same command does the rest.
+Results are saved as they are made. After Ctrl-C, run the same command again to resume.
 
 Exit codes: 0 the rates agree; 1 usage; 2 rates differ; 3 unclear, or a run failed;
 130 interrupted.";
@@ -40,9 +40,10 @@ pub(super) struct Options {
     /// Runs of each scenario on real Redis
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u64>(1..=10_000))]
     runs: u64,
-    /// Runs of a scenario for which world and real Redis may differ
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u64>(1..=10_000))]
-    most: u64,
+    /// At most this many runs when the rates look different
+    #[arg(long, alias = "most", value_name = "N", default_value_t = 20,
+          value_parser = whole::<u64>(1..=10_000))]
+    max_runs: u64,
     /// Override a value of every scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
@@ -64,7 +65,7 @@ pub(super) fn confirm(options: &Options, context: &Context) -> anyhow::Result<Ex
         sets: options.sets.clone(),
         runs: Runs {
             least: options.runs,
-            most: options.most.max(options.runs),
+            most: options.max_runs.max(options.runs),
         },
         scale: options.scale,
         at_once: at_once.unwrap_or(12 * options.many.basics.jobs.threads()),

@@ -75,17 +75,17 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   locklab                                       the demonstration
-  locklab list scenarios                        what can be run
+  locklab list scenarios                        all scenarios
   locklab run kleppmann/k1                      break a lock in 302 simulated runs
   locklab run kleppmann/k1 --on redis           the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
   locklab sweep kleppmann/k1                    its violation rate against the pause
-  locklab check scenarios                       a suite of them, for continuous integration
+  locklab check scenarios                       a suite of scenarios, for continuous integration
   locklab matrix                                every lock against every problem
   locklab campaign                              every lock under random faults
-  locklab cost                                  what every lock costs
+  locklab cost                                  messages and latency of every lock
   locklab reproduce                             the whole debate, as a page to read
-  locklab confirm kleppmann/k1                  simulator and real Redis, side by side
+  locklab confirm kleppmann/k1                  compare simulator and real Redis
   locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
   locklab view target/locklab/…/seed-0.jsonl    a page to explore a run in a browser
   locklab serve --nodes 5                       five fake Redis nodes for other programs
@@ -119,7 +119,7 @@ enum Command {
     /// Measure the model's constants on real Redis and on this kernel
     #[cfg(target_os = "linux")]
     Calibrate(calibrate::Options),
-    /// Measure how many locks a second real servers grant, by what they keep on disk
+    /// Measure how many locks per second real servers grant, for each setting of persistence
     #[cfg(target_os = "linux")]
     Throughput(throughput::Options),
     /// Execute the debate on Redis locks, claim by claim, and publish it as a page
@@ -188,7 +188,7 @@ impl Out {
 /// What is kept of each run.
 #[derive(Args, Clone)]
 struct PerRun {
-    /// Write a table with a row for each run, too: verdicts, times of violations and of faults
+    /// Also write a table with a row for each run: verdicts, times of violations and of faults
     #[arg(long)]
     per_run: bool,
 }

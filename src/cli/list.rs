@@ -18,7 +18,7 @@ pub(super) struct Options {
     /// What to list
     #[arg(value_enum)]
     what: What,
-    /// Of the scenarios only those that run there
+    /// Only scenarios that run there
     #[arg(long, value_enum, value_name = "WHERE")]
     on: Option<On>,
     /// Print it as JSON

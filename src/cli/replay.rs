@@ -21,7 +21,7 @@ Examples:
 
 A run recorded on real Redis cannot be repeated; its history is judged again.
 
-Exit codes: 0 the same, byte for byte; 1 cannot be read or run; 2 not the same.";
+Exit codes: 0 identical; 1 the recording cannot be read or run; 2 different.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -15,8 +15,8 @@ Examples:
   locklab reproduce --only K10,R             one claim, and all of redis.io's page
   locklab reproduce --on redis               every claim on real Redis too
 
-Writes index.html, one page that needs no network: for each claim its text, the prediction, what was
-observed, the picture of a run, and the command that makes it again.
+Writes index.html, one page that needs no network. It shows for each claim its text, the prediction,
+the observation, the picture of a run, and the command that repeats it.
 
 Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
 
@@ -29,10 +29,10 @@ pub(super) struct Options {
     /// Only these claims: letters, or letters with numbers
     #[arg(long, value_name = "CLAIM", value_delimiter = ',')]
     only: Vec<String>,
-    /// Leave the sweeps out
+    /// Skip the sweeps
     #[arg(long)]
     quick: bool,
-    /// Where to run: in the world, or also on real Redis
+    /// Where to run: in the simulator, or also on real Redis
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
     on: On,
     #[command(flatten)]

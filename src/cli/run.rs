@@ -33,7 +33,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = seeds::one)]
     seed: Option<u64>,
     /// Run with the seeds 0..N, or A..B, the end excluded; by default as many as the
-    /// scenario's predictions need, at least 100, in the world, and 1 on real Redis
+    /// scenario's predictions need, at least 100, in the simulator, and 1 on real Redis
     #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
     seeds: Option<Seeds>,
     /// Override a value of the scenario; may be given several times
@@ -53,9 +53,10 @@ pub(super) struct Options {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum On {
-    /// The simulated world, any number of runs in virtual time
+    /// Any number of runs in virtual time
+    #[value(name = "simulator", alias = "world")]
     World,
-    /// redis-servers of its own on this machine, in real time
+    /// redis-servers that Locklab starts on this machine, in real time
     Redis,
 }
 

@@ -27,8 +27,8 @@ Examples:
   locklab throughput --clients 50 --times 20
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab throughput
 
-Clients of one process, each with a key of its own, take a lock and release it as fast as they can,
-on one node and on five of which a majority has to grant it (claim A12). Servers and clients share
+Clients of one process, each with a key of its own, take and release a lock as fast as they can, on
+one node, and on a majority of five (claim A12). Servers and clients share
 this machine: compare the settings, not the numbers of two machines. It takes under a minute.
 
 Exit codes: 0 measured; 1 usage; 130 interrupted.";

@@ -19,16 +19,16 @@ use locklab_view::Subject;
 const EXAMPLES: &str = "\
 Examples:
   locklab view target/locklab/kleppmann-k1/seed-0.jsonl
-  locklab view kleppmann/k10 --seed 3             a run that nobody has recorded
+  locklab view kleppmann/k10 --seed 3             a run without a recording
   locklab view kleppmann/k1 --out k1.html
   locklab view kleppmann/k1 --format perfetto     for ui.perfetto.dev
   locklab view kleppmann/k1 --format shiviz       for ShiViz, with vector clocks
 
-The page is one file that needs no network: open it in a browser. A run of the world is repeated,
-to show what its messages said and what the nodes held; a recording from real Redis is shown as it
-is.
+The page is one file that needs no network: open it in a browser. A simulated run is repeated, so
+that the page can show the contents of messages and of nodes; a recording from real Redis has
+neither.
 
-Exit codes: 0 written; 1 cannot be read, run or written.";
+Exit codes: 0 written; 1 the run or the file cannot be read or written.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -14,7 +14,7 @@ pub enum ConfirmError {
     /// bench.
     #[error(
         "a run on real Redis needs Linux, which ends the processes of a run together with it; \
-         use `--on world` here"
+         use `--on simulator` here"
     )]
     NotLinux,
     /// A fault on a host that the scenario does not have.
@@ -28,7 +28,7 @@ pub enum ConfirmError {
     /// Nodes with a clock that Redis does not have.
     #[error(
         "`node.clock = \"monotonic\"` asks what Redis would do if it expired keys by the monotonic \
-         clock; a real one does not: leave it out, or use `--on world`"
+         clock; a real one does not: leave it out, or use `--on simulator`"
     )]
     NodeClock,
     /// The Redis server cannot be executed.
@@ -74,7 +74,7 @@ pub enum ConfirmError {
     #[error("cannot listen where the connections of a run should go through")]
     Proxy(#[source] io::Error),
     /// The servers of the lock are not Redis.
-    #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on world`")]
+    #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on simulator`")]
     Lock {
         /// The lock.
         lock: &'static str,
