@@ -14,15 +14,30 @@ use locklab_env::any::AnyEnv;
 use locklab_history::Topology;
 use locklab_history::{ClockKind, Name};
 
+#[macro_use]
+mod params;
+
 mod algorithm;
 mod local_counts;
 pub mod lock;
 mod locker;
 mod one_node;
 mod outside;
-#[macro_use]
-mod params;
 mod scripts;
+
+pub mod consensus;
+pub mod database_cas;
+pub mod database_unique;
+pub mod getset;
+pub mod getset_as_listed;
+pub mod redisson;
+pub mod redlock;
+pub mod redlock_fenced;
+pub mod set_nx_px;
+pub mod setnx;
+pub mod setnx_expire;
+pub mod setnx_expire_lua;
+pub mod setnx_expire_repair;
 
 pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Parameter, Servers};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
@@ -126,14 +141,12 @@ impl<'de> Deserialize<'de> for LockSpec {
 /// lock's, and an entry of [`CATALOGUE`]. To add a lock, write its module, with a `Params` that
 /// is an [`Algorithm`] and an `ENTRY`, and add its line here.
 macro_rules! catalogue {
-    ($($(#[$doc:meta])* $module:ident => $Variant:ident,)*) => {
-        $(pub mod $module;)*
-
+    ($($(#[$doc:meta])* $module:ident $(:: $inner:ident)* => $Variant:ident,)*) => {
         /// A lock of the catalogue, with its parameters.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
         pub enum Shipped {
-            $($(#[$doc])* $Variant($module::Params),)*
+            $($(#[$doc])* $Variant($module$(::$inner)*::Params),)*
         }
 
         impl Shipped {
@@ -151,13 +164,13 @@ macro_rules! catalogue {
 
             fn entry(&self) -> &'static CatalogueEntry {
                 match self {
-                    $(Shipped::$Variant(_) => &$module::ENTRY,)*
+                    $(Shipped::$Variant(_) => &$module$(::$inner)*::ENTRY,)*
                 }
             }
         }
 
         /// The locks of this crate.
-        pub const CATALOGUE: &[CatalogueEntry] = &[$($module::ENTRY,)*];
+        pub const CATALOGUE: &[CatalogueEntry] = &[$($module$(::$inner)*::ENTRY,)*];
     };
 }
 
@@ -183,19 +196,19 @@ catalogue! {
     /// One node, a hash that counts holds, pub/sub and a watchdog: Redisson's.
     redisson => Redisson,
     /// `redisson` with a fencing token.
-    redisson_fenced => RedissonFenced,
+    redisson::fenced => RedissonFenced,
     /// `redisson` without a message on release.
-    redisson_no_publish => RedissonNoPublish,
+    redisson::no_publish => RedissonNoPublish,
     /// `redisson` that retries instead of subscribing.
-    redisson_spin => RedissonSpin,
+    redisson::spin => RedissonSpin,
     /// `redisson` with a queue.
-    redisson_fair => RedissonFair,
+    redisson::fair => RedissonFair,
     /// N independent nodes, Redisson's lock on all of them.
-    redisson_multi => RedissonMulti,
+    redisson::multi => RedissonMulti,
     /// One node, several readers or one writer: Redisson's.
-    redisson_read_write => RedissonReadWrite,
+    redisson::read_write => RedissonReadWrite,
     /// N independent nodes, Redisson's lock on a majority of them.
-    redisson_redlock => RedissonRedlock,
+    redisson::redlock => RedissonRedlock,
     /// A row under a unique index.
     database_unique => DatabaseUnique,
     /// Compare-and-set on a version column.

@@ -32,16 +32,24 @@ use locklab_history::Name;
 use locklab_history::Topology;
 use waiting::Waiting;
 
-pub(super) mod base;
-pub(super) mod hash_lock;
-pub(super) mod listening;
-pub(super) mod many;
-pub(super) mod member;
-pub(super) mod names;
+pub mod fair;
+pub mod fenced;
+pub mod multi;
+pub mod no_publish;
+pub mod read_write;
+pub mod redlock;
+pub mod spin;
+
+mod base;
+mod hash_lock;
+mod listening;
+mod many;
+mod member;
+mod names;
 pub(super) mod params;
-pub(super) mod replicas;
+mod replicas;
 pub(super) mod resend;
-pub(super) mod waiting;
+mod waiting;
 pub(super) mod watchdog;
 
 pub use watchdog::OnError;

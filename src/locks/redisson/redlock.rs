@@ -7,9 +7,9 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
-use super::lock::DynLock;
-use super::redisson::many::{self, Kind, Many};
+use super::many::{self, Kind, Many};
+use crate::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;

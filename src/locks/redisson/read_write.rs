@@ -24,14 +24,14 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
-use super::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
-use super::redisson::base::{Base, Renewal, left, taken};
-use super::redisson::listening::{Listening, UNLOCKED};
-use super::redisson::names;
-use super::redisson::params;
-use super::redisson::waiting::Waiting;
-use super::{KEY, scripts};
+use super::base::{Base, Renewal, left, taken};
+use super::listening::{Listening, UNLOCKED};
+use super::names;
+use super::params;
+use super::waiting::Waiting;
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
+use crate::{KEY, scripts};
 use locklab_env::{Duration, Env};
 use locklab_history::Name;
 use locklab_history::Topology;

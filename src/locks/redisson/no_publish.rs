@@ -8,10 +8,10 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
-use super::lock::DynLock;
-use super::redisson::hash_lock::{Acquire, HashLock, Release};
-use super::redisson::waiting::Waiting;
+use super::hash_lock::{Acquire, HashLock, Release};
+use super::waiting::Waiting;
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
