@@ -2,7 +2,7 @@
 //! its top modules.
 //!
 //! Which import counts is said in [`imports`]. One cycle between files is allowed:
-//! a module's own file (`x.rs`, `x/mod.rs`, `lib.rs`) may need the files below it, and they may
+//! a module's own file (`x.rs`, `lib.rs`) may need the files below it, and they may
 //! need it. So of a cycle that consists of a module's own file and files below it, the module's
 //! own file is taken out, and what is a cycle without it is reported.
 
@@ -182,7 +182,7 @@ fn within<'a>(graph: &Graph<'a>, cycle: &BTreeSet<&'a str>, without: &str) -> Gr
 fn folder(file: &str) -> String {
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     match name {
-        "lib.rs" | "main.rs" | "mod.rs" => format!("{folder}/"),
+        "lib.rs" | "main.rs" => format!("{folder}/"),
         _ => format!("{}/", file.strip_suffix(".rs").unwrap_or(file)),
     }
 }
@@ -220,14 +220,14 @@ mod tests {
             modules,
             &[
                 ("src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
-                ("src/a/mod.rs", "use crate::b;\nuse crate::d::E;\n"),
+                ("src/a.rs", "use crate::b;\nuse crate::d::E;\n"),
                 ("src/b.rs", "\nuse super::{d, c::{self, F}};\n"),
-                ("src/c/mod.rs", "mod deep;"),
+                ("src/c.rs", "mod deep;"),
                 ("src/c/deep.rs", "use super::b;\nfn f() { crate::a::g() }\n"),
                 ("src/d.rs", "// crate::a\nuse other_crate::a;\n"),
             ],
             &[
-                "src/a/mod.rs:1: import-cycle",
+                "src/a.rs:1: import-cycle",
                 "src/b.rs:2: import-cycle",
                 "src/c/deep.rs:2: import-cycle",
             ],
@@ -279,7 +279,7 @@ mod tests {
         let circle = |last| {
             [
                 ("src/lib.rs", "mod a;"),
-                ("src/a/mod.rs", "mod x; mod y; pub use x::X; pub use z::Z;"),
+                ("src/a.rs", "mod x; mod y; pub use x::X; pub use z::Z;"),
                 (
                     "src/a/x.rs",
                     "\nuse super::y;\npub struct X; fn f() { y::f() }",

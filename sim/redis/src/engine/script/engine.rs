@@ -17,7 +17,7 @@ use super::random::Rand48;
 use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Program, Reading};
-use super::{api, error, lib, memory, walk};
+use super::{api, error, lua_libraries, memory, walk};
 use crate::engine::command::Call;
 use crate::engine::execute;
 use crate::engine::state::Sha;
@@ -115,13 +115,13 @@ impl Engine {
             .set_name("=redis")
             .call((
                 api::functions(&lua, Rc::clone(&resp), &commands)?,
-                lib::tables(&lua)?,
+                lua_libraries::tables(&lua)?,
                 random_unit,
                 seed_random,
                 visible,
                 register,
                 overrun,
-                lua.create_function(lib::no_such_name)?,
+                lua.create_function(lua_libraries::no_such_name)?,
             ))?;
         let sandbox = Sandbox {
             environment,

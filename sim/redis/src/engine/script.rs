@@ -15,14 +15,14 @@ mod api;
 mod commands;
 #[cfg(feature = "lua")]
 mod convert;
-#[cfg_attr(not(feature = "lua"), path = "no_engine.rs")]
+#[cfg_attr(not(feature = "lua"), path = "script/no_engine.rs")]
 mod engine;
 #[cfg(feature = "lua")]
 mod error;
 mod flags;
-#[cfg(feature = "lua")]
-mod lib;
 mod library;
+#[cfg(feature = "lua")]
+mod lua_libraries;
 #[cfg(feature = "lua")]
 mod memory;
 #[cfg(feature = "lua")]

@@ -257,11 +257,8 @@ fn is_reexport(used: &Use<'_>, by: &[&str], of: &[&str]) -> bool {
 /// The module of a file; `None` for what is no Rust file of the crate.
 fn module_path<'a>(root: &str, path: &'a str) -> Option<Path<'a>> {
     let inner = path.strip_prefix(root)?.strip_suffix(".rs")?;
-    let mut words: Vec<&str> = inner.split('/').collect();
-    match words[..] {
-        ["lib" | "main"] => return Some(Vec::new()),
-        [.., "mod"] => words.truncate(words.len() - 1),
-        _ => {}
+    match inner {
+        "lib" | "main" => Some(Vec::new()),
+        _ => Some(inner.split('/').collect()),
     }
-    Some(words)
 }
