@@ -42,7 +42,7 @@ pub struct Transit<S> {
 
 /// What becomes of a segment.
 #[derive(Debug)]
-pub enum Fate<S> {
+pub enum Delivery<S> {
     /// It arrives at this time.
     Arrives {
         /// In nanoseconds.
@@ -52,16 +52,16 @@ pub enum Fate<S> {
     },
     /// It did not get through. What the flow holds is to be sent again ([`Flow::retry`]) at this
     /// time, in nanoseconds.
-    SentAgain {
+    Retransmits {
         /// In nanoseconds.
         at_ns: u64,
     },
     /// It waits for others of its flow, which are to be sent again.
-    Waits,
+    Queued,
     /// It is lost for ever: a reset is not sent again.
     Lost,
     /// Its sender gives up: the connection is reset at the sender. The flow holds nothing more.
-    GivenUp(Transit<S>),
+    TimedOut(Transit<S>),
 }
 
 /// A retransmission timer that runs.
@@ -91,7 +91,7 @@ impl<S> Flow<S> {
         hop: &Hop<'_, H>,
         (segment, kind): (S, Kind),
         now_ns: u64,
-    ) -> Fate<S> {
+    ) -> Delivery<S> {
         self.sent += 1;
         let transit = Transit {
             segment,
@@ -106,7 +106,7 @@ impl<S> Flow<S> {
         }
         if !self.held.is_empty() {
             self.held.push_back(transit);
-            return Fate::Waits;
+            return Delivery::Queued;
         }
         if links.gets_through(hop) {
             return self.depart(links, hop, transit, now_ns);
@@ -116,26 +116,26 @@ impl<S> Flow<S> {
 
     /// A transmission did not reach its receiver, or was not acknowledged: the segment will be
     /// sent again.
-    pub fn failed(&mut self, mut transit: Transit<S>, now_ns: u64) -> Fate<S> {
+    pub fn failed(&mut self, mut transit: Transit<S>, now_ns: u64) -> Delivery<S> {
         if transit.kind == Kind::Reset {
-            return Fate::Lost;
+            return Delivery::Lost;
         }
         let phase = transit.phase();
         if now_ns.saturating_sub(transit.since_ns) >= phase.patience_ns() {
             self.clear();
-            return Fate::GivenUp(transit);
+            return Delivery::TimedOut(transit);
         }
         transit.failures += 1;
         let at_ns = now_ns.saturating_add(phase.wait_ns(transit.failures));
         self.hold(transit);
         if self.timer.is_some() {
-            return Fate::Waits;
+            return Delivery::Queued;
         }
         self.timer = Some(Timer {
             since_ns: now_ns,
             at_ns,
         });
-        Fate::SentAgain { at_ns }
+        Delivery::Retransmits { at_ns }
     }
 
     /// Sends the held segments again, in order, until one does not get through; returns what
@@ -146,25 +146,25 @@ impl<S> Flow<S> {
         hop: &Hop<'_, H>,
         at_ns: u64,
         now_ns: u64,
-    ) -> Vec<Fate<S>> {
-        let mut fates = Vec::new();
+    ) -> Vec<Delivery<S>> {
+        let mut deliveries = Vec::new();
         if self.timer.is_none_or(|timer| timer.at_ns != at_ns) {
-            return fates;
+            return deliveries;
         }
         self.timer = None;
         while let Some(mut transit) = self.held.pop_front() {
-            let is_next = !fates.is_empty();
+            let is_next = !deliveries.is_empty();
             if is_next || transit.failures == 0 {
                 transit.failures = 0;
                 transit.since_ns = now_ns;
             }
             if !links.gets_through(hop) {
-                fates.push(self.failed(transit, now_ns));
+                deliveries.push(self.failed(transit, now_ns));
                 break;
             }
-            fates.push(self.depart(links, hop, transit, now_ns));
+            deliveries.push(self.depart(links, hop, transit, now_ns));
         }
-        fates
+        deliveries
     }
 
     /// Whether it holds a segment of the handshake.
@@ -190,7 +190,7 @@ impl<S> Flow<S> {
 
     /// Its sender stood still from `since_ns` until `now_ns`: its timers run on from there.
     /// Returns when the retransmission timer ends now, in nanoseconds.
-    pub fn stood_still(&mut self, since_ns: u64, now_ns: u64) -> Option<u64> {
+    pub fn resume_timers(&mut self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let timer = self.timer.as_mut()?;
         let lost_ns = now_ns.saturating_sub(since_ns.max(timer.since_ns));
         timer.at_ns = timer.at_ns.saturating_add(lost_ns);
@@ -206,10 +206,10 @@ impl<S> Flow<S> {
         hop: &Hop<'_, H>,
         transit: Transit<S>,
         now_ns: u64,
-    ) -> Fate<S> {
+    ) -> Delivery<S> {
         let due_ns = now_ns.saturating_add(links.delay_ns(hop));
         self.last_due_ns = self.last_due_ns.max(due_ns);
-        Fate::Arrives {
+        Delivery::Arrives {
             at_ns: self.last_due_ns,
             transit,
         }
@@ -270,90 +270,95 @@ mod tests {
         })
     }
 
-    /// What is left of a fate, with times in milliseconds.
+    /// The observable part of a delivery, with times in milliseconds.
     #[derive(Debug, PartialEq)]
-    enum Told {
+    enum Summary {
         Arrives(u64, &'static str),
-        SentAgain(u64),
-        Waits,
+        Retransmits(u64),
+        Queued,
         Lost,
-        GivenUp(&'static str),
+        TimedOut(&'static str),
     }
 
-    fn told(fate: Fate<&'static str>) -> Told {
-        match fate {
-            Fate::Arrives { at_ns, transit } => Told::Arrives(at_ns / MS, transit.segment),
-            Fate::SentAgain { at_ns } => Told::SentAgain(at_ns / MS),
-            Fate::Waits => Told::Waits,
-            Fate::Lost => Told::Lost,
-            Fate::GivenUp(transit) => Told::GivenUp(transit.segment),
+    fn summary(delivery: Delivery<&'static str>) -> Summary {
+        match delivery {
+            Delivery::Arrives { at_ns, transit } => Summary::Arrives(at_ns / MS, transit.segment),
+            Delivery::Retransmits { at_ns } => Summary::Retransmits(at_ns / MS),
+            Delivery::Queued => Summary::Queued,
+            Delivery::Lost => Summary::Lost,
+            Delivery::TimedOut(transit) => Summary::TimedOut(transit.segment),
         }
     }
 
-    struct Bench {
+    struct Fixture {
         links: Links<char>,
         flow: Flow<&'static str>,
     }
 
-    impl Bench {
+    impl Fixture {
         fn new() -> Self {
             let (links, flow) = (links(), Flow::default());
             Self { links, flow }
         }
 
-        fn fate(&mut self, at_ms: u64, name: &'static str, kind: Kind) -> Fate<&'static str> {
+        fn delivery(
+            &mut self,
+            at_ms: u64,
+            name: &'static str,
+            kind: Kind,
+        ) -> Delivery<&'static str> {
             self.flow
                 .send(&mut self.links, &HOP, (name, kind), at_ms * MS)
         }
 
-        fn data(&mut self, at_ms: u64, name: &'static str) -> Told {
-            told(self.fate(at_ms, name, Kind::Data))
+        fn data(&mut self, at_ms: u64, name: &'static str) -> Summary {
+            summary(self.delivery(at_ms, name, Kind::Data))
         }
 
         /// Sends a segment that is on its way to a host that loses power.
         fn departed(&mut self, at_ms: u64, name: &'static str) -> Transit<&'static str> {
-            match self.fate(at_ms, name, Kind::Data) {
-                Fate::Arrives { transit, .. } => transit,
-                fate => panic!("it should have left: {fate:?}"),
+            match self.delivery(at_ms, name, Kind::Data) {
+                Delivery::Arrives { transit, .. } => transit,
+                delivery => panic!("it should have left: {delivery:?}"),
             }
         }
 
-        fn retry(&mut self, at_ms: u64) -> Vec<Told> {
-            let fates = self
+        fn retry(&mut self, at_ms: u64) -> Vec<Summary> {
+            let deliveries = self
                 .flow
                 .retry(&mut self.links, &HOP, at_ms * MS, at_ms * MS);
-            fates.into_iter().map(told).collect()
+            deliveries.into_iter().map(summary).collect()
         }
     }
 
     #[test]
     fn later_segments_wait_for_the_first_and_follow_it_in_order() {
-        let mut bench = Bench::new();
-        let cut = cut(&mut bench.links);
-        assert_eq!(bench.data(0, "a"), Told::SentAgain(200));
-        assert_eq!(bench.data(10, "b"), Told::Waits);
-        assert_eq!(bench.retry(200), [Told::SentAgain(400)]);
-        bench.links.lift(cut);
-        assert_eq!(bench.data(300, "c"), Told::Waits);
-        let all = ["a", "b", "c"].map(|name| Told::Arrives(403, name));
-        assert_eq!(bench.retry(400), all);
-        assert_eq!(bench.data(500, "d"), Told::Arrives(503, "d"));
+        let mut fixture = Fixture::new();
+        let cut = cut(&mut fixture.links);
+        assert_eq!(fixture.data(0, "a"), Summary::Retransmits(200));
+        assert_eq!(fixture.data(10, "b"), Summary::Queued);
+        assert_eq!(fixture.retry(200), [Summary::Retransmits(400)]);
+        fixture.links.lift(cut);
+        assert_eq!(fixture.data(300, "c"), Summary::Queued);
+        let all = ["a", "b", "c"].map(|name| Summary::Arrives(403, name));
+        assert_eq!(fixture.retry(400), all);
+        assert_eq!(fixture.data(500, "d"), Summary::Arrives(503, "d"));
     }
 
     #[test]
     fn a_sender_gives_up_after_its_patience_and_forgets_what_waits() {
         for (kind, last_ms) in [(Kind::Data, 924_800), (Kind::Opening, 131_000)] {
-            let mut bench = Bench::new();
-            cut(&mut bench.links);
-            let mut next = told(bench.fate(0, "a", kind));
-            bench.data(1, "b");
+            let mut fixture = Fixture::new();
+            cut(&mut fixture.links);
+            let mut next = summary(fixture.delivery(0, "a", kind));
+            fixture.data(1, "b");
             let mut at_ms = 0;
-            while let Told::SentAgain(ms) = next {
+            while let Summary::Retransmits(ms) = next {
                 at_ms = ms;
-                next = bench.retry(ms).pop().expect("the timer ends");
+                next = fixture.retry(ms).pop().expect("the timer ends");
             }
-            assert_eq!((at_ms, next), (last_ms, Told::GivenUp("a")));
-            assert_eq!(bench.retry(at_ms), []);
+            assert_eq!((at_ms, next), (last_ms, Summary::TimedOut("a")));
+            assert_eq!(fixture.retry(at_ms), []);
         }
     }
 
@@ -361,38 +366,38 @@ mod tests {
     /// meanwhile, keep their order.
     #[test]
     fn a_segment_that_nobody_received_goes_before_those_that_left_after_it() {
-        let mut bench = Bench::new();
-        let first = bench.departed(0, "a");
-        bench.links.silence('b');
-        assert_eq!(bench.data(1, "b"), Told::SentAgain(201));
-        assert_eq!(told(bench.flow.failed(first, 3 * MS)), Told::Waits);
-        bench.links.unsilence(&'b');
+        let mut fixture = Fixture::new();
+        let first = fixture.departed(0, "a");
+        fixture.links.silence('b');
+        assert_eq!(fixture.data(1, "b"), Summary::Retransmits(201));
+        assert_eq!(summary(fixture.flow.failed(first, 3 * MS)), Summary::Queued);
+        fixture.links.unsilence(&'b');
         assert_eq!(
-            bench.retry(201),
-            [Told::Arrives(204, "a"), Told::Arrives(204, "b")]
+            fixture.retry(201),
+            [Summary::Arrives(204, "a"), Summary::Arrives(204, "b")]
         );
     }
 
     /// Nothing has acknowledged it: Linux resets the timeout only when something does.
     #[test]
     fn a_retransmission_that_nobody_received_does_not_shorten_the_timeout() {
-        let mut bench = Bench::new();
-        let cut = cut(&mut bench.links);
-        bench.data(0, "a");
+        let mut fixture = Fixture::new();
+        let cut = cut(&mut fixture.links);
+        fixture.data(0, "a");
         for (at_ms, next_ms) in [(200, 400), (400, 800), (800, 1_600)] {
-            assert_eq!(bench.retry(at_ms), [Told::SentAgain(next_ms)]);
+            assert_eq!(fixture.retry(at_ms), [Summary::Retransmits(next_ms)]);
         }
-        bench.links.lift(cut);
-        let mut fates = bench
+        fixture.links.lift(cut);
+        let mut deliveries = fixture
             .flow
-            .retry(&mut bench.links, &HOP, 1_600 * MS, 1_600 * MS);
-        let Some(Fate::Arrives { transit, .. }) = fates.pop() else {
+            .retry(&mut fixture.links, &HOP, 1_600 * MS, 1_600 * MS);
+        let Some(Delivery::Arrives { transit, .. }) = deliveries.pop() else {
             panic!("it should have left");
         };
-        bench.links.silence('b');
+        fixture.links.silence('b');
         assert_eq!(
-            told(bench.flow.failed(transit, 1_603 * MS)),
-            Told::SentAgain(3_203)
+            summary(fixture.flow.failed(transit, 1_603 * MS)),
+            Summary::Retransmits(3_203)
         );
     }
 
@@ -400,51 +405,57 @@ mod tests {
     /// waits like a segment that has been transmitted once.
     #[test]
     fn timeouts_begin_afresh_behind_a_segment_that_arrives() {
-        let mut bench = Bench::new();
-        let (first, second) = (bench.departed(0, "a"), bench.departed(0, "b"));
-        bench.flow.failed(first, 3 * MS);
-        bench.flow.failed(second, 3 * MS);
+        let mut fixture = Fixture::new();
+        let (first, second) = (fixture.departed(0, "a"), fixture.departed(0, "b"));
+        fixture.flow.failed(first, 3 * MS);
+        fixture.flow.failed(second, 3 * MS);
         // A stream of which the first of two transmissions survives.
         let survives = |seed: &u64| {
             let mut stream = Stream::new(*seed, "network");
             stream.chance(0.5) && !stream.chance(0.5)
         };
         let seed = (0..).find(survives).expect("one in four does");
-        bench.links = Links::new(Dist::Constant(3.0), 0.5, Stream::new(seed, "network"));
-        let fates = [Told::Arrives(206, "a"), Told::SentAgain(403)];
-        assert_eq!(bench.retry(203), fates);
-        cut(&mut bench.links);
-        assert_eq!(bench.retry(403), [Told::SentAgain(603)]);
-        assert_eq!(bench.retry(603), [Told::SentAgain(1_003)]);
+        fixture.links = Links::new(Dist::Constant(3.0), 0.5, Stream::new(seed, "network"));
+        let deliveries = [Summary::Arrives(206, "a"), Summary::Retransmits(403)];
+        assert_eq!(fixture.retry(203), deliveries);
+        cut(&mut fixture.links);
+        assert_eq!(fixture.retry(403), [Summary::Retransmits(603)]);
+        assert_eq!(fixture.retry(603), [Summary::Retransmits(1_003)]);
     }
 
     #[test]
     fn a_reset_is_sent_once_and_ends_the_flow() {
-        let mut bench = Bench::new();
-        cut(&mut bench.links);
-        bench.data(0, "a");
-        assert_eq!(told(bench.fate(10, "reset", Kind::Reset)), Told::Lost);
-        assert_eq!(bench.retry(200), []);
+        let mut fixture = Fixture::new();
+        cut(&mut fixture.links);
+        fixture.data(0, "a");
+        assert_eq!(
+            summary(fixture.delivery(10, "reset", Kind::Reset)),
+            Summary::Lost
+        );
+        assert_eq!(fixture.retry(200), []);
     }
 
     #[test]
     fn a_timer_that_stood_still_runs_on() {
-        let mut bench = Bench::new();
-        cut(&mut bench.links);
-        bench.data(0, "a");
-        assert_eq!(bench.flow.stood_still(150 * MS, 20 * S), Some(20_050 * MS));
-        assert_eq!(bench.retry(200), []);
-        assert_eq!(bench.retry(20_050), [Told::SentAgain(20_250)]);
+        let mut fixture = Fixture::new();
+        cut(&mut fixture.links);
+        fixture.data(0, "a");
+        assert_eq!(
+            fixture.flow.resume_timers(150 * MS, 20 * S),
+            Some(20_050 * MS)
+        );
+        assert_eq!(fixture.retry(200), []);
+        assert_eq!(fixture.retry(20_050), [Summary::Retransmits(20_250)]);
     }
 
     #[test]
     fn a_sender_that_stops_connecting_sends_no_more() {
-        let mut bench = Bench::new();
-        cut(&mut bench.links);
-        bench.fate(0, "syn", Kind::Opening);
-        assert!(bench.flow.holds_opening());
-        bench.flow.stop_opening();
-        assert_eq!(bench.retry(1_000), []);
-        assert_eq!(bench.data(1_100, "a"), Told::SentAgain(1_300));
+        let mut fixture = Fixture::new();
+        cut(&mut fixture.links);
+        fixture.delivery(0, "syn", Kind::Opening);
+        assert!(fixture.flow.holds_opening());
+        fixture.flow.stop_opening();
+        assert_eq!(fixture.retry(1_000), []);
+        assert_eq!(fixture.data(1_100, "a"), Summary::Retransmits(1_300));
     }
 }

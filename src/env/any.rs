@@ -14,7 +14,7 @@ use locklab_history::{ClockKind, Failpoint, Name};
 
 /// Any [`Env`].
 #[derive(Clone)]
-pub struct AnyEnv(Rc<dyn Erased>);
+pub struct AnyEnv(Rc<dyn DynEnv>);
 
 impl AnyEnv {
     /// This environment.
@@ -28,29 +28,29 @@ pub trait ByteStream: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream for S {}
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// [`Env`], without types of its own.
-trait Erased {
+trait DynEnv {
     fn now_ns(&self, clock: ClockKind) -> u64;
-    fn sleep(&self, duration: Duration) -> Boxed<'static, ()>;
-    fn connect(&self, to: &Name) -> Boxed<'static, io::Result<Box<dyn ByteStream>>>;
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+    fn connect(&self, to: &Name) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>>;
     fn target(&self, name: &Name) -> Target;
-    fn spawn(&self, task: Boxed<'static, ()>);
+    fn spawn(&self, task: BoxFuture<'static, ()>);
     fn random(&self) -> u64;
-    fn reach(&self, point: Failpoint) -> Boxed<'_, ()>;
+    fn reach(&self, point: Failpoint) -> BoxFuture<'_, ()>;
 }
 
-impl<E: Env> Erased for E {
+impl<E: Env> DynEnv for E {
     fn now_ns(&self, clock: ClockKind) -> u64 {
         Env::now_ns(self, clock)
     }
 
-    fn sleep(&self, duration: Duration) -> Boxed<'static, ()> {
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(Env::sleep(self, duration))
     }
 
-    fn connect(&self, to: &Name) -> Boxed<'static, io::Result<Box<dyn ByteStream>>> {
+    fn connect(&self, to: &Name) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>> {
         let connecting = Env::connect(self, to);
         Box::pin(async move {
             let stream: Box<dyn ByteStream> = Box::new(connecting.await?);
@@ -62,7 +62,7 @@ impl<E: Env> Erased for E {
         Env::target(self, name)
     }
 
-    fn spawn(&self, task: Boxed<'static, ()>) {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
         Env::spawn(self, task);
     }
 
@@ -70,7 +70,7 @@ impl<E: Env> Erased for E {
         Env::random(self)
     }
 
-    fn reach(&self, point: Failpoint) -> Boxed<'_, ()> {
+    fn reach(&self, point: Failpoint) -> BoxFuture<'_, ()> {
         Box::pin(Env::reach(self, point))
     }
 }

@@ -16,9 +16,9 @@ use crate::redis::Target;
 use locklab_history::{ClockKind, Failpoint, Name};
 
 pub mod any;
+pub mod noop;
 pub mod observe;
 pub mod redis;
-pub mod still;
 
 /// A length of time; the [`Env`] determines the clock that measures it.
 pub use std::time::Duration;
@@ -58,7 +58,7 @@ pub trait Env: Clone + 'static {
 pub type Points = Rc<dyn Fn(Failpoint) -> Pin<Box<dyn Future<Output = ()>>>>;
 
 /// No observer: for a process outside the laboratory.
-pub fn unwatched() -> Points {
+pub fn no_points() -> Points {
     Rc::new(|_| Box::pin(std::future::ready(())))
 }
 

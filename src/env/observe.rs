@@ -38,9 +38,9 @@ pub trait Observer: Clone + 'static {
 
 /// No observer: for a program outside the laboratory.
 #[derive(Debug, Clone, Copy)]
-pub struct Unobserved;
+pub struct NoopObserver;
 
-impl Observer for Unobserved {
+impl Observer for NoopObserver {
     fn record(&self, _: Event) {}
 
     async fn reach(&self, _: Failpoint) {}

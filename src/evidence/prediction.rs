@@ -19,7 +19,7 @@ pub const DEFAULT_AT_MOST: f64 = 0.05;
 const RAREST: f64 = 0.01;
 
 /// Numbers of runs beyond this are not reported.
-const MOST_RUNS: u64 = 100_000_000;
+const MAX_RUNS: u64 = 100_000_000;
 
 /// The expectation for a property over many runs, and how far it has to be shown.
 ///
@@ -163,7 +163,7 @@ impl Prediction {
                 first(1, |runs| wilson(violated(runs), runs).width() <= b - a)
             }
         };
-        needed.unwrap_or(MOST_RUNS)
+        needed.unwrap_or(MAX_RUNS)
     }
 
     /// Why its numbers are invalid, if they are.
@@ -188,7 +188,7 @@ impl Prediction {
 fn first(start: u64, is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     let mut high = start.max(1);
     while !is_enough(high) {
-        high = high.checked_mul(2).filter(|runs| *runs <= MOST_RUNS)?;
+        high = high.checked_mul(2).filter(|runs| *runs <= MAX_RUNS)?;
     }
     let mut low = (high / 2).max(start);
     while low < high {

@@ -10,13 +10,13 @@ pub struct Contents {
     /// The bytes of each message, in the order of [`History::messages`](crate::History).
     pub payloads: Vec<Vec<u8>>,
     /// What the nodes held, in the order of true time.
-    pub sightings: Vec<Sighting>,
+    pub snapshots: Vec<KeySnapshot>,
 }
 
 /// A look at a node's keys. A node has one whenever they have changed, and one at the end of the
 /// run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sighting {
+pub struct KeySnapshot {
     /// True time in nanoseconds since the run began.
     pub at_ns: u64,
     /// The node.
@@ -25,7 +25,7 @@ pub struct Sighting {
     pub wall_ns: u64,
     /// The node's monotonic clock, nanoseconds since an origin of its own.
     pub mono_ns: u64,
-    /// The keys that differ from the node's previous sighting, in the order of their names.
+    /// The keys that differ from the node's previous snapshot, in the order of their names.
     pub changed: Vec<KeyChange>,
 }
 

@@ -166,11 +166,11 @@ pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
 /// The check of every client that retransmits commands.
 pub(super) fn resend(times: u32) -> Result<(), InvalidParams> {
     require(
-        times <= MOST_RESENDS,
+        times <= MAX_RESENDS,
         ["lock", "resend"],
-        format!("a command is sent again at most {MOST_RESENDS} times, not {times}"),
+        format!("a command is sent again at most {MAX_RESENDS} times, not {times}"),
     )
 }
 
 /// Ten times the default of the clients in use.
-const MOST_RESENDS: u32 = 100;
+const MAX_RESENDS: u32 = 100;

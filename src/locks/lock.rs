@@ -244,15 +244,15 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use locklab_env::still::Still;
+    use locklab_env::noop::NoopEnv;
 
     /// How many microseconds a waiter sleeps with this random draw and this remaining wait in
     /// milliseconds: 200 ms and up to 50 ms more.
     #[track_caller]
     fn check(drawn: u64, patience_ms: Option<u64>, expected_us: u128) {
-        let env = Still {
+        let env = NoopEnv {
             drawn,
-            ..Still::default()
+            ..NoopEnv::default()
         };
         let retry = Retry {
             delay_ms: 200,

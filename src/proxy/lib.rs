@@ -33,6 +33,6 @@ mod options;
 mod proxy;
 mod relay;
 
-pub use model::{MOST_MESSAGE_BYTES, MOST_MESSAGES, Segment};
+pub use model::{MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub use options::{Greeting, Host, Keep, Options};
 pub use proxy::Proxy;

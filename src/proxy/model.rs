@@ -22,6 +22,6 @@ mod power;
 mod tests;
 
 pub(crate) use connection::{ConnectionId, End};
-pub use log::{MOST_MESSAGE_BYTES, MOST_MESSAGES, Segment};
+pub use log::{MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub(crate) use network::{Effect, Network};
 pub(crate) use payload::{Meter, Payload};

@@ -118,8 +118,8 @@ impl Proxy {
     /// [`Keep::Messages`](crate::Keep) was asked for. One that is still under way has no time of
     /// arrival and gets none later.
     ///
-    /// Not more than [`MOST_MESSAGES`](crate::MOST_MESSAGES) segments, and not more than
-    /// [`MOST_MESSAGE_BYTES`](crate::MOST_MESSAGE_BYTES) of data, are kept between two calls:
+    /// Not more than [`MAX_MESSAGES`](crate::MAX_MESSAGES) segments, and not more than
+    /// [`MAX_MESSAGE_BYTES`](crate::MAX_MESSAGE_BYTES) of data, are kept between two calls:
     /// the first ones.
     pub fn take_messages(&self) -> Vec<Segment> {
         self.call(|relay| relay.act(|network, _| network.take_messages()))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use locklab_link::{Agenda, RuleId};
+use locklab_link::{EventQueue, RuleId};
 use locklab_values::units::ns_from_ms;
 
 use super::ConfirmError;
@@ -32,7 +32,7 @@ pub(super) fn conduct(
         processes: Processes {
             working: bench.clients().iter().cloned().collect(),
             bench,
-            agenda: Agenda::new(),
+            event_queue: EventQueue::new(),
             starting: BTreeMap::new(),
             rules: BTreeMap::new(),
         },
@@ -52,7 +52,7 @@ struct Conductor<'a> {
 struct Processes<'a> {
     bench: Bench<'a>,
     /// The pending steps, by true time in nanoseconds.
-    agenda: Agenda<Step>,
+    event_queue: EventQueue<Step>,
     /// Clients that have not finished their rounds and are not dead for good.
     working: BTreeSet<Name>,
     /// Restarted processes that are not ready yet, each with the fault after which it restarts.
@@ -71,11 +71,11 @@ impl Conductor<'_> {
             if now_ns >= horizon_ns {
                 break;
             }
-            if let Some(step) = self.processes.agenda.pop_due(now_ns) {
+            if let Some(step) = self.processes.event_queue.pop_due(now_ns) {
                 self.executor.perform(step, &mut self.processes)?;
                 continue;
             }
-            let next_ns = self.processes.agenda.next_ns().unwrap_or(u64::MAX);
+            let next_ns = self.processes.event_queue.next_ns().unwrap_or(u64::MAX);
             let wait = Duration::from_nanos(next_ns.min(horizon_ns) - now_ns);
             if let Some((who, event)) = self.processes.bench.receive(wait.min(LOOK_UP))? {
                 self.handle(&who, &event)?;
@@ -139,7 +139,7 @@ impl Injector for Processes<'_> {
     }
 
     fn schedule(&mut self, at_ns: u64, step: Step) {
-        self.agenda.schedule(at_ns, step);
+        self.event_queue.schedule(at_ns, step);
     }
 
     fn is_running(&self, host: &Name) -> bool {

@@ -16,7 +16,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 
 use locklab_env::redis::Target;
-use locklab_env::{Env, Points, unwatched};
+use locklab_env::{Env, Points, no_points};
 use locklab_history::{ClockKind, Failpoint, Name};
 
 /// A process of this machine.
@@ -39,7 +39,7 @@ impl Machine {
         Self {
             directory: Rc::new(directory),
             random: Rc::new(RefCell::new(random)),
-            points: unwatched(),
+            points: no_points(),
             source: None,
             clocks: Clocks::default(),
             sentinels: Rc::default(),

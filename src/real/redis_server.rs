@@ -23,7 +23,7 @@ use locklab_model::scenario::{NodeSpec, Persistence, Scenario};
 const VERSION_S: u64 = 10;
 
 /// No answer with a version is longer than this, in bytes.
-const LONGEST_ANSWER: u64 = 4096;
+const MAX_ANSWER: u64 = 4096;
 
 /// The version that a Redis server reports: `7.0.15`.
 pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
@@ -40,7 +40,7 @@ pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
             source,
         })?;
     let (answered, answer) = mpsc::channel();
-    let mut out = process.stdout.take().map(|out| out.take(LONGEST_ANSWER));
+    let mut out = process.stdout.take().map(|out| out.take(MAX_ANSWER));
     thread::spawn(move || {
         let mut answer = Vec::new();
         if let Some(out) = &mut out {

@@ -242,8 +242,8 @@ async fn take_and_release(nodes: &[Client<Machine>], key: &str) -> io::Result<bo
 
 /// Waits until this many servers accept connections.
 fn await_ready(events: &Receiver<(Who, ChildEvent)>, nodes: u32) -> Result<(), ConfirmError> {
-    const PATIENCE: Duration = Duration::from_secs(10);
-    let deadline = Instant::now() + PATIENCE;
+    const TIMEOUT: Duration = Duration::from_secs(10);
+    let deadline = Instant::now() + TIMEOUT;
     let mut ready = 0;
     while ready < nodes {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -259,7 +259,7 @@ fn await_ready(events: &Receiver<(Who, ChildEvent)>, nodes: u32) -> Result<(), C
             Err(_) => {
                 return Err(ConfirmError::NotReady {
                     host: format!("n{}", ready + 1).into(),
-                    seconds: PATIENCE.as_secs(),
+                    seconds: TIMEOUT.as_secs(),
                 });
             }
         }

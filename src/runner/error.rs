@@ -1,9 +1,9 @@
 //! Errors of a run: its scenario cannot be run to the end.
 
 use locklab_values::units::fractional_ms_from_ns;
-use locklab_world::{MOST_MESSAGES, MOST_STEPS};
+use locklab_world::{MAX_MESSAGES, MAX_STEPS};
 
-use super::recorder::MOST_RECORDS;
+use super::recorder::MAX_RECORDS;
 use locklab_evidence::thousands;
 
 /// A run that did not finish. The cause is the scenario: a bug in Locklab panics instead.
@@ -14,7 +14,7 @@ pub enum RunError {
         "virtual time stands still at {} ms: more than {} steps at one instant; let them take \
          time, with a \"network.latency_ms\", a \"lock.retry_delay_ms\" or a \
          \"workload.think_ms\" above 0",
-        ms(*at_ns), thousands(u64::from(MOST_STEPS))
+        ms(*at_ns), thousands(u64::from(MAX_STEPS))
     )]
     StandsStill {
         /// The virtual time at which it stopped, in nanoseconds.
@@ -24,7 +24,7 @@ pub enum RunError {
     #[error(
         "by {} ms of virtual time the run has more than {} records; reduce its work with fewer \
          \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
-        ms(*at_ns), thousands(MOST_RECORDS as u64)
+        ms(*at_ns), thousands(MAX_RECORDS as u64)
     )]
     TooManyRecords {
         /// When the history was full, in nanoseconds of virtual time.
@@ -34,7 +34,7 @@ pub enum RunError {
     #[error(
         "by {} ms of virtual time the run has more than {} messages; reduce its work with fewer \
          \"workload.rounds\", a longer \"lock.retry_delay_ms\" or a shorter \"horizon_ms\"",
-        ms(*at_ns), thousands(MOST_MESSAGES as u64)
+        ms(*at_ns), thousands(MAX_MESSAGES as u64)
     )]
     TooManyMessages {
         /// When the limit was reached, in nanoseconds of virtual time.

@@ -6,6 +6,7 @@ pub mod batch;
 mod error;
 mod injector;
 pub mod judged;
+mod key_watcher;
 pub mod label;
 pub mod nemesis;
 mod observer;
@@ -17,7 +18,6 @@ pub mod run;
 mod sentinels;
 pub mod simulate;
 pub mod simulated;
-mod witness;
 pub mod workload;
 
 pub use self::error::RunError;

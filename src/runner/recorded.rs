@@ -8,7 +8,7 @@ use locklab_model::scenario::{self, Scenario};
 use locklab_results::recording::Recording;
 
 /// The maximum of a clock step and of a link delay: a year.
-const LONGEST_NS: u64 = 365 * 86_400 * NS_PER_S;
+const MAX_NS: u64 = 365 * 86_400 * NS_PER_S;
 
 /// Why a recording cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +82,7 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
 
 fn impossible_of_hosts(fault: HostFault, hosts: &[Name], topology: &Topology) -> Option<String> {
     match fault {
-        HostFault::ClockStep { step: step_ns } if step_ns.unsigned_abs() > LONGEST_NS => {
+        HostFault::ClockStep { step: step_ns } if step_ns.unsigned_abs() > MAX_NS => {
             Some(format!("{step_ns} ns is more than a year"))
         }
         HostFault::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
@@ -100,7 +100,7 @@ fn impossible_of_hosts(fault: HostFault, hosts: &[Name], topology: &Topology) ->
 
 fn impossible_of_links(fault: LinkFault) -> Option<String> {
     match fault {
-        LinkFault::SlowLink { extra: extra_ns } if extra_ns > LONGEST_NS => {
+        LinkFault::SlowLink { extra: extra_ns } if extra_ns > MAX_NS => {
             Some(format!("{extra_ns} ns is more than a year"))
         }
         LinkFault::Loss { probability } if !(0.0..=1.0).contains(&probability) => Some(format!(

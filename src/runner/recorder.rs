@@ -11,7 +11,7 @@ use crate::simulated::Directory;
 use locklab_history::{Event, Name, Record, Role, Topology};
 
 /// The maximum number of records in a run: some hundred megabytes.
-pub(super) const MOST_RECORDS: usize = 1_000_000;
+pub(super) const MAX_RECORDS: usize = 1_000_000;
 
 /// State that the hosts of one simulated run share with the recorder.
 pub(super) struct Recorder {
@@ -63,7 +63,7 @@ impl Recorder {
     /// Records an event. A full history ends the run.
     pub(super) fn record(&self, host: &Host, name: &Name, event: Event) {
         let mut records = self.records.borrow_mut();
-        if records.len() >= MOST_RECORDS {
+        if records.len() >= MAX_RECORDS {
             host.stop_world();
             return;
         }
@@ -83,7 +83,7 @@ impl Recorder {
 
     /// Whether the run produced more records than a history can hold.
     pub(super) fn is_full(&self) -> bool {
-        self.records.borrow().len() >= MOST_RECORDS
+        self.records.borrow().len() >= MAX_RECORDS
     }
 
     /// Runs `kill`, which drops the values of processes, without recording what that causes.

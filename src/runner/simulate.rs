@@ -15,11 +15,11 @@ use locklab_world::clock::EPOCH_NS;
 use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
 
 use super::injector::Faults;
+use super::key_watcher::KeyWatcher;
 use super::observer::WorldObserver;
 use super::recorder::Recorder;
 use super::run::Run;
 use super::sentinels;
-use super::witness::Witness;
 use super::{RunError, baselines, label};
 use crate::simulated::{Directory, PORT, Simulated};
 use crate::workload::adds::{Adder, InTheEnd};
@@ -98,13 +98,13 @@ pub fn simulate(
     let nodes = &others[..scenario.topology.nodes as usize];
     let recorder = Recorder::new(directory, &scenario.topology, clients);
     let faults = Faults::new(recorder.clone(), schedule.clone());
-    let witness: Option<Rc<Witness>> = keep.contents.then(Rc::default);
+    let watcher: Option<Rc<KeyWatcher>> = keep.contents.then(Rc::default);
     for server in scenario.topology.servers() {
         let name: Name = server.name.clone().into();
         match (&server.role, scenario.lock.servers()) {
             (Role::Sentinel, _) => sentinels::start(scenario, &name, &recorder, &mut world),
             (_, Servers::Redis) => {
-                start_node(scenario, server, &recorder, witness.as_ref(), &mut world)?;
+                start_node(scenario, server, &recorder, watcher.as_ref(), &mut world)?;
             }
             (_, Servers::Database) => baselines::start_database(&name, &recorder, &mut world),
             (_, Servers::Consensus) => baselines::start_member(&name, nodes, &recorder, &mut world),
@@ -119,7 +119,7 @@ pub fn simulate(
     let at_ns = world.now_ns();
     match ending {
         _ if recorder.is_full() => return Err(RunError::TooManyRecords { at_ns }),
-        Ending::StoodStill => return Err(RunError::StandsStill { at_ns }),
+        Ending::Stalled => return Err(RunError::StandsStill { at_ns }),
         Ending::MessagesFull => return Err(RunError::TooManyMessages { at_ns }),
         Ending::Stopped | Ending::Idle | Ending::Horizon => {}
     }
@@ -129,12 +129,12 @@ pub fn simulate(
     }
     let (trace_hash, _) = world.fingerprint();
     let sent = world.take_messages();
-    let contents = witness.map(|witness| Contents {
+    let contents = watcher.map(|watcher| Contents {
         payloads: sent
             .iter()
             .map(|message| message.payload.to_vec())
             .collect(),
-        sightings: witness.finish(|name| world.host(recorder.id(name))),
+        snapshots: watcher.finish(|name| world.host(recorder.id(name))),
     });
     let history = History {
         records: recorder.records.take(),
@@ -165,7 +165,7 @@ fn start_node(
     scenario: &Scenario,
     server: Server,
     recorder: &Rc<Recorder>,
-    witness: Option<&Rc<Witness>>,
+    watcher: Option<&Rc<KeyWatcher>>,
     world: &mut World,
 ) -> Result<(), RunError> {
     let Server { name, role } = server;
@@ -213,7 +213,7 @@ fn start_node(
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
-    let (witness, clock) = (witness.cloned(), spec.clock);
+    let (watcher, clock) = (watcher.cloned(), spec.clock);
     let (name, recorder): (Name, _) = (name.into(), recorder.clone());
     world.start(recorder.id(&name), move |host| {
         let mut random = recorder.starts(&name, &host);
@@ -227,7 +227,7 @@ fn start_node(
         }
         let setup = Setup {
             config,
-            watch: (witness.as_ref()).map(|witness| witness.of(&name, &host, clock)),
+            watch: (watcher.as_ref()).map(|watcher| watcher.of(&name, &host, clock)),
             ..setup.clone()
         };
         serve::run(host, setup, PORT)

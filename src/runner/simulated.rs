@@ -11,7 +11,7 @@ use locklab_values::random::{Rng, Stream};
 use locklab_world::{Host, HostId, TcpStream};
 
 use locklab_env::redis::Target;
-use locklab_env::{Env, Points, unwatched};
+use locklab_env::{Env, Points, no_points};
 use locklab_history::{ClockKind, Failpoint, Name};
 
 /// The port on which every server of a simulated scenario listens: hosts do not share
@@ -39,7 +39,7 @@ impl Simulated {
             host,
             directory,
             random,
-            points: unwatched(),
+            points: no_points(),
             sentinels: Rc::default(),
         }
     }

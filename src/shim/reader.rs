@@ -23,7 +23,7 @@ pub struct ClockReader {
 }
 
 /// As in `preload/clock.c`: a writer that died in the middle of a change must not hang us.
-const MOST_WAIT_NS: u64 = 100 * NS_PER_MS;
+const MAX_WAIT_NS: u64 = 100 * NS_PER_MS;
 
 impl ClockReader {
     /// Opens the file that a [`ClockFile`](crate::ClockFile) writes.
@@ -72,7 +72,7 @@ impl ClockReader {
                 return before.readings(right);
             }
             let now_ns = machine_mono_ns();
-            if now_ns - *first_ns.get_or_insert(now_ns) > MOST_WAIT_NS {
+            if now_ns - *first_ns.get_or_insert(now_ns) > MAX_WAIT_NS {
                 return after.readings(right);
             }
             before = after;

@@ -18,7 +18,7 @@ const OPENING_NS: u64 = NS_PER_S;
 const EQUAL_OPENINGS: u32 = 5;
 
 /// Linux's longest timeout (`TCP_RTO_MAX`).
-const LONGEST_NS: u64 = 120 * NS_PER_S;
+const MAX_NS: u64 = 120 * NS_PER_S;
 
 /// What a sender is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,7 @@ impl Phase {
             // the probe of a single segment by its minimum timeout.
             Phase::Established => (RETRANSMISSION_NS, transmissions.saturating_sub(2)),
         };
-        first_ns
-            .saturating_mul(1 << doublings.min(30))
-            .min(LONGEST_NS)
+        first_ns.saturating_mul(1 << doublings.min(30)).min(MAX_NS)
     }
 
     /// How long after its first transmission a sender gives up and resets the connection, in
@@ -75,7 +73,7 @@ mod tests {
             transmissions_ms(Phase::Established, 6),
             [200, 400, 800, 1600, 3200, 6400]
         );
-        assert_eq!(Phase::Established.wait_ns(40), LONGEST_NS);
+        assert_eq!(Phase::Established.wait_ns(40), MAX_NS);
     }
 
     /// As above, and as its documentation has it: the last at 67 s, given up at 131 s.

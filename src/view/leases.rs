@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_history::timeline::reached;
 use locklab_history::{
-    ClockKind, Contents, Deadline, History, KeyState, Name, RESOURCE, Role, Sighting, Topology,
+    ClockKind, Contents, Deadline, History, KeySnapshot, KeyState, Name, RESOURCE, Role, Topology,
 };
 
 /// A stretch for which a node held a key with one value.
@@ -61,8 +61,8 @@ pub(super) fn leases<'a>(
     let mut owners = Owners::of(history, contents, topology);
     let deaths = history.records.iter().filter(|r| r.event.is_death());
     let mut deaths = deaths.peekable();
-    for sighting in &contents.sightings {
-        while let Some(death) = deaths.next_if(|death| death.at_ns <= sighting.at_ns) {
+    for snapshot in &contents.snapshots {
+        while let Some(death) = deaths.next_if(|death| death.at_ns <= snapshot.at_ns) {
             let lost: Vec<_> = open
                 .keys()
                 .filter(|(node, _)| **node == death.host)
@@ -72,15 +72,15 @@ pub(super) fn leases<'a>(
                 Some(close(open.remove(&place)?, death.at_ns, End::Lost, &clocks))
             }));
         }
-        let (at_ns, node) = (sighting.at_ns, &sighting.host);
-        for change in &sighting.changed {
+        let (at_ns, node) = (snapshot.at_ns, &snapshot.host);
+        for change in &snapshot.changed {
             let place = (node, change.key.as_str());
             let before = open.remove(&place);
             let Some(state) = &change.now else {
                 closed.extend(before.map(|lease| close(lease, at_ns, End::Deleted, &clocks)));
                 continue;
             };
-            let new = begin(sighting, &change.key, state, &mut owners);
+            let new = begin(snapshot, &change.key, state, &mut owners);
             let lease = match before.map(|lease| close(lease, at_ns, End::Replaced, &clocks)) {
                 // Its time to live was set anew.
                 Some(before) if before.value == new.value && before.end != End::Expired => Lease {
@@ -109,18 +109,18 @@ pub(super) fn leases<'a>(
 }
 
 fn begin<'a>(
-    sighting: &'a Sighting,
+    snapshot: &'a KeySnapshot,
     key: &'a str,
     state: &'a KeyState,
     owners: &mut Owners<'a>,
 ) -> Lease<'a> {
     Lease {
-        node: &sighting.host,
+        node: &snapshot.host,
         key,
         value: &state.value,
-        owner: owners.of_value(&state.value, sighting),
-        from_ns: sighting.at_ns,
-        until_ns: sighting.at_ns,
+        owner: owners.of_value(&state.value, snapshot),
+        from_ns: snapshot.at_ns,
+        until_ns: snapshot.at_ns,
         end: End::Run,
         lives: state.expires,
     }
@@ -147,7 +147,7 @@ struct Clocks<'a>(BTreeMap<&'a Name, [Vec<(u64, u64)>; 2]>);
 impl<'a> Clocks<'a> {
     fn of(history: &'a History, contents: &'a Contents) -> Self {
         let mut clocks: BTreeMap<&Name, [Vec<(u64, u64)>; 2]> = BTreeMap::new();
-        for look in &contents.sightings {
+        for look in &contents.snapshots {
             let [wall, monotonic] = clocks.entry(&look.host).or_default();
             wall.push((look.at_ns, look.wall_ns));
             monotonic.push((look.at_ns, look.mono_ns));
@@ -223,7 +223,7 @@ impl<'a> Owners<'a> {
 
     /// The client whose request brought the value to the node. Of a hash, the field is what
     /// identifies a client; its value counts.
-    fn of_value(&mut self, value: &'a str, sighting: &Sighting) -> Option<&'a Name> {
+    fn of_value(&mut self, value: &'a str, snapshot: &KeySnapshot) -> Option<&'a Name> {
         let identity = value.rsplit_once(": ").map_or(value, |(field, _)| field);
         if let Some(owner) = self.known.get(identity) {
             return Some(owner);
@@ -231,8 +231,8 @@ impl<'a> Owners<'a> {
         if identity.len() < Self::SHORTEST {
             return None;
         }
-        let requests = self.requests.get(&*sighting.host)?;
-        let earlier = requests.partition_point(|request| request.arrived_ns <= sighting.at_ns);
+        let requests = self.requests.get(&*snapshot.host)?;
+        let earlier = requests.partition_point(|request| request.arrived_ns <= snapshot.at_ns);
         let brought = |request: &&Request| {
             let mut places = request.payload.windows(identity.len());
             places.any(|place| place == identity.as_bytes())

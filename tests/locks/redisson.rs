@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_env::Env;
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_env::redis::{Reply, Subscription};
 use locklab_history::{ClockKind, Name};
 use locklab_locks::{DynLock, LockError, Locker, Owner};
@@ -18,8 +18,8 @@ pub(crate) fn redisson<E: Env>(env: &E, nodes: &[Name], more: &str) -> Rc<dyn Dy
     lock(env, nodes, &format!("name = \"redisson\"\n{more}"))
 }
 
-pub(crate) fn locker<E: Env>(env: &E, nodes: &[Name], more: &str) -> Locker<E, Unobserved> {
-    Locker::new(env.clone(), redisson(env, nodes, more), Unobserved)
+pub(crate) fn locker<E: Env>(env: &E, nodes: &[Name], more: &str) -> Locker<E, NoopObserver> {
+    Locker::new(env.clone(), redisson(env, nodes, more), NoopObserver)
 }
 
 pub(crate) async fn integer<E: Env>(env: &E, node: &Name, command: &[&str]) -> i64 {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_env::Env;
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_env::redis::Reply;
 use locklab_history::{ClockKind, Name};
 use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
@@ -201,7 +201,7 @@ fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
 #[test]
 fn waiters_get_it_one_after_the_other_and_patience_leaves_no_trace() {
     on_nodes(1, 0, async |env, nodes| {
-        let locker = || Locker::new(env.clone(), fair(&env, &nodes, ""), Unobserved);
+        let locker = || Locker::new(env.clone(), fair(&env, &nodes, ""), NoopObserver);
         let holder = locker().acquire(Owner::ONLY).await;
         let impatient = locker();
         let tried = impatient.try_acquire(Owner::ONLY, Duration::from_secs(3));

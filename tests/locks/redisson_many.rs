@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_env::{Env, Points};
 use locklab_history::{ClockKind, Failpoint, Name};
 use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
@@ -201,13 +201,13 @@ fn patience_is_shared_among_the_nodes_of_a_redlock_and_not_of_a_multi_lock() {
 fn a_node_that_is_silent_keeps_a_redlock_from_everybody() {
     on_nodes(5, 1, async |env, nodes| {
         let redlock = lock(&env, &nodes, "name = \"redisson-redlock\"\nlease_ms = 1000");
-        let locker = Locker::new(env.clone(), redlock, Unobserved);
+        let locker = Locker::new(env.clone(), redlock, NoopObserver);
         let tried = locker
             .try_acquire(Owner::ONLY, Duration::from_secs(4))
             .await;
         assert!(tried.is_err());
         let parameters = "name = \"redisson-redlock\"\nlease_ms = 1000\nresend = 0";
-        let locker = Locker::new(env.clone(), lock(&env, &nodes, parameters), Unobserved);
+        let locker = Locker::new(env.clone(), lock(&env, &nodes, parameters), NoopObserver);
         let tried = locker
             .try_acquire(Owner::ONLY, Duration::from_secs(4))
             .await;

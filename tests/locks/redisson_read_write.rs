@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_env::Env;
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_history::{ClockKind, Name};
 use locklab_locks::Mode::{Exclusive, Shared};
 use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
@@ -219,7 +219,7 @@ fn check_wait(
                 }
             });
             let waiter = read_write(&env, &nodes, "");
-            let locker = Locker::new(env.clone(), waiter, Unobserved).in_mode(waits);
+            let locker = Locker::new(env.clone(), waiter, NoopObserver).in_mode(waits);
             let guard = locker.acquire(Owner(1)).await;
             let waited_ms = (env.now_ns(ClockKind::Monotonic) - before_ns) / 1_000_000;
             assert!(expected_ms.contains(&waited_ms), "{waited_ms} ms");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use locklab_env::Env;
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_env::redis::{Reply, Subscription};
 use locklab_history::{ClockKind, Name};
 use locklab_locks::{LockError, Locker, Owner};
@@ -87,7 +87,7 @@ fn a_spinning_waiter_comes_soon_and_one_that_waits_for_the_lease_comes_late() {
                 let locker = || {
                     let parameters = format!("name = \"{name}\"\nlease_ms = 20_000");
                     let lock = lock(&env, &nodes, &parameters);
-                    Locker::new(env.clone(), lock, Unobserved)
+                    Locker::new(env.clone(), lock, NoopObserver)
                 };
                 let guard = locker().acquire(Owner::ONLY).await;
                 let before_ns = env.now_ns(ClockKind::Monotonic);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use locklab_env::Env;
-use locklab_env::observe::Unobserved;
+use locklab_env::observe::NoopObserver;
 use locklab_env::redis::{Client, Reply};
 use locklab_history::{Name, RESOURCE};
 use locklab_locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
@@ -142,7 +142,7 @@ where
         let register = register();
         let listener = host.listen(PORT).await.expect("its port is free");
         while let Ok((stream, _)) = listener.accept().await {
-            host.spawn(resource::serve(stream, register.clone(), Unobserved));
+            host.spawn(resource::serve(stream, register.clone(), NoopObserver));
         }
     });
     let done = Rc::new(Cell::new(false));
@@ -197,7 +197,7 @@ async fn serve_resource(listener: TcpListener) {
     let listener = tokio::net::TcpListener::from_std(listener).expect("a runtime is there");
     let register = register();
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::task::spawn_local(resource::serve(stream, register.clone(), Unobserved));
+        tokio::task::spawn_local(resource::serve(stream, register.clone(), NoopObserver));
     }
 }
 

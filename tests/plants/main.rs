@@ -17,7 +17,7 @@ const EXAMPLE: &str = "kleppmann/k1";
 
 /// A mistake must show within this many runs: more would only reveal small differences of
 /// rates.
-const MOST_SEEDS: u64 = 120;
+const MAX_SEEDS: u64 = 120;
 
 #[test]
 fn a_scenario_is_as_predicted() {
@@ -26,7 +26,7 @@ fn a_scenario_is_as_predicted() {
     let job = Job {
         scenario: scenario.clone(),
         parameters: Vec::new(),
-        seeds: 0..scenario.usual_seeds().min(MOST_SEEDS),
+        seeds: 0..scenario.usual_seeds().min(MAX_SEEDS),
     };
     let stop = AtomicBool::new(false);
     let cells = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run panics");

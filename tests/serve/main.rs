@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Far longer than any test here takes: a server that hangs fails the test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running `locklab serve`, stopped at the end of the test.
 struct Served {
@@ -67,8 +67,8 @@ impl Served {
 
     fn connect(&self, node: usize) -> Client {
         let stream = TcpStream::connect(self.addresses[node]).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
-        stream.set_write_timeout(Some(PATIENCE)).expect("not zero");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+        stream.set_write_timeout(Some(TIMEOUT)).expect("not zero");
         Client(stream)
     }
 

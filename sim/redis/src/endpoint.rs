@@ -22,11 +22,11 @@ pub const TOO_MANY_CLIENTS: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// The longest sleep until something is due. The wall clock may be set meanwhile, so, like
 /// `serverCron`, check it ten times a second.
-pub const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+pub const MAX_SLEEP: Duration = Duration::from_millis(100);
 
 /// How long a driver may sleep until [`Endpoint::next_wake_us`]: zero if that is in the past.
 pub fn sleep(wake_us: u64, wall_us: u64) -> Duration {
-    Duration::from_micros(wake_us.saturating_sub(wall_us)).min(LONGEST_SLEEP)
+    Duration::from_micros(wake_us.saturating_sub(wall_us)).min(MAX_SLEEP)
 }
 
 /// Limits on the memory that clients take, in bytes. A connection that exceeds one of its own

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, LONGEST_SLEEP, Limits, Now};
+use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now};
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig};
 
 const LIMITS: Limits = Limits {
@@ -412,7 +412,7 @@ fn a_sleep_ends_when_something_is_due_and_is_never_long() {
     for (wake_us, wall_us, expected) in [
         (5, 9, Duration::ZERO),
         (5_000, 2_000, Duration::from_millis(3)),
-        (5_000_000, 0, LONGEST_SLEEP),
+        (5_000_000, 0, MAX_SLEEP),
     ] {
         assert_eq!(endpoint::sleep(wake_us, wall_us), expected);
     }

@@ -453,11 +453,11 @@ fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
 #[test]
 fn what_a_sentinel_reads_of_info_is_one_packet() {
     /// What a packet of 1500 bytes has room for.
-    const MOST_BYTES: usize = 1460;
+    const MAX_BYTES: usize = 1460;
     let mut cluster = Cluster::of(5);
     for node in ["n1", "n2"] {
         let read = cluster.say(node, "INFO server replication");
-        assert!(read.len() < MOST_BYTES * 9 / 10, "{node}: {}", read.len());
+        assert!(read.len() < MAX_BYTES * 9 / 10, "{node}: {}", read.len());
         let all = cluster.say(node, "INFO");
         for line in read.lines().filter(|line| line.contains(':')) {
             assert!(all.contains(line), "{line}");

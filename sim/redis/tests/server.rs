@@ -10,13 +10,13 @@ use locklab_redis::server::StartError;
 use locklab_redis::{Fsync, Persistence, SentinelServer, Server, SnapshotRule};
 
 /// Far longer than any test here takes: a server that hangs fails the test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The server's reply to an inline command, up to the expected number of bytes; `None` if it
 /// closes the connection before.
 fn ask(address: SocketAddr, command: &str, expected_bytes: usize) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     writeln!(stream, "{command}").ok()?;
     let mut reply = vec![0; expected_bytes];
     stream.read_exact(&mut reply).ok()?;
@@ -38,7 +38,7 @@ fn check(address: SocketAddr, command: &str, expected: &str) {
 fn poll(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "it never is");
+        assert!(start.elapsed() < TIMEOUT, "it never is");
         std::thread::yield_now();
     }
 }
@@ -205,7 +205,7 @@ fn nothing_is_left_of_a_server_that_was_dropped() {
     }
     drop((server, sentinel));
     for client in &mut clients {
-        client.set_read_timeout(Some(PATIENCE)).expect("not zero");
+        client.set_read_timeout(Some(TIMEOUT)).expect("not zero");
         assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
     }
     for address in addresses {

@@ -16,13 +16,13 @@ use locklab_redis::Server;
 /// The memory that the server may take, in kilobytes: 512 MB for connections, whose buffers grow by
 /// doubling; 256 MB for a script, and as much for the output of one request; the data, which this
 /// test keeps below 100 MB; and half as much again for what the allocator cannot reuse.
-const MOST_KB: u64 = 2_500_000;
+const MAX_KB: u64 = 2_500_000;
 
 /// How long it takes.
 const SOAK: Duration = Duration::from_secs(60);
 
 /// Far longer than the well-behaved client waits for any reply.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The threads of the hostile clients.
 const THREADS: usize = 2;
@@ -192,7 +192,7 @@ impl Drop for StopWhenDropped<'_> {
 /// One client of a lock: takes it, looks at it, releases it.
 fn use_a_lock(address: SocketAddr) {
     let mut stream = TcpStream::connect(address).expect("it accepts");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
     for (request, expected) in [
         ("SET lock me NX PX 60000\r\n", "+OK\r\n"),
         ("GET lock\r\n", "$2\r\nme\r\n"),
@@ -279,5 +279,5 @@ fn a_thousand_hostile_connections_take_bounded_memory_and_no_lock() {
         "{used} uses of the lock beside {}; at most {most_kb} kB",
         names.join(", ")
     );
-    assert!(most_kb < MOST_KB, "{most_kb} kB");
+    assert!(most_kb < MAX_KB, "{most_kb} kB");
 }

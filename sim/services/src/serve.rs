@@ -25,7 +25,7 @@ use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
 use locklab_redis::endpoint::{
-    self, Action, Endpoint, Expiry, LONGEST_SLEEP, Limits, Now, TOO_MANY_CLIENTS,
+    self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS,
 };
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
 use locklab_world::{Host, HostId};
@@ -146,7 +146,7 @@ async fn wait_by_wall_clock(host: &Host, duration: Duration) {
         if left_ns == 0 {
             return;
         }
-        host.sleep(Duration::from_nanos(left_ns).min(LONGEST_SLEEP))
+        host.sleep(Duration::from_nanos(left_ns).min(MAX_SLEEP))
             .await;
     }
 }

@@ -46,7 +46,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use locklab_link::{Agenda, Links};
+use locklab_link::{EventQueue, Links};
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
@@ -59,7 +59,7 @@ pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 use self::clock::{Clocks, EPOCH_NS};
 use self::network::{Network, Transit};
 use self::packet::Route;
-use self::task::{Alarm, BoxFuture, Key, ReadyQueue, Slots, Task, Timer};
+use self::task::{BoxFuture, Key, ReadyQueue, Slots, Task, TaskWaker, Timer};
 use self::window::Windows;
 
 /// Identifies a host of a world.
@@ -137,7 +137,7 @@ pub struct World {
     ready: Arc<ReadyQueue>,
     shuffle: Option<Stream>,
     /// Whether a kernel may have packets to send.
-    stirred: bool,
+    needs_flush: bool,
     /// Whether a handshake reached its last packet at this instant.
     opening: bool,
     windows: Windows,
@@ -148,10 +148,10 @@ pub struct World {
 
 /// The maximum number of events and polls at one instant. The busiest runs that ship have a few
 /// hundred; a run that reaches this bound is in an endless loop, since no time passes in it.
-pub const MOST_STEPS: u32 = 1_000_000;
+pub const MAX_STEPS: u32 = 1_000_000;
 
 /// The maximum number of messages kept: some hundred megabytes.
-pub const MOST_MESSAGES: usize = 1_000_000;
+pub const MAX_MESSAGES: usize = 1_000_000;
 
 /// The state that the programs of a world share with it.
 struct Core {
@@ -162,24 +162,24 @@ struct Core {
     hosts: RefCell<Vec<HostState>>,
     tasks: RefCell<Slots<Task>>,
     timers: RefCell<Slots<Timer>>,
-    agenda: RefCell<Agenda<Event>>,
-    deferred: RefCell<Vec<Act>>,
+    event_queue: RefCell<EventQueue<Event>>,
+    deferred: RefCell<Vec<Callback>>,
     trace: RefCell<Trace>,
     ready: Arc<ReadyQueue>,
 }
 
 /// A deferred operation on the world.
-type Act = Box<dyn FnOnce(&mut World)>;
+type Callback = Box<dyn FnOnce(&mut World)>;
 
 /// Starts a host's process, at first and after a kill or crash.
 type Program = Rc<dyn Fn(Host) -> BoxFuture>;
 
-/// An event on the agenda.
+/// An event on the event queue.
 enum Event {
     Timer(Key),
     Arrival(Box<Transit>),
     Retry(Route),
-    Act(Act),
+    Callback(Callback),
 }
 
 /// One host.
@@ -228,7 +228,7 @@ impl World {
             ),
             tasks: RefCell::new(Slots::new()),
             timers: RefCell::new(Slots::new()),
-            agenda: RefCell::new(Agenda::new()),
+            event_queue: RefCell::new(EventQueue::new()),
             deferred: RefCell::default(),
             trace: RefCell::new(Trace::new(config.keep_trace)),
             ready: ready.clone(),
@@ -245,7 +245,7 @@ impl World {
                 TaskOrder::FirstInFirstOut => None,
                 TaskOrder::Shuffled => Some(Stream::new(config.seed, "order")),
             },
-            stirred: false,
+            needs_flush: false,
             opening: false,
             windows: Windows::default(),
             outbound: Vec::new(),
@@ -273,7 +273,7 @@ impl World {
 
     /// Calls `act` at virtual time `at_ns`, or now if that time has passed.
     pub fn at(&mut self, at_ns: u64, act: impl FnOnce(&mut World) + 'static) {
-        self.core.schedule(at_ns, Event::Act(Box::new(act)));
+        self.core.schedule(at_ns, Event::Callback(Box::new(act)));
     }
 
     /// Runs until a program calls [`Host::stop_world`], no event is left, or virtual time
@@ -284,8 +284,8 @@ impl World {
             if self.core.stopped.get() {
                 return Ending::Stopped;
             }
-            if self.steps >= MOST_STEPS {
-                return Ending::StoodStill;
+            if self.steps >= MAX_STEPS {
+                return Ending::Stalled;
             }
             if self.handle_due() {
                 continue;
@@ -294,10 +294,10 @@ impl World {
             if self.flush_kernels() {
                 continue;
             }
-            if self.network.messages() > MOST_MESSAGES {
+            if self.network.messages() > MAX_MESSAGES {
                 return Ending::MessagesFull;
             }
-            let next_ns = self.core.agenda.borrow().next_ns();
+            let next_ns = self.core.event_queue.borrow().next_ns();
             match next_ns {
                 None => return Ending::Idle,
                 Some(next_ns) if next_ns > horizon_ns => {
@@ -337,7 +337,7 @@ impl World {
     }
 
     fn run_ready_tasks(&mut self) {
-        while self.steps < MOST_STEPS
+        while self.steps < MAX_STEPS
             && let Some(key) = self.ready.pop(self.shuffle.as_mut())
         {
             self.steps += 1;
@@ -356,7 +356,7 @@ impl World {
             return;
         };
         turmoil_net::set_current(self.net_hosts[host.index()]);
-        self.stirred = true;
+        self.needs_flush = true;
         let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
         let mut tasks = self.core.tasks.borrow_mut();
         match poll {
@@ -378,7 +378,7 @@ impl World {
         let task = tasks.get_mut(key)?;
         let mut hosts = self.core.hosts.borrow_mut();
         let state = &mut hosts[task.host.index()];
-        if state.stands_still() {
+        if state.is_paused() {
             state.parked.push(key);
             return None;
         }
@@ -391,7 +391,7 @@ impl World {
     fn handle_due(&mut self) -> bool {
         let mut any = false;
         loop {
-            let due = self.core.agenda.borrow_mut().pop_due(self.now_ns());
+            let due = self.core.event_queue.borrow_mut().pop_due(self.now_ns());
             let Some(event) = due else {
                 return any;
             };
@@ -412,12 +412,12 @@ impl World {
             }
             Event::Arrival(transit) => self.arrive(*transit),
             Event::Retry(route) => {
-                self.stirred = true;
-                for fate in self.network.retry(route, self.now_ns()) {
-                    self.follow(route, fate);
+                self.needs_flush = true;
+                for delivery in self.network.retry(route, self.now_ns()) {
+                    self.follow(route, delivery);
                 }
             }
-            Event::Act(act) => act(self),
+            Event::Callback(act) => act(self),
         }
     }
 
@@ -438,9 +438,9 @@ pub enum Ending {
     Idle,
     /// The horizon was reached.
     Horizon,
-    /// No time passed in [`MOST_STEPS`] events and polls.
-    StoodStill,
-    /// [`MOST_MESSAGES`] messages were kept.
+    /// No time passed in [`MAX_STEPS`] events and polls.
+    Stalled,
+    /// [`MAX_MESSAGES`] messages were kept.
     MessagesFull,
 }
 
@@ -451,7 +451,7 @@ impl Drop for World {
             self.drop_tasks(host);
         }
         let leftovers = (
-            self.core.agenda.replace(Agenda::new()),
+            self.core.event_queue.replace(EventQueue::new()),
             self.core.deferred.take(),
         );
         drop(leftovers);
@@ -463,7 +463,7 @@ impl Drop for World {
 
 impl Core {
     fn schedule(&self, at_ns: u64, event: Event) {
-        self.agenda
+        self.event_queue
             .borrow_mut()
             .schedule(at_ns.max(self.now_ns.get()), event);
     }
@@ -471,7 +471,7 @@ impl Core {
     fn spawn(&self, host: HostId, future: BoxFuture) {
         let ready = self.ready.clone();
         let key = self.tasks.borrow_mut().insert_with(|key| {
-            let alarm = Alarm::new(key, ready);
+            let alarm = TaskWaker::new(key, ready);
             let waker = Waker::from(alarm.clone());
             Task {
                 host,
@@ -500,7 +500,7 @@ impl HostState {
         }
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_paused(&self) -> bool {
         self.pauses > 0
     }
 }

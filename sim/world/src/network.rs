@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use locklab_link::{Fate, Flow, Kind, LinkRule, Links, RuleId};
+use locklab_link::{Delivery, Flow, Kind, LinkRule, Links, RuleId};
 use turmoil_net::{NetstatState, Packet, TcpFlags};
 
 use super::HostId;
@@ -110,7 +110,11 @@ impl Network {
     }
 
     /// Sends `packet` at `now_ns`.
-    pub(super) fn send(&mut self, packet: Packet, now_ns: u64) -> Option<(Route, Fate<Parcel>)> {
+    pub(super) fn send(
+        &mut self,
+        packet: Packet,
+        now_ns: u64,
+    ) -> Option<(Route, Delivery<Parcel>)> {
         let route = Route::of(&packet)?;
         if self.is_silent(route.from) {
             return None;
@@ -136,13 +140,17 @@ impl Network {
             _ => Kind::Data,
         };
         let flow = &mut direction.flow;
-        let fate = flow.send(&mut self.links, &route.hop(), (parcel, kind), now_ns);
-        Some((route, fate))
+        let delivery = flow.send(&mut self.links, &route.hop(), (parcel, kind), now_ns);
+        Some((route, delivery))
     }
 
     /// Nothing has acknowledged a packet that arrived: it will be sent again, unless its sender
     /// has lost power.
-    pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) -> Option<(Route, Fate<Parcel>)> {
+    pub(super) fn hold(
+        &mut self,
+        transit: Transit,
+        now_ns: u64,
+    ) -> Option<(Route, Delivery<Parcel>)> {
         let route = transit.segment.route;
         let direction = self.directions.get_mut(&route)?;
         Some((route, direction.flow.failed(transit, now_ns)))
@@ -150,7 +158,7 @@ impl Network {
 
     /// Sends the held packets of `route` again, if its timer ends at `now_ns` and its sender is
     /// not suspended.
-    pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Vec<Fate<Parcel>> {
+    pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Vec<Delivery<Parcel>> {
         if self.suspended.contains_key(&route.from) {
             return Vec::new();
         }
@@ -177,7 +185,7 @@ impl Network {
         let own = self.directions.iter_mut();
         own.filter(|(route, _)| route.from == host)
             .filter_map(|(route, direction)| {
-                let at_ns = direction.flow.stood_still(since_ns, now_ns)?;
+                let at_ns = direction.flow.resume_timers(since_ns, now_ns)?;
                 Some((*route, at_ns))
             })
             .collect()

@@ -69,7 +69,7 @@ impl World {
             let mut hosts = self.core.hosts.borrow_mut();
             let state = &mut hosts[host.index()];
             state.pauses = state.pauses.saturating_sub(1);
-            if state.stands_still() {
+            if state.is_paused() {
                 Vec::new()
             } else {
                 std::mem::take(&mut state.parked)
@@ -155,7 +155,7 @@ impl World {
         for reset in self.network.resets_for(host) {
             self.net.deliver(reset);
         }
-        self.stirred = true;
+        self.needs_flush = true;
         self.flush_kernels();
     }
 
@@ -217,6 +217,6 @@ impl World {
             drop(task);
         }
         self.core.hosts.borrow_mut()[host.index()].parked.clear();
-        self.stirred = true;
+        self.needs_flush = true;
     }
 }

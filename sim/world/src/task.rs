@@ -87,17 +87,17 @@ pub(super) struct Task {
     /// `None` while it is being polled.
     pub(super) future: Option<BoxFuture>,
     pub(super) waker: Waker,
-    pub(super) alarm: Arc<Alarm>,
+    pub(super) alarm: Arc<TaskWaker>,
 }
 
 /// The waker of a task: puts the task into the ready queue, once until it is polled.
-pub(super) struct Alarm {
+pub(super) struct TaskWaker {
     task: Key,
     queued: AtomicBool,
     ready: Arc<ReadyQueue>,
 }
 
-impl Alarm {
+impl TaskWaker {
     pub(super) fn new(task: Key, ready: Arc<ReadyQueue>) -> Arc<Self> {
         Arc::new(Self {
             task,
@@ -112,7 +112,7 @@ impl Alarm {
     }
 }
 
-impl Wake for Alarm {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -184,7 +184,7 @@ mod tests {
             index: 0,
             generation: 0,
         };
-        let alarm = Alarm::new(key, ready.clone());
+        let alarm = TaskWaker::new(key, ready.clone());
         alarm.wake_by_ref();
         alarm.wake_by_ref();
         assert_eq!(ready.pop(None), Some(key));

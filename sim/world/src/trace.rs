@@ -23,7 +23,7 @@ pub struct TraceEvent {
 const HEAD: usize = 32;
 
 /// Longer kinds of events are hashed in two pieces.
-const LONGEST_KIND: usize = 16;
+const MAX_KIND: usize = 16;
 
 /// The running fingerprint.
 pub struct Trace {
@@ -44,7 +44,7 @@ impl Trace {
 
     /// Mixes in one event.
     pub fn event(&mut self, at_ns: u64, what: &'static str, which: (u64, u64), contents: &[u8]) {
-        let mut head = [0; HEAD + LONGEST_KIND];
+        let mut head = [0; HEAD + MAX_KIND];
         head[..8].copy_from_slice(&at_ns.to_le_bytes());
         head[8..16].copy_from_slice(&which.0.to_le_bytes());
         head[16..24].copy_from_slice(&which.1.to_le_bytes());

@@ -15,17 +15,17 @@ use turmoil_net::Packet;
 use super::packet::{self, Route};
 
 /// The largest window without scaling.
-const LARGEST: usize = 65_535;
+const MAX_WINDOW: usize = 65_535;
 
 /// How much of a window may be in use before the buffers are watched.
 const UNWATCHED: usize = 32_768;
 
 /// The receive buffer of every connection. It holds a full window beyond the part that is not
 /// watched.
-pub(super) const BUFFER: usize = LARGEST + UNWATCHED;
+pub(super) const BUFFER: usize = MAX_WINDOW + UNWATCHED;
 
 /// Less room than two full segments is not worth an announcement (RFC 9293, 3.8.6.2).
-const WORTH_TELLING: u16 = 2 * 1_460;
+const MIN_UPDATE: u16 = 2 * 1_460;
 
 /// The state of all windows of the world's connections.
 #[derive(Default)]
@@ -44,7 +44,8 @@ impl Windows {
 
     /// A kernel has sent `packet`, and `under_way` bytes of data are in transit.
     pub(super) fn sent(&mut self, packet: &Packet, under_way: usize) {
-        let receiver_is_behind = packet::window(packet).is_some_and(|w| usize::from(w) < LARGEST);
+        let receiver_is_behind =
+            packet::window(packet).is_some_and(|w| usize::from(w) < MAX_WINDOW);
         self.ever_filled |= receiver_is_behind || under_way > UNWATCHED;
     }
 
@@ -57,7 +58,7 @@ impl Windows {
             return;
         };
         packet::set_window(packet, room);
-        if room < WORTH_TELLING {
+        if room < MIN_UPDATE {
             self.closed.insert(route, packet::acknowledged(packet));
         } else {
             self.closed.remove(&route);
@@ -71,7 +72,7 @@ impl Windows {
             return updates;
         }
         self.closed.retain(|route, ack| match room(*route) {
-            Some(room) if room < WORTH_TELLING => true,
+            Some(room) if room < MIN_UPDATE => true,
             Some(room) => {
                 updates.push(packet::acknowledgement(*route, *ack, room));
                 false
@@ -86,5 +87,5 @@ impl Windows {
 /// longer exists.
 fn room(route: Route) -> Option<u16> {
     let unread = packet::socket(route)?.recv_q;
-    Some(BUFFER.saturating_sub(unread).min(LARGEST) as u16)
+    Some(BUFFER.saturating_sub(unread).min(MAX_WINDOW) as u16)
 }

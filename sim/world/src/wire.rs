@@ -1,7 +1,7 @@
 //! The interface between kernels and network: arriving packets go into a kernel, and outbound
 //! packets leave the kernels once per instant.
 
-use locklab_link::Fate;
+use locklab_link::Delivery;
 use turmoil_net::Packet;
 
 use super::network::{Parcel, Transit};
@@ -29,21 +29,21 @@ impl World {
 
     /// Nothing acknowledges a packet that has arrived.
     pub(super) fn send_again(&mut self, transit: Transit) {
-        if let Some((route, fate)) = self.network.hold(transit, self.now_ns()) {
-            self.follow(route, fate);
+        if let Some((route, delivery)) = self.network.hold(transit, self.now_ns()) {
+            self.follow(route, delivery);
         }
     }
 
-    /// Does what follows from the fate of a packet of `route`.
-    pub(super) fn follow(&mut self, route: Route, fate: Fate<Parcel>) {
-        match fate {
-            Fate::Arrives { at_ns, transit } => {
+    /// Does what follows from the delivery of a packet of `route`.
+    pub(super) fn follow(&mut self, route: Route, delivery: Delivery<Parcel>) {
+        match delivery {
+            Delivery::Arrives { at_ns, transit } => {
                 let arrival = Event::Arrival(Box::new(transit));
                 self.core.schedule(at_ns, arrival);
             }
-            Fate::SentAgain { at_ns } => self.core.schedule(at_ns, Event::Retry(route)),
-            Fate::Waits | Fate::Lost => {}
-            Fate::GivenUp(_) => self.deliver_reset(packet::reset_for_sender(route)),
+            Delivery::Retransmits { at_ns } => self.core.schedule(at_ns, Event::Retry(route)),
+            Delivery::Queued | Delivery::Lost => {}
+            Delivery::TimedOut(_) => self.deliver_reset(packet::reset_for_sender(route)),
         }
     }
 
@@ -56,7 +56,7 @@ impl World {
         );
         self.trace("packet", which, packet::payload(&transit.segment.packet));
         self.network.arrived(&transit, self.now_ns());
-        self.stirred = true;
+        self.needs_flush = true;
         let mut packet = transit.segment.packet;
         let flags = packet::flags(&packet);
         if flags.rst {
@@ -81,14 +81,14 @@ impl World {
             cov_mark::hit!(a_reset_completes_the_handshake);
             self.net.deliver(last);
         }
-        self.stirred = true;
+        self.needs_flush = true;
         self.net.deliver(reset);
     }
 
     /// Takes the outbound packets from the kernels; returns whether that made a task ready or
-    /// put an event on the agenda.
+    /// put an event on the event queue.
     pub(super) fn flush_kernels(&mut self) -> bool {
-        if !std::mem::take(&mut self.stirred) {
+        if !std::mem::take(&mut self.needs_flush) {
             return false;
         }
         let opening = std::mem::take(&mut self.opening);
@@ -99,8 +99,8 @@ impl World {
         while let Some(packet) = packets.next() {
             self.windows.sent(&packet, self.network.under_way());
             if !packet::is_bare_ack(&packet) {
-                if let Some((route, fate)) = self.network.send(packet, self.now_ns()) {
-                    self.follow(route, fate);
+                if let Some((route, delivery)) = self.network.send(packet, self.now_ns()) {
+                    self.follow(route, delivery);
                 }
                 continue;
             }
@@ -121,7 +121,7 @@ impl World {
         drop(packets);
         self.outbound = outbound;
         for update in self.windows.updates() {
-            self.stirred = true;
+            self.needs_flush = true;
             any = true;
             self.net.deliver(update);
         }
@@ -141,7 +141,7 @@ impl World {
         // sender had filled its window.
         if self.windows.ever_filled() {
             cov_mark::hit!(an_acknowledgement_makes_room);
-            self.stirred = true;
+            self.needs_flush = true;
             self.windows.correct(route, &mut packet);
         }
         if !self.network.is_silent(route.to) && !self.network.ends_at_orphan(route) {

@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 type Token = Rc<()>;
 
 /// A server and two clients in the middle of connecting, writing, reading, sleeping and
-/// giving up; acts on the agenda; a pause and a crash in effect. Stops after `stop_ms`.
+/// giving up; acts on the event queue; a pause and a crash in effect. Stops after `stop_ms`.
 fn run_and_drop(stop_ms: u64) -> Weak<()> {
     let token: Token = Rc::new(());
     let weak = Rc::downgrade(&token);

@@ -64,7 +64,7 @@ impl Silence {
     fn end(&mut self, now_ns: u64) -> u64 {
         self.causes -= 1;
         let lasted_ns = now_ns - self.since_ns;
-        let again_ns = now_ns + lasted_ns.min(LONGEST_TIMEOUT_NS) + FIRST_TIMEOUT_NS;
+        let again_ns = now_ns + lasted_ns.min(MAX_TIMEOUT_NS) + FIRST_TIMEOUT_NS;
         self.until_ns = self.until_ns.max(again_ns);
         self.until_ns
     }
@@ -275,4 +275,4 @@ pub fn retransmission_ns(probability: f64) -> u64 {
 const FIRST_TIMEOUT_NS: u64 = NS_PER_S;
 
 /// TCP's longest retransmission timeout (Linux, `TCP_RTO_MAX`).
-const LONGEST_TIMEOUT_NS: u64 = 120_000_000_000;
+const MAX_TIMEOUT_NS: u64 = 120_000_000_000;

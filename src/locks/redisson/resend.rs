@@ -110,12 +110,12 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use locklab_env::still::Still;
+    use locklab_env::noop::NoopEnv;
 
     /// The result of a command with these answers, one for each transmission; and how many
     /// milliseconds the client waits between them.
     fn check(answers: &[&str], expected: &str, expected_ms: u128) {
-        let env = Still::default();
+        let env = NoopEnv::default();
         let resend = Resend {
             times: 2,
             reply_timeout_ms: 3_000,

@@ -29,7 +29,7 @@ impl Algorithm for Params {
     }
 
     fn bound(&self, _: &Topology) -> Bound {
-        self.shared().bound(BackOff::LONGEST_MS)
+        self.shared().bound(BackOff::MAX_MS)
     }
 
     fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {

@@ -84,7 +84,7 @@ pub(crate) struct BackOff {
 
 impl BackOff {
     /// The longest wait, in milliseconds.
-    pub(crate) const LONGEST_MS: u64 = 128;
+    pub(crate) const MAX_MS: u64 = 128;
 
     /// The owner's next wait; `random` are 64 random bits.
     fn next(&self, owner: Owner, random: u64) -> Duration {
@@ -94,7 +94,7 @@ impl BackOff {
         // 2^7 ms is the longest.
         let wait_ms = (1 << (*failures).min(7)) + jitter_ms as u64;
         *failures = failures.saturating_add(1);
-        Duration::from_millis(wait_ms.min(Self::LONGEST_MS))
+        Duration::from_millis(wait_ms.min(Self::MAX_MS))
     }
 
     fn reset(&self, owner: Owner) {

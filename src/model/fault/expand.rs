@@ -12,7 +12,7 @@ use locklab_history::{Effect, Fault, Name, Schedule, Start};
 
 /// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
 /// finite whatever was drawn.
-const SHORTEST_INTERVAL_NS: u64 = NS_PER_MS;
+const MIN_INTERVAL_NS: u64 = NS_PER_MS;
 
 /// Draws every number of a scenario's faults for the run of this seed.
 ///
@@ -76,7 +76,7 @@ fn repeat(
     while at_ns < until_ns {
         let name = format!("{name}#{}", faults.len() + 1);
         faults.push(settle(name.into(), spec, Start::At { at_ns }, stream));
-        let interval_ns = every_ms.sample_ns(stream).max(SHORTEST_INTERVAL_NS);
+        let interval_ns = every_ms.sample_ns(stream).max(MIN_INTERVAL_NS);
         at_ns = at_ns.saturating_add(interval_ns);
     }
     faults

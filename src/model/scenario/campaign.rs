@@ -157,7 +157,7 @@ impl Campaign {
         let mut faults = Vec::new();
         let mut at_ns = ns_from_ms(self.begins_ms);
         loop {
-            at_ns += self.quiet_ms.sample_ns(stream).max(LEAST_QUIET_NS);
+            at_ns += self.quiet_ms.sample_ns(stream).max(MIN_QUIET_NS);
             let kind = kinds[stream.below(kinds.len() as u64) as usize];
             let lasts_ns = self.duration_ms.sample_ns(stream);
             let spec = FaultSpec {
@@ -195,7 +195,7 @@ impl Campaign {
 }
 
 /// The shortest quiet time, in nanoseconds: without one, the faults of a family might never end.
-const LEAST_QUIET_NS: u64 = NS_PER_MS;
+const MIN_QUIET_NS: u64 = NS_PER_MS;
 
 /// A constant number of milliseconds, as a person would write it.
 fn whole_ms(ns: u64) -> Dist {

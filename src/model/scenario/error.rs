@@ -76,7 +76,7 @@ impl fmt::Display for Place {
 }
 
 /// An error lists no more names than this.
-const MOST_LISTED: usize = 16;
+const MAX_LISTED: usize = 16;
 
 /// `; did you mean "quorum"?`, or else the alternatives.
 pub fn did_you_mean(word: &str, candidates: &[String]) -> String {
@@ -85,7 +85,7 @@ pub fn did_you_mean(word: &str, candidates: &[String]) -> String {
     }
     match candidates {
         [] => String::new(),
-        many if many.len() > MOST_LISTED => String::new(),
+        many if many.len() > MAX_LISTED => String::new(),
         [only] => format!("; it can only be \"{only}\""),
         several => format!("; it can be {}", listed(several)),
     }

@@ -29,7 +29,7 @@ pub struct GridError {
 
 /// A grid has at most this many cells; more is likely a typing error, and would exhaust the
 /// memory.
-const MOST_CELLS: usize = 1_000_000;
+const MAX_CELLS: usize = 1_000_000;
 
 impl Grid {
     /// Reads axes as the `--vary` option takes them.
@@ -51,8 +51,8 @@ impl Grid {
                 return Err(fail(format!("\"{}\" is varied twice", axis.path)));
             }
             cells = cells.saturating_mul(axis.values.len());
-            if cells > MOST_CELLS {
-                return Err(fail(format!("a grid has at most {MOST_CELLS} cells")));
+            if cells > MAX_CELLS {
+                return Err(fail(format!("a grid has at most {MAX_CELLS} cells")));
             }
             grid.axes.push(axis);
         }
@@ -115,9 +115,9 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
     let (from, to) = (number(from)?, number(to)?);
     let steps = steps.trim();
     let steps: u32 = match steps.parse() {
-        Ok(steps) if steps > 0 && (steps as usize) < MOST_CELLS => steps,
+        Ok(steps) if steps > 0 && (steps as usize) < MAX_CELLS => steps,
         _ => {
-            let most = MOST_CELLS - 1;
+            let most = MAX_CELLS - 1;
             return Err(format!(
                 "invalid number of steps \"{steps}\"; after the / comes a whole number from 1 to {most}"
             ));

@@ -15,10 +15,10 @@ mod lock;
 mod sentinel;
 
 /// The maximum number of nodes, and of clients, in a scenario: names of two digits.
-const MOST_HOSTS: u32 = 99;
+const MAX_HOSTS: u32 = 99;
 
 /// The maximum number of replicas of a node: names of one digit.
-const MOST_REPLICAS: u32 = 9;
+const MAX_REPLICAS: u32 = 9;
 
 /// An invalid value, and the path to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,16 +65,16 @@ fn topology(scenario: &Scenario) -> Result<(), Problem> {
     ];
     for (key, count) in hosts {
         require(
-            (1..=MOST_HOSTS).contains(&count),
+            (1..=MAX_HOSTS).contains(&count),
             &["topology", key],
-            format!("there can be 1 to {MOST_HOSTS} {key}, not {count}"),
+            format!("there can be 1 to {MAX_HOSTS} {key}, not {count}"),
         )?;
     }
     let replicas = scenario.topology.replicas;
     require(
-        replicas <= MOST_REPLICAS,
+        replicas <= MAX_REPLICAS,
         &["topology", "replicas"],
-        format!("a node can have 0 to {MOST_REPLICAS} replicas, not {replicas}"),
+        format!("a node can have 0 to {MAX_REPLICAS} replicas, not {replicas}"),
     )?;
     let needed = scenario.node.min_replicas_to_write;
     require(

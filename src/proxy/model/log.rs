@@ -6,10 +6,10 @@ use locklab_history::Name;
 use crate::options::Keep;
 
 /// The most segments that are kept.
-pub const MOST_MESSAGES: usize = 1_000_000;
+pub const MAX_MESSAGES: usize = 1_000_000;
 
 /// The most data that is kept, in bytes.
-pub const MOST_MESSAGE_BYTES: usize = 256 << 20;
+pub const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
 /// A segment that a host sent to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Log {
 
     pub(super) fn sent(&mut self, segment: Segment) -> Option<MessageId> {
         let bytes = self.bytes + segment.payload.len();
-        let is_full = self.kept.len() >= MOST_MESSAGES || bytes > MOST_MESSAGE_BYTES;
+        let is_full = self.kept.len() >= MAX_MESSAGES || bytes > MAX_MESSAGE_BYTES;
         if self.keep == Keep::Nothing || is_full {
             return None;
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use locklab_history::Name;
-use locklab_link::{Agenda, Fate, Hop, Kind, LinkRule, Links, RuleId};
+use locklab_link::{Delivery, EventQueue, Hop, Kind, LinkRule, Links, RuleId};
 use locklab_values::random::Stream;
 
 use super::connection::{Connection, ConnectionId, End, Knows};
@@ -32,7 +32,7 @@ pub(crate) enum Effect {
     Detach(End),
 }
 
-/// An event on the agenda.
+/// An event on the event queue.
 #[derive(Debug)]
 pub(super) enum Event {
     Arrival(Transit),
@@ -46,7 +46,7 @@ pub(crate) struct Network {
     pub(super) suspended: BTreeMap<Name, Suspension>,
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
     pub(super) opened: u64,
-    pub(super) agenda: Agenda<Event>,
+    pub(super) event_queue: EventQueue<Event>,
     log: Log,
     pub(super) effects: VecDeque<Effect>,
 }
@@ -60,7 +60,7 @@ impl Network {
             suspended: BTreeMap::new(),
             connections: BTreeMap::new(),
             opened: 0,
-            agenda: Agenda::new(),
+            event_queue: EventQueue::new(),
             log: Log::new(options.keep),
             effects: VecDeque::new(),
         }
@@ -68,12 +68,12 @@ impl Network {
 
     /// When [`Network::advance`] has something to do.
     pub(crate) fn next_ns(&self) -> Option<u64> {
-        self.agenda.next_ns()
+        self.event_queue.next_ns()
     }
 
     /// Handles what is due.
     pub(crate) fn advance(&mut self, now_ns: u64) {
-        while let Some(event) = self.agenda.pop_due(now_ns) {
+        while let Some(event) = self.event_queue.pop_due(now_ns) {
             match event {
                 Event::Arrival(transit) => self.arrive(transit, now_ns),
                 Event::Retry(end, at_ns) => self.retry(end, at_ns, now_ns),
@@ -142,8 +142,8 @@ impl Network {
             to: &receiver,
         };
         let flow = &mut connection.at_mut(from.side).flow;
-        let fate = flow.send(&mut self.links, &hop, (parcel, kind), now_ns);
-        self.follow(from, fate, now_ns);
+        let delivery = flow.send(&mut self.links, &hop, (parcel, kind), now_ns);
+        self.follow(from, delivery, now_ns);
     }
 
     /// A transmission of `transit` did not get through: it will be sent again, unless its
@@ -155,20 +155,22 @@ impl Network {
         };
         let end = connection.at_mut(from.side);
         if end.knows == Knows::Connection {
-            let fate = end.flow.failed(transit, now_ns);
-            self.follow(from, fate, now_ns);
+            let delivery = end.flow.failed(transit, now_ns);
+            self.follow(from, delivery, now_ns);
         }
     }
 
-    /// Does what follows from the fate of a segment of `from`.
-    fn follow(&mut self, from: End, fate: Fate<Parcel>, now_ns: u64) {
-        match fate {
-            Fate::Arrives { at_ns, transit } => {
-                self.agenda.schedule(at_ns, Event::Arrival(transit));
+    /// Does what follows from the delivery of a segment of `from`.
+    fn follow(&mut self, from: End, delivery: Delivery<Parcel>, now_ns: u64) {
+        match delivery {
+            Delivery::Arrives { at_ns, transit } => {
+                self.event_queue.schedule(at_ns, Event::Arrival(transit));
             }
-            Fate::SentAgain { at_ns } => self.agenda.schedule(at_ns, Event::Retry(from, at_ns)),
-            Fate::Waits | Fate::Lost => {}
-            Fate::GivenUp(transit) => self.give_up(&transit, now_ns),
+            Delivery::Retransmits { at_ns } => {
+                self.event_queue.schedule(at_ns, Event::Retry(from, at_ns))
+            }
+            Delivery::Queued | Delivery::Lost => {}
+            Delivery::TimedOut(transit) => self.give_up(&transit, now_ns),
         }
     }
 
@@ -188,8 +190,8 @@ impl Network {
             to: &receiver,
         };
         let flow = &mut connection.at_mut(from.side).flow;
-        for fate in flow.retry(&mut self.links, &hop, at_ns, now_ns) {
-            self.follow(from, fate, now_ns);
+        for delivery in flow.retry(&mut self.links, &hop, at_ns, now_ns) {
+            self.follow(from, delivery, now_ns);
         }
     }
 
@@ -282,8 +284,8 @@ impl Network {
         };
         let flow = &mut connection.at_mut(from.side).flow;
         match flow.send(&mut self.links, &hop, (parcel, Kind::Reset), now_ns) {
-            Fate::Lost => self.hold(transit, now_ns),
-            fate => self.follow(from, fate, now_ns),
+            Delivery::Lost => self.hold(transit, now_ns),
+            delivery => self.follow(from, delivery, now_ns),
         }
     }
 

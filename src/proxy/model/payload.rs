@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// How much data of one flow may be under way before the proxy stops reading from its sender:
 /// as much as a socket's buffers hold.
-const MOST_UNDER_WAY: usize = 1 << 20;
+const MAX_UNDER_WAY: usize = 1 << 20;
 
 /// Counts the data of one flow that has left its sender and is not yet in its receiver's socket.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Meter {
 
     /// Whether more may be read from the sender.
     pub(crate) fn has_room(&self) -> bool {
-        self.bytes.get() < MOST_UNDER_WAY
+        self.bytes.get() < MAX_UNDER_WAY
     }
 }
 

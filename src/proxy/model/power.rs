@@ -102,8 +102,8 @@ impl Network {
             return;
         };
         let flow = &mut connection.at_mut(end.side).flow;
-        if let Some(at_ns) = flow.stood_still(suspended_ns, now_ns) {
-            self.agenda.schedule(at_ns, Event::Retry(end, at_ns));
+        if let Some(at_ns) = flow.resume_timers(suspended_ns, now_ns) {
+            self.event_queue.schedule(at_ns, Event::Retry(end, at_ns));
         }
     }
 

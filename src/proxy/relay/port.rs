@@ -18,7 +18,7 @@ use crate::model::{End, Meter, Payload};
 use crate::options::Greeting;
 
 /// The most reads in a row from one socket. Together they take more than may be under way.
-const MOST_READS: u32 = 32;
+const MAX_READS: u32 = 32;
 
 /// A socket, and what is still to be written to it.
 pub(super) struct Port {
@@ -209,7 +209,7 @@ impl Relay {
         let ports = self.ports.borrow().clone();
         for (end, port) in ports {
             // A process that goes on writing is not waited for.
-            for _ in 0..MOST_READS {
+            for _ in 0..MAX_READS {
                 match port.is_readable().then(|| self.read(end, &port)) {
                     Some(Ok(Read::Something)) => continue,
                     Some(Ok(Read::NothingYet)) | None => {}

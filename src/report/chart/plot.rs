@@ -53,7 +53,7 @@ pub(super) struct Heat {
 }
 
 /// A parameter with more values than this is an axis of a heat map, not a family of lines.
-const MOST_LINES_OF_NUMBERS: usize = 4;
+const MAX_LINES_OF_NUMBERS: usize = 4;
 
 /// Converts the sweep to a chart.
 pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error> {
@@ -143,7 +143,7 @@ impl<'a> Dimension<'a> {
             all.rev().max_by_key(|d| length(d))
         }
         let numbers = |least: usize| all.iter().filter(move |d| d.numbers.len() >= least);
-        let mut long = numbers(MOST_LINES_OF_NUMBERS + 1);
+        let mut long = numbers(MAX_LINES_OF_NUMBERS + 1);
         let (x, y) = match (long.next(), long.next()) {
             (Some(x), Some(y)) => (Some(x), Some(y)),
             // Two points are no curve: words may be the better axis.

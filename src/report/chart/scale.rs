@@ -30,7 +30,7 @@ pub(super) enum Kind {
 const UNEVEN: f64 = 24.0;
 
 /// The maximum number of swept values that each get a tick.
-const MOST_TICKS_AT_VALUES: usize = 13;
+const MAX_TICKS_AT_VALUES: usize = 13;
 
 impl Scale {
     /// An axis of numbers, in ascending order and without repetition.
@@ -47,7 +47,7 @@ impl Scale {
             0.0 => 0.5,
             span => span * 0.02,
         };
-        let at = if values.len() <= MOST_TICKS_AT_VALUES && widest <= 4.0 * narrowest {
+        let at = if values.len() <= MAX_TICKS_AT_VALUES && widest <= 4.0 * narrowest {
             values.to_vec()
         } else {
             round_values(first, last)

@@ -12,7 +12,7 @@ use super::{
 use locklab_history::Message;
 
 /// The maximum number of messages that are labelled in a picture.
-const MOST_LABELS: usize = 300;
+const MAX_LABELS: usize = 300;
 
 /// The longest label of a message, in characters.
 const LONGEST: usize = 30;
@@ -79,7 +79,7 @@ fn retries(page: &mut Page, scene: &Scene) {
 /// the same time is labelled once.
 pub(super) fn labels(page: &mut Page, scene: &Scene) {
     let mut said: Vec<(&str, u64, &str)> = Vec::new();
-    for message in scene.messages.iter().take(MOST_LABELS) {
+    for message in scene.messages.iter().take(MAX_LABELS) {
         let key = (&*message.from, message.sent_ns, &*message.label);
         if message.label.is_empty() || said.contains(&key) {
             continue;

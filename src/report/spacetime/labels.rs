@@ -24,7 +24,7 @@ pub(super) struct Labels {
 
 /// The maximum number of lines that a label may cross; with more it is unclear what it belongs
 /// to.
-const MOST_LINES_CROSSED: usize = 2;
+const MAX_LINES_CROSSED: usize = 2;
 
 /// The distance between two labels, which their outlines need.
 const APART: f64 = 4.0;
@@ -80,7 +80,7 @@ impl Labels {
         });
         let best = free.min_by_key(|&(crossings, ..)| crossings);
         if let Some((crossings, text, at, anchor, area)) = best
-            && crossings <= MOST_LINES_CROSSED
+            && crossings <= MAX_LINES_CROSSED
         {
             self.taken.push(area);
             let style = TextStyle {

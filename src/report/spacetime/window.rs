@@ -15,7 +15,7 @@ pub struct Window {
 
 /// Without a violation, the picture ends after this many messages, not counting retries: more
 /// would be drawn on top of each other.
-const MOST_MESSAGES: usize = 80;
+const MAX_MESSAGES: usize = 80;
 
 impl Window {
     /// The span to show; `None` for an empty history.
@@ -34,7 +34,7 @@ impl Window {
         let retries = retries(history, whole);
         let mut of_interest = (history.messages.iter())
             .filter(|message| !retries.iter().any(|retry| retry.owns(message)));
-        let cut = of_interest.nth(MOST_MESSAGES);
+        let cut = of_interest.nth(MAX_MESSAGES);
         Some(Window {
             to_ns: cut.map_or(whole.to_ns, |message| message.sent_ns.max(whole.from_ns)),
             ..whole

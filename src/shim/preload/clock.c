@@ -37,7 +37,7 @@ static const int64_t NS_PER_US = 1000;
 static const int64_t MILLION = 1000000;
 
 /* A writer that died in the middle of a change must not hang its readers. */
-static const int64_t MOST_WAIT_NS = 100000000;
+static const int64_t MAX_WAIT_NS = 100000000;
 
 typedef int gettime(clockid_t, struct timespec *);
 
@@ -134,7 +134,7 @@ static struct record read_record(int64_t *mono_ns, int64_t *wall_ns) {
         }
         if (first_ns == INT64_MAX) {
             first_ns = *mono_ns;
-        } else if (*mono_ns - first_ns > MOST_WAIT_NS) {
+        } else if (*mono_ns - first_ns > MAX_WAIT_NS) {
             return now;
         }
         sched_yield();

@@ -11,7 +11,7 @@ let targets = [];
 const WEIGHT = { client: 1.5, node: 1.1, replica: 1, sentinel: 0.7, resource: 1 };
 const LEAST = { client: 48, node: 40, replica: 36, sentinel: 26, resource: 36 };
 /* With more messages in view than this, their density is drawn. */
-const MOST_ARROWS = 2500;
+const MAX_ARROWS = 2500;
 /* One label for so many pixels of the width; with more messages than labels, only what is lost or
    late has one. */
 const LABEL_EVERY = 9;
@@ -278,11 +278,11 @@ function drawMessages(g, x, labels) {
   // No usual message takes longer than three usual times: this is where the first in view begins.
   const end = lowerBound(usual.left, view.to);
   const start = lowerBound(usual.reach, view.from);
-  if (end - start > MOST_ARROWS) drawDensity(g, x, usual, start, end);
+  if (end - start > MAX_ARROWS) drawDensity(g, x, usual, start, end);
   else drawArrows(g, x, usual, start, end, labels);
   const lateEnd = lowerBound(late.left, view.to);
   const lateStart = lowerBound(late.reach, view.from);
-  if (lateEnd - lateStart > MOST_ARROWS) drawDensity(g, x, late, lateStart, lateEnd);
+  if (lateEnd - lateStart > MAX_ARROWS) drawDensity(g, x, late, lateStart, lateEnd);
   else drawArrows(g, x, late, lateStart, lateEnd, labels);
 }
 

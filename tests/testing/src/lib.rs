@@ -11,4 +11,4 @@ mod until;
 pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, version};
-pub use until::{PATIENCE, try_until, until};
+pub use until::{TIMEOUT, try_until, until};

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The timeout of every wait: far longer than needed, so that only a hang reaches it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// # Panics
 ///
-/// If it has not succeeded after [`PATIENCE`], with the last error.
+/// If it has not succeeded after [`TIMEOUT`], with the last error.
 #[track_caller]
 pub fn until<T, E: Display>(ask: impl FnMut() -> Result<T, E>) -> T {
     match try_until(ask) {
@@ -26,12 +26,12 @@ pub fn until<T, E: Display>(ask: impl FnMut() -> Result<T, E>) -> T {
 ///
 /// # Errors
 ///
-/// The last error, if it has not succeeded after [`PATIENCE`].
+/// The last error, if it has not succeeded after [`TIMEOUT`].
 pub fn try_until<T, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let start = Instant::now();
     loop {
         match ask() {
-            Err(_) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(_) if start.elapsed() < TIMEOUT => thread::sleep(PAUSE),
             answer => return answer,
         }
     }

@@ -81,7 +81,7 @@ enum Target<'a> {
 }
 
 /// Longer chains of re-exports are taken for circles.
-const MOST_REEXPORTS: usize = 16;
+const MAX_REEXPORTS: usize = 16;
 
 impl<'a> Names<'a> {
     fn of(root: &str, sources: impl Iterator<Item = &'a File>) -> Self {
@@ -176,7 +176,7 @@ impl<'a> Names<'a> {
 
     /// What a path means in a module; `None` if it leads to another crate.
     fn resolve(&self, from: &[&'a str], path: &[&'a str], depth: usize) -> Option<Target<'a>> {
-        if depth > MOST_REEXPORTS {
+        if depth > MAX_REEXPORTS {
             return None;
         }
         let (first, mut rest) = path.split_first()?;
@@ -240,7 +240,7 @@ impl<'a> Names<'a> {
         }
         let globs = uses.iter().filter(|used| used.binds == Binds::Everything);
         let mut found = globs.filter_map(|used| {
-            match (depth <= MOST_REEXPORTS).then(|| self.resolve(of, &used.path, depth + 1))?? {
+            match (depth <= MAX_REEXPORTS).then(|| self.resolve(of, &used.path, depth + 1))?? {
                 Target::Module(from) if from != of => self.lookup(&from, name, depth + 1),
                 _ => None,
             }

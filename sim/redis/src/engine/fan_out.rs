@@ -13,7 +13,7 @@ use crate::wire::held::Held;
 use crate::wire::reply::Encoded;
 
 /// With more output than this in one request, the clients with most of it are disconnected.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 
 /// Sends a message to several clients.
 pub(super) fn push(state: &mut State, clients: &[u64], message: &Encoded) {
@@ -42,7 +42,7 @@ pub(super) fn stream(state: &mut State, replicas: &[u64], bytes: &Bytes) {
 /// Disconnects the clients with most output, of several with as much the oldest, as long as there
 /// is too much of it.
 fn limit(state: &mut State) {
-    if state.untaken.bytes <= MOST_BYTES {
+    if state.untaken.bytes <= MAX_BYTES {
         return;
     }
     // Clients may have gone, and their output with them.
@@ -50,7 +50,7 @@ fn limit(state: &mut State) {
     for session in state.clients.values() {
         session.out.add_to(&mut held);
     }
-    while held.bytes() > MOST_BYTES {
+    while held.bytes() > MAX_BYTES {
         let sessions = state.clients.values_mut();
         let Some(session) = sessions.max_by_key(|it| (it.out.len(), Reverse(it.id))) else {
             break;

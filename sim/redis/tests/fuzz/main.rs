@@ -13,7 +13,7 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 const SECONDS: u64 = 2;
 
 /// The largest input, in bytes: some hundred steps.
-const MOST_BYTES: u64 = 1200;
+const MAX_BYTES: u64 = 1200;
 
 #[test]
 fn no_bytes_take_the_node_down() {
@@ -34,6 +34,6 @@ fn no_bytes_take_the_node_down() {
 
 fn input(seed: u64) -> Vec<u8> {
     let mut random = SplitMix64::seed_from_u64(seed);
-    let len = random.next_u64() % MOST_BYTES;
+    let len = random.next_u64() % MAX_BYTES;
     (0..len).map(|_| random.next_u64() as u8).collect()
 }

@@ -35,7 +35,7 @@ const WORDS: &[&str] = &[
 const CLIENTS: usize = 4;
 
 /// The most that one input may make the node buffer for one client: the input is far smaller.
-const MOST_PENDING_BYTES: usize = 1 << 20;
+const MAX_PENDING_BYTES: usize = 1 << 20;
 
 /// Plays an input.
 ///
@@ -146,7 +146,7 @@ impl Player {
         let bytes: Vec<u8> = unsent.drain(..most.min(unsent.len())).collect();
         let mut effects = Vec::new();
         self.node.receive(conn, &bytes, self.wall_us, &mut effects);
-        assert!(self.node.input_bytes(conn) <= MOST_PENDING_BYTES);
+        assert!(self.node.input_bytes(conn) <= MAX_PENDING_BYTES);
         self.carry_out(effects);
     }
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::setup::PORT;
 
 /// How long the client waits for an answer before it asks another member.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the client waits before it asks again.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -42,7 +42,7 @@ impl Client {
 
     /// Asks the current leader until there is an answer, and returns it as text.
     pub async fn ask(&mut self, request: &str) -> String {
-        self.ask_within(request, PATIENCE).await
+        self.ask_within(request, TIMEOUT).await
     }
 
     /// The same for a request whose answer may take this long.
@@ -68,7 +68,7 @@ impl Client {
         if std::mem::replace(&mut self.at, at) != at {
             self.stream = None;
         }
-        self.ask_once(request, PATIENCE).await
+        self.ask_once(request, TIMEOUT).await
     }
 
     async fn ask_once(&mut self, request: &str, patience: Duration) -> Option<String> {

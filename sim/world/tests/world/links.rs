@@ -354,7 +354,7 @@ fn a_run_in_which_no_time_passes_is_ended() {
             stream.read_u8().await.unwrap();
         }
     });
-    assert_eq!(world.run(SECOND), Ending::StoodStill);
+    assert_eq!(world.run(SECOND), Ending::Stalled);
     assert_eq!(world.now_ns(), 5 * MS);
 }
 
@@ -368,7 +368,7 @@ fn a_task_that_never_waits_is_ended() {
             std::task::Poll::Pending
         })
     });
-    assert_eq!(world.run(SECOND), Ending::StoodStill);
+    assert_eq!(world.run(SECOND), Ending::Stalled);
 }
 
 /// What a host sends to itself takes no time, and needs no other event to arrive.

@@ -108,7 +108,7 @@ fn links(scenario: &Scenario, name: &str, links: &Links) -> Result<(), Problem> 
 }
 
 /// More repetitions are likely a typing error, and would exhaust the memory.
-const MOST_REPETITIONS: f64 = 1_000_000.0;
+const MAX_REPETITIONS: f64 = 1_000_000.0;
 
 fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(), Problem> {
     match placement {
@@ -132,10 +132,10 @@ fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(
                 format!("a fault repeats until a time above 0, not until {until_ms}"),
             )?;
             require(
-                until_ms / longest_ms(every_ms) <= MOST_REPETITIONS,
+                until_ms / longest_ms(every_ms) <= MAX_REPETITIONS,
                 &["fault", name, "every_ms"],
                 format!(
-                    "a fault repeats {MOST_REPETITIONS} times at most; until {until_ms} ms that \
+                    "a fault repeats {MAX_REPETITIONS} times at most; until {until_ms} ms that \
                      would be more"
                 ),
             )

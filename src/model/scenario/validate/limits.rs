@@ -7,13 +7,13 @@ use crate::scenario::Scenario;
 
 /// The longest time in a scenario: a year of virtual time. Sums of a few hundred such times
 /// still fit into 64 bits of nanoseconds.
-const LONGEST_MS: f64 = 365.0 * 86_400_000.0;
+const MAX_MS: f64 = 365.0 * 86_400_000.0;
 
 /// The fastest clock: eleven times as fast as true time.
 const FASTEST_PPM: f64 = 10_000_000.0;
 
 /// The largest drift allowance, as a multiple of the lease.
-const MOST_LEASES: f64 = 100.0;
+const MAX_LEASES: f64 = 100.0;
 
 /// Checks every number whose key names its unit.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
@@ -45,11 +45,11 @@ fn look_at(value: &Value, path: &mut Vec<String>) -> Result<(), Problem> {
 fn limit(path: &[String]) -> Option<(f64, &'static str)> {
     path.iter().rev().find_map(|key| {
         if key.ends_with("_ms") {
-            Some((LONGEST_MS, "the longest time is a year, 31536000000 ms"))
+            Some((MAX_MS, "the longest time is a year, 31536000000 ms"))
         } else if key.ends_with("_ppm") {
             Some((FASTEST_PPM, "the fastest clock is 10000000 ppm fast"))
         } else if key == "drift_factor" {
-            Some((MOST_LEASES, "no allowance is more than 100 leases"))
+            Some((MAX_LEASES, "no allowance is more than 100 leases"))
         } else {
             None
         }

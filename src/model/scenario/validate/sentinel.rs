@@ -4,15 +4,15 @@ use super::{Problem, require};
 use crate::scenario::Scenario;
 
 /// The maximum number of sentinels: names of one digit.
-const MOST_SENTINELS: u32 = 9;
+const MAX_SENTINELS: u32 = 9;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     let topology = &scenario.topology;
     let sentinels = topology.sentinels;
     require(
-        sentinels <= MOST_SENTINELS,
+        sentinels <= MAX_SENTINELS,
         &["topology", "sentinels"],
-        format!("there can be 0 to {MOST_SENTINELS} sentinels, not {sentinels}"),
+        format!("there can be 0 to {MAX_SENTINELS} sentinels, not {sentinels}"),
     )?;
     if topology.sentinels == 0 {
         return Ok(());

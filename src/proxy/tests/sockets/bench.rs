@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use locklab_history::Name;
 use locklab_link::{LinkEffect, LinkRule, RuleId};
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
-use locklab_testing::{PATIENCE, until};
+use locklab_testing::{TIMEOUT, until};
 use locklab_values::dist::Dist;
 use tokio::net::TcpSocket;
 
@@ -74,7 +74,7 @@ impl Bench {
             let stream = socket.connect(self.public).await?.into_std()?;
             stream.set_nonblocking(false)?;
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
             Ok(stream)
         })
     }
@@ -83,7 +83,7 @@ impl Bench {
     pub fn accept(&self) -> TcpStream {
         let (stream, _) = until(|| self.server.accept());
         stream.set_nonblocking(false).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -130,7 +130,7 @@ pub fn expect_nothing(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(WATCH)).unwrap();
     let read = stream.read(&mut [0; 16]).map_err(|error| error.kind());
     assert_eq!(read, Err(ErrorKind::WouldBlock));
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
 }
 
 /// Reads the end of the stream.

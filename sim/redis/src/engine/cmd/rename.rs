@@ -73,7 +73,7 @@ enum Existing {
     Replace,
 }
 
-/// The number of the destination's database, and the fate of what is there.
+/// The number of the destination's database, and the handling of an existing key.
 fn copy_options(call: &Call<'_>) -> Result<(usize, Existing), Error> {
     let mut to = call.state.db.selected();
     let mut existing = Existing::Keep;

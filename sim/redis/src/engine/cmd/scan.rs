@@ -36,7 +36,7 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
         // Where keys are not deleted, and all may be expired, the last draw is returned.
         draws += 1;
         let is_last =
-            draws >= MOST_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
+            draws >= MAX_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
         let index = call.state.choose(keys);
         let drawn = call.state.db.nth(index).cloned();
         // An expired key is deleted, and another is drawn.
@@ -49,7 +49,7 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
 }
 
 /// `maxtries` of `dbRandomKey`. (Only for a replica: in 7.0.15 a paused master draws forever.)
-const MOST_DRAWS: u32 = 100;
+const MAX_DRAWS: u32 = 100;
 
 /// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
 pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {

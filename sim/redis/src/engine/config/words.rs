@@ -80,7 +80,7 @@ pub(super) fn merged_output_limits(old: &str, new: &str) -> String {
 
 /// `memtoull` of `src/util.c`: a number too large wraps, as it does there.
 pub(super) fn bytes(text: &str) -> Option<u64> {
-    const MOST_DIGITS: usize = 127;
+    const MAX_DIGITS: usize = 127;
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
@@ -95,7 +95,7 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     };
     let number = match number {
         "" => 0,
-        number if number.len() > MOST_DIGITS => return None,
+        number if number.len() > MAX_DIGITS => return None,
         number => number.parse().unwrap_or(u64::MAX),
     };
     Some(number.wrapping_mul(factor))

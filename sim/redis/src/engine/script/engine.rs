@@ -28,13 +28,13 @@ use crate::wire::reply::{Answer, Error, Resp};
 const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is considered endless.
-const MOST_INSTRUCTIONS: u64 = 60_000_000;
+const MAX_INSTRUCTIONS: u64 = 60_000_000;
 /// A script that runs for a shorter time, in microseconds, is not considered endless, however
 /// low `busy-reply-threshold` is.
-const LEAST_ENDLESS_US: u64 = 1_000_000;
+const MIN_ENDLESS_US: u64 = 1_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
 /// of a node's scripts.
-const MOST_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
+const MAX_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
 
 /// The error of a script that is ended from outside.
 pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
@@ -186,7 +186,7 @@ impl Engine {
             .meter
             .start(
                 &self.lua,
-                Limit::Instructions(MOST_INSTRUCTIONS_OF_LOAD),
+                Limit::Instructions(MAX_INSTRUCTIONS_OF_LOAD),
                 "ERR FUNCTION LOAD timeout",
             )
             .and_then(|()| self.limited(|| self.sandbox.load.call::<Outcome>(chunk)));
@@ -348,9 +348,9 @@ impl Engine {
 /// a script runs.
 fn limit(call: &Call<'_>) -> Limit {
     let Some(clock) = call.state.clock else {
-        return Limit::Instructions(MOST_INSTRUCTIONS);
+        return Limit::Instructions(MAX_INSTRUCTIONS);
     };
-    let most_us = call.state.config.busy_threshold_us().max(LEAST_ENDLESS_US);
+    let most_us = call.state.config.busy_threshold_us().max(MIN_ENDLESS_US);
     Limit::Clock {
         clock,
         until_us: clock().saturating_add(most_us),

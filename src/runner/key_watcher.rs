@@ -1,4 +1,4 @@
-//! The witness of a simulated run: takes down what each node holds of the lock, as it changes.
+//! The watcher of a simulated run: takes down what each node holds of the lock, as it changes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,32 +9,32 @@ use locklab_services::serve::Watch;
 use locklab_values::units::NS_PER_MS;
 use locklab_world::Host;
 
-use locklab_history::{ClockKind, Deadline, KeyChange, KeyState, Name, Sighting};
+use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Name};
 use locklab_locks::KEY;
 use locklab_model::scenario::NodeClock;
 
 /// Takes down what the nodes of a run hold.
 #[derive(Default)]
-pub(super) struct Witness {
+pub(super) struct KeyWatcher {
     /// The last that was seen of each node.
     seen: RefCell<BTreeMap<Name, BTreeMap<String, KeyState>>>,
-    sightings: RefCell<Vec<Sighting>>,
+    snapshots: RefCell<Vec<KeySnapshot>>,
 }
 
-impl Witness {
+impl KeyWatcher {
     /// What watches a new process of the node `name`, whose keys expire by this clock of its host.
     pub(super) fn of(self: &Rc<Self>, name: &Name, host: &Host, clock: NodeClock) -> Watch {
-        let (witness, name, host) = (self.clone(), name.clone(), host.clone());
+        let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
         self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
-        Rc::new(move |node| witness.look(&name, &host, clock, node))
+        Rc::new(move |node| watcher.look(&name, &host, clock, node))
     }
 
-    /// All sightings of the run, with a last one of each node, which tells its clocks.
-    pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<Sighting> {
+    /// All snapshots of the run, with a last one of each node, which tells its clocks.
+    pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<KeySnapshot> {
         for name in self.seen.borrow().keys() {
             self.note(name, &host(name), Vec::new());
         }
-        self.sightings.take()
+        self.snapshots.take()
     }
 
     fn look(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node) {
@@ -69,7 +69,7 @@ impl Witness {
     }
 
     fn note(&self, name: &Name, host: &Host, changed: Vec<KeyChange>) {
-        self.sightings.borrow_mut().push(Sighting {
+        self.snapshots.borrow_mut().push(KeySnapshot {
             at_ns: host.now_ns(),
             host: name.clone(),
             wall_ns: host.wall_ns(),
@@ -119,7 +119,7 @@ mod tests {
 
     /// What happened to the key `lock`, node by node.
     fn told(contents: &Contents) -> Vec<String> {
-        let looks = contents.sightings.iter();
+        let looks = contents.snapshots.iter();
         let changes = looks.flat_map(|look| look.changed.iter().map(move |change| (look, change)));
         let of_lock = changes.filter(|(_, change)| change.key == "lock");
         let told = of_lock.map(|(look, change)| match &change.now {
@@ -140,7 +140,7 @@ mod tests {
         // c1's lease is over and replaced by c2's, which c2 gives back.
         let expected = ["n1 has it for 1000 ms", "n1 has it for 1000 ms", "n1 gone"];
         assert_eq!(told(&contents), expected);
-        let last = contents.sightings.last().expect("one per node");
+        let last = contents.snapshots.last().expect("one per node");
         assert_eq!((last.at_ns, last.changed.len()), (history.end_ns, 0));
     }
 

@@ -1,4 +1,4 @@
-//! The agenda: a heap of pending events ordered by (time, sequence number).
+//! The event queue: a heap of pending events ordered by (time, sequence number).
 //!
 //! Events with equal times keep the order in which they were scheduled, so the order of events
 //! depends on the run only.
@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// Events of type `T`, by time in nanoseconds.
 #[derive(Debug)]
-pub struct Agenda<T> {
+pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     scheduled: u64,
 }
@@ -20,13 +20,13 @@ struct Entry<T> {
     what: T,
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Agenda<T> {
+impl<T> EventQueue<T> {
     /// No events.
     pub fn new() -> Self {
         Self {
@@ -88,19 +88,19 @@ mod tests {
 
     #[test]
     fn equal_times_come_out_as_they_went_in() {
-        let mut agenda = Agenda::new();
+        let mut event_queue = EventQueue::new();
         for (at, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b')] {
-            agenda.schedule(at, what);
+            event_queue.schedule(at, what);
         }
-        let order: String = std::iter::from_fn(|| agenda.pop_due(9)).collect();
+        let order: String = std::iter::from_fn(|| event_queue.pop_due(9)).collect();
         assert_eq!(order, "abcd");
     }
 
     #[test]
     fn nothing_comes_out_before_its_time() {
-        let mut agenda = Agenda::new();
-        agenda.schedule(5, ());
-        assert_eq!(agenda.pop_due(4), None);
-        assert_eq!(agenda.pop_due(5), Some(()));
+        let mut event_queue = EventQueue::new();
+        event_queue.schedule(5, ());
+        assert_eq!(event_queue.pop_due(4), None);
+        assert_eq!(event_queue.pop_due(5), Some(()));
     }
 }

@@ -12,14 +12,14 @@ use locklab_history::{ClockKind, Failpoint, Name};
 
 /// The environment.
 #[derive(Clone, Default)]
-pub struct Still {
+pub struct NoopEnv {
     /// The total sleep of all tasks.
     pub slept: Rc<Cell<Duration>>,
     /// The value of every random draw.
     pub drawn: u64,
 }
 
-impl Env for Still {
+impl Env for NoopEnv {
     type Stream = DuplexStream;
 
     fn now_ns(&self, _: ClockKind) -> u64 {
