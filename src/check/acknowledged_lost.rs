@@ -121,11 +121,11 @@ impl<'h> Reading<'h> {
 mod tests {
     use super::*;
     use crate::Property::AcknowledgedLost;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     /// c1 adds two elements, c2 two, and one of c2's adds has an unknown outcome.
-    fn story() -> Story {
-        Story::default()
+    fn story() -> HistoryBuilder {
+        HistoryBuilder::default()
             .adds(10, "c1", Outcome::Ok)
             .adds(20, "c2", Outcome::Ok)
             .adds(30, "c1", Outcome::Ok)
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_later_is_not_missing() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .adds(10, "c1", Outcome::Ok)
             .members(20, "c1", &[("c1", 1)])
             .adds(30, "c1", Outcome::Ok);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn without_a_reading_or_an_acknowledgement_nothing_is_known() {
         story().expect_inconclusive(AcknowledgedLost, "the set was never read");
-        Story::default()
+        HistoryBuilder::default()
             .adds(10, "c1", Outcome::Failed)
             .members(20, "c1", &[])
             .expect_inconclusive(
@@ -187,12 +187,12 @@ mod tests {
 
     #[test]
     fn where_nobody_adds_there_is_nothing_to_judge() {
-        let is_judged = |story: Story| {
+        let is_judged = |story: HistoryBuilder| {
             let verdicts = crate::judge(&story.history(), &crate::random::BOUNDS);
             verdicts.contains_key(&AcknowledgedLost)
         };
         assert!(is_judged(story()));
-        assert!(!is_judged(Story::default().holds(10, "c1")));
+        assert!(!is_judged(HistoryBuilder::default().holds(10, "c1")));
     }
 
     #[test]

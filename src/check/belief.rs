@@ -24,12 +24,12 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::Property::Belief;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
     use locklab_history::ClockKind::Wall;
 
     #[test]
     fn one_after_the_other_holds() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .releases(50, "c1")
             .holds(60, "c2")
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn two_at_once_is_violated_from_the_second_grant_to_the_first_release() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(40, "c2")
             .releases(50, "c1")
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_release_and_a_grant_at_one_instant_only_touch() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(50, "c2")
             .releases(50, "c1")
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_belief_of_no_duration_overlaps_nothing() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .releases(20, "c2")
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn two_grants_of_one_client_are_one_holder() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c1")
             .releases_grant(50, "c1", 1)
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn readers_overlap_one_another_but_no_writer() {
-        let readers = Story::default()
+        let readers = HistoryBuilder::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")
             .releases(30, "c2");
@@ -97,7 +97,7 @@ mod tests {
             .holds(35, "c3")
             .releases(40, "c1")
             .expect_violation_at(Belief, 35);
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .granted_to_read(20, "c2")
             .expect_violation_at(Belief, 20);
@@ -106,7 +106,7 @@ mod tests {
     /// A holder that outlives its lease continues to believe: this distinguishes B∞ from Bd.
     #[test]
     fn a_lease_ends_no_belief() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 20)
             .holds(40, "c2")
             .releases(50, "c1")
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn of_several_that_are_overlapped_the_one_that_lasts_longest_is_named() {
-        Story::default()
+        HistoryBuilder::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")
             .holds(30, "c3")
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_longer_of_two_earlier_grants_counts() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c1")
             .releases_grant(30, "c1", 2)
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn belief_without_release_lasts_to_the_end() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(90, "c2")
             .ends(100)
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_killed_or_crashed_client_believes_nothing() {
         for kind in ["kill", "crash"] {
-            Story::default()
+            HistoryBuilder::default()
                 .holds(10, "c1")
                 .fault_begins(30, "c1", kind)
                 .holds(40, "c2")
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_paused_client_still_believes_and_so_do_the_clients_of_a_crashed_node() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .fault_begins(20, "c1", "pause")
             .fault_begins(30, "n1", "crash")

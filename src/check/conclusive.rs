@@ -202,14 +202,14 @@ fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
 #[cfg(test)]
 mod tests {
     use crate::Property;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
-    /// Judges the story alone; [`Story::expect_holds`] would add contention. The order
+    /// Judges the story alone; [`HistoryBuilder::expect_holds`] would add contention. The order
     /// of grants requires more than contention, and reports that itself.
-    fn check(story: Story, expected: Option<&str>) {
+    fn check(story: HistoryBuilder, expected: Option<&str>) {
         let of_contention = |property: &Property| {
             let others = [
                 Property::AcknowledgedLost,
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn trying_while_another_holds_the_lock_is_contention() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_a_lock_cannot_do_makes_the_run_another_one() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn two_calls_that_overlap_are_contention() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .fails(10, "c1")
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn one_after_the_other_or_alone_is_none() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c1")
@@ -273,21 +273,24 @@ mod tests {
             .granted(60, "c2")
             .reads(60, "c2", 0);
         check(story, Some(UNCONTENDED));
-        check(Story::default().reads(0, "c1", 0), Some(UNCONTENDED));
+        check(
+            HistoryBuilder::default().reads(0, "c1", 0),
+            Some(UNCONTENDED),
+        );
     }
 
     #[test]
     fn what_the_dead_took_is_contended_for() {
-        let then_c2 = |story: Story| {
+        let then_c2 = |story: HistoryBuilder| {
             let dead = story.fault_begins(30, "c1", "crash");
             dead.tries(40, "c2").granted(50, "c2").reads(55, "c2", 0)
         };
         check(
-            then_c2(Story::default().tries(0, "c1").granted(10, "c1")),
+            then_c2(HistoryBuilder::default().tries(0, "c1").granted(10, "c1")),
             None,
         );
-        check(then_c2(Story::default().tries(20, "c1")), None);
-        let released = Story::default().tries(0, "c1").granted(10, "c1");
+        check(then_c2(HistoryBuilder::default().tries(20, "c1")), None);
+        let released = HistoryBuilder::default().tries(0, "c1").granted(10, "c1");
         let released = released.releases(15, "c1").released(20, "c1", 1);
         check(then_c2(released), Some(UNCONTENDED));
     }
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn meeting_before_the_fault_shows_nothing_of_it() {
         let met = || {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .tries(0, "c2")
                 .fails(5, "c1")
@@ -316,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_release_under_way_and_a_waiter_between_its_attempts_meet() {
-        let releasing = Story::default()
+        let releasing = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .tries(6, "c2");
@@ -329,7 +332,7 @@ mod tests {
         check(paused.clone().tries(20, "c2"), None);
         check(paused.gives_up(15, "c2").tries(20, "c2"), None);
         // Its release has returned, and no other client is active.
-        let over = Story::default()
+        let over = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .reads(6, "c1", 0);
@@ -342,10 +345,10 @@ mod tests {
     #[test]
     fn between_two_attempts_a_client_asks_on() {
         let refused = || {
-            let held = Story::default().tries(0, "c1").granted(5, "c1");
+            let held = HistoryBuilder::default().tries(0, "c1").granted(5, "c1");
             held.reads(6, "c1", 0).tries(6, "c2").fails(8, "c2")
         };
-        let on = |host, story: Story| {
+        let on = |host, story: HistoryBuilder| {
             let paused = story.releases(10, "c1").fault_begins(11, host, "pause");
             paused.released(12, "c1", 1)
         };
@@ -369,12 +372,12 @@ mod tests {
     fn a_fault_matters_for_as_long_to_those_whom_it_found() {
         // c1's wait has lasted since the fault; c2 arrives long after that.
         let found = || {
-            let struck = Story::default().deadlock_after(100).tries(0, "c1");
+            let struck = HistoryBuilder::default().deadlock_after(100).tries(0, "c1");
             struck
                 .fault_begins(5, "n1", "pause")
                 .fault_ends(10, "n1", "pause")
         };
-        let then_c2 = |story: Story| story.tries(500, "c2").reads(500, "c2", 0);
+        let then_c2 = |story: HistoryBuilder| story.tries(500, "c2").reads(500, "c2", 0);
         let asks_again = found().fails(20, "c1").tries(90, "c1");
         check(then_c2(asks_again.granted(100, "c1")), None);
         check(then_c2(found().granted(20, "c1")), None);
@@ -386,7 +389,7 @@ mod tests {
     fn a_fault_matters_until_the_bound_after_its_end() {
         // The bound is 1000 ms.
         let met = |at_ms, kind| {
-            Story::default()
+            HistoryBuilder::default()
                 .deadlock_after(1_000)
                 .fault_begins(10, "n1", kind)
                 .fault_ends(20, "n1", kind)
@@ -403,7 +406,7 @@ mod tests {
     #[test]
     fn a_fault_that_repeats_came_if_it_did_once() {
         let met = || {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .tries(0, "c2")
                 .reads(1, "c1", 0)
@@ -432,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_never_came_makes_what_holds_inconclusive() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .reads(10, "c1", 0)
@@ -442,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_violation_stands_whatever_is_in_doubt() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .fault_missed(100, "c1", "gc");

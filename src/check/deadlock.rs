@@ -49,7 +49,7 @@ mod excuse;
 pub(super) use self::excuse::Excuse;
 pub use self::excuse::retransmission_ns;
 
-use self::excuse::{Hindrance, Silence, kind_of};
+use self::excuse::{Obstacle, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
@@ -62,14 +62,14 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
         },
         ..*bounds
     };
-    let excused = Watch::over(timeline, bounds, excuse);
+    let excused = RequestTracker::over(timeline, bounds, excuse);
     if let Some(wait) = excused.first(timeline, 0, |_| true) {
         return Verdict::Violated(wait.violation());
     }
     if !excused.has_excused {
         return Verdict::Holds;
     }
-    let all = Watch::over(timeline, bounds, Excuse::Nothing);
+    let all = RequestTracker::over(timeline, bounds, Excuse::Nothing);
     let unended = |wait: &Wait| !wait.is_ended_by_grant;
     match all.first(timeline, 0, unended) {
         Some(wait) => Verdict::Inconclusive {
@@ -85,25 +85,25 @@ pub(super) fn first_unexcused(
     bounds: &Bounds,
     since_ns: u64,
 ) -> Option<Violation> {
-    let all = Watch::over(timeline, *bounds, Excuse::Nothing);
+    let all = RequestTracker::over(timeline, *bounds, Excuse::Nothing);
     let wait = all.first(timeline, since_ns, |_| true)?;
     Some(wait.violation())
 }
 
 /// A stretch of true time, in nanoseconds.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct Interval {
     from_ns: u64,
     to_ns: u64,
 }
 
 /// When no client held the lock.
-fn free(timeline: &Timeline) -> Vec<Stretch> {
+fn free(timeline: &Timeline) -> Vec<Interval> {
     let mut free = Vec::new();
     let mut from_ns = 0;
     for grant in &timeline.grants {
         if grant.begins_ns > from_ns {
-            free.push(Stretch {
+            free.push(Interval {
                 from_ns,
                 to_ns: grant.begins_ns,
             });
@@ -111,7 +111,7 @@ fn free(timeline: &Timeline) -> Vec<Stretch> {
         from_ns = from_ns.max(grant.lapses_ns);
     }
     if timeline.end_ns > from_ns {
-        free.push(Stretch {
+        free.push(Interval {
             from_ns,
             to_ns: timeline.end_ns,
         });
@@ -122,7 +122,7 @@ fn free(timeline: &Timeline) -> Vec<Stretch> {
 /// A client's wait for a free lock.
 struct Wait<'h> {
     client: &'h Name,
-    stretch: Stretch,
+    stretch: Interval,
     /// When it had reached its bound.
     at_ns: u64,
     /// Whether the client or another one was finally granted the lock.
@@ -150,26 +150,26 @@ impl Wait<'_> {
 }
 
 /// A period in which a client requested the lock unhindered.
-struct Wanted<'h> {
+struct RequestPeriod<'h> {
     client: &'h Name,
-    stretch: Stretch,
+    stretch: Interval,
     /// How long it may last without a grant.
     bound_ns: u64,
 }
 
-struct Watch<'h> {
+struct RequestTracker<'h> {
     bounds: Bounds,
     excuse: Excuse,
     /// Per host.
-    wanting: Vec<Wanting<'h>>,
-    hindrances: Vec<Hindrance<'h>>,
+    wanting: Vec<Requester<'h>>,
+    obstacles: Vec<Obstacle<'h>>,
     /// Whether any fault ever excused a client that could request the lock.
     has_excused: bool,
-    wanted: Vec<Wanted<'h>>,
+    wanted: Vec<RequestPeriod<'h>>,
 }
 
 #[derive(Default)]
-struct Wanting<'h> {
+struct Requester<'h> {
     /// The host's name, if it is a client's.
     client: Option<&'h Name>,
     /// Since when it has requested the lock unhindered.
@@ -190,14 +190,14 @@ struct Wanting<'h> {
     longest_delay_ns: u64,
 }
 
-impl<'h> Watch<'h> {
+impl<'h> RequestTracker<'h> {
     /// All requests for the lock in a history.
-    fn over(timeline: &Timeline<'h>, bounds: Bounds, excuse: Excuse) -> Watch<'h> {
-        let mut watch = Watch {
+    fn over(timeline: &Timeline<'h>, bounds: Bounds, excuse: Excuse) -> RequestTracker<'h> {
+        let mut watch = RequestTracker {
             bounds,
             excuse,
-            wanting: (0..timeline.hosts).map(|_| Wanting::default()).collect(),
-            hindrances: Vec::new(),
+            wanting: (0..timeline.hosts).map(|_| Requester::default()).collect(),
+            obstacles: Vec::new(),
             has_excused: false,
             wanted: Vec::new(),
         };
@@ -287,9 +287,9 @@ impl<'h> Watch<'h> {
             wanting.failed_ns
         };
         if from_ns < to_ns {
-            self.wanted.push(Wanted {
+            self.wanted.push(RequestPeriod {
                 client,
-                stretch: Stretch { from_ns, to_ns },
+                stretch: Interval { from_ns, to_ns },
                 bound_ns: (self.bounds.deadlock_ns).saturating_add(wanting.longest_delay_ns),
             });
         }
@@ -305,13 +305,13 @@ impl<'h> Watch<'h> {
     ) -> Option<Wait<'h>> {
         let free = free(timeline);
         let waits = self.wanted.iter().flat_map(|wanted| {
-            let Stretch { from_ns, to_ns } = wanted.stretch;
+            let Interval { from_ns, to_ns } = wanted.stretch;
             let past = free.partition_point(|free| free.to_ns <= from_ns);
             let of_interest = free[past..]
                 .iter()
                 .take_while(move |free| free.from_ns < to_ns);
             of_interest.filter_map(move |free| {
-                let both = Stretch {
+                let both = Interval {
                     from_ns: free.from_ns.max(from_ns).max(since_ns),
                     to_ns: free.to_ns.min(to_ns),
                 };

@@ -125,11 +125,11 @@ fn keep_earlier(kept: &mut Option<Violation>, other: Option<Violation>) {
 #[cfg(test)]
 mod tests {
     use crate::Property::Fifo;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     /// c1 holds the lock, c2 was refused at 20 ms, and c3 asks at 30 ms.
-    fn queued() -> Story {
-        Story::default()
+    fn queued() -> HistoryBuilder {
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .tries(10, "c2")
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn of_first_attempts_that_overlap_either_may_come_first() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(5, "c1")
             .tries(10, "c2")
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn whoever_gave_up_or_died_waits_no_more() {
-        let then_c3 = |story: Story| {
+        let then_c3 = |story: HistoryBuilder| {
             let asks_on = story.tries(52, "c3").fails(53, "c3");
             asks_on.releases(55, "c1").tries(60, "c3").granted(70, "c3")
         };
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn nobody_waiting_shows_nothing() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .tries(1, "c2")
             .granted(5, "c1")

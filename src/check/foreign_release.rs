@@ -184,12 +184,12 @@ impl<'t, 'h> LastAsked<'t, 'h> {
 #[cfg(test)]
 mod tests {
     use crate::Property::ForeignRelease;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
     use locklab_history::ClockKind::Wall;
 
     /// c1 outlives its lease and c2 takes over.
-    fn taken_over() -> Story {
-        Story::default()
+    fn taken_over() -> HistoryBuilder {
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c2")
@@ -199,7 +199,7 @@ mod tests {
     /// c1 takes the lock again, from a count of its own, after c2 has taken it over.
     #[test]
     fn a_grant_within_another_shows_nothing_of_the_key() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c2")
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn readers_come_and_go_beside_one_another() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
             .tries(20, "c2")
@@ -224,7 +224,7 @@ mod tests {
             .released(70, "c1", 1)
             .expect_holds(ForeignRelease);
         // But no writer is admitted beside a reader whose hold still exists.
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
             .tries(20, "c2")
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn deleting_ones_own_lock_holds() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_release_under_way_when_the_next_is_granted_may_have_let_it_in() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(15, "c2")
@@ -285,15 +285,15 @@ mod tests {
 
     #[test]
     fn what_was_sent_after_the_next_was_granted_deleted_the_nexts() {
-        let looks = Story::default()
+        let looks = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
             .tries(500, "c2")
             .granted(510, "c2");
-        let deletes = |story: Story| story.deletes(600, "c1").released(610, "c1", 1);
+        let deletes = |story: HistoryBuilder| story.deletes(600, "c1").released(610, "c1", 1);
         assert!(deletes(looks).violates(ForeignRelease));
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .releases(20, "c1")
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn of_overlapping_calls_either_may_have_been_served_last() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .granted(10, "c1")
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_clients_own_later_grant_is_no_other_client() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(500, "c1")
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_lapsed_grant_released_beside_a_newer_one_of_ones_own_deletes_the_newer() {
         let again = |lease_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .holds_for(10, "c1", Wall, lease_ms)
                 .tries(500, "c2")
@@ -352,7 +352,7 @@ mod tests {
                 .tries(530, "c1")
                 .holds_for(540, "c1", Wall, 100)
         };
-        let released = |story: Story| {
+        let released = |story: HistoryBuilder| {
             story
                 .releases_grant(600, "c1", 1)
                 .released_grant(610, "c1", 1, 1)
@@ -370,13 +370,13 @@ mod tests {
     #[test]
     fn a_grant_asked_for_within_the_lease_makes_no_key_ones_own() {
         let both_ask = || {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(5, "c1")
                 .holds_for(10, "c1", Wall, 100)
                 .tries(50, "c2")
                 .tries(60, "c1")
         };
-        let deletes = |story: Story| {
+        let deletes = |story: HistoryBuilder| {
             story
                 .deletes(140, "c1")
                 .released_grant(150, "c1", 1, 1)

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
+use super::history_builder::{HistoryBuilder, MS};
 use super::random::{BOUNDS, CLIENTS, histories};
-use super::story::{MS, Story};
 use super::{Property, Verdict, Violation, judge};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Access, Event, History, Name, Record};
@@ -49,11 +49,11 @@ fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u6
 
 /// An attempt of a client: how long the client waits before it, how long it takes, and its
 /// result.
-type Attempt = (u64, u64, Came);
+type Attempt = (u64, u64, AttemptResult);
 
 /// The result of an attempt.
 #[derive(Debug, Clone, Copy)]
-enum Came {
+enum AttemptResult {
     Refused,
     /// The lock, which is released after this many milliseconds.
     Granted(u64),
@@ -61,15 +61,15 @@ enum Came {
 
 fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     let came = prop_oneof![
-        Just(Came::Refused),
-        Just(Came::Refused),
-        (1..50_u64).prop_map(Came::Granted)
+        Just(AttemptResult::Refused),
+        Just(AttemptResult::Refused),
+        (1..50_u64).prop_map(AttemptResult::Granted)
     ];
     vec((1..60_u64, 0..30_u64, came), 0..8)
 }
 
 /// The story of clients that make these attempts independently.
-fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
+fn asking(clients: &[Vec<Attempt>; 2]) -> HistoryBuilder {
     let mut steps = Vec::new();
     for (attempts, client) in clients.iter().zip(CLIENTS) {
         let mut now_ms = 0;
@@ -78,8 +78,8 @@ fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
             steps.push((now_ms, client, 0));
             now_ms += takes_ms;
             match came {
-                Came::Refused => steps.push((now_ms, client, 1)),
-                Came::Granted(held_ms) => {
+                AttemptResult::Refused => steps.push((now_ms, client, 1)),
+                AttemptResult::Granted(held_ms) => {
                     steps.push((now_ms, client, 2));
                     now_ms += held_ms;
                     steps.push((now_ms, client, 3));
@@ -89,7 +89,7 @@ fn asking(clients: &[Vec<Attempt>; 2]) -> Story {
     }
     steps.sort_by_key(|&(at_ms, ..)| at_ms);
     let story = steps.into_iter().fold(
-        Story::default(),
+        HistoryBuilder::default(),
         |story, (at_ms, client, what)| match what {
             0 => story.tries(at_ms, client),
             1 => story.fails(at_ms, client),
@@ -121,8 +121,8 @@ fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
             now_ms += pause_ms;
             wanted[now_ms as usize..(now_ms + takes_ms) as usize].fill(true);
             now_ms += takes_ms;
-            refused = matches!(came, Came::Refused);
-            if let Came::Granted(held_ms) = came {
+            refused = matches!(came, AttemptResult::Refused);
+            if let AttemptResult::Granted(held_ms) = came {
                 held[now_ms as usize..(now_ms + held_ms) as usize].fill(true);
                 now_ms += held_ms;
             }
@@ -140,10 +140,10 @@ fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
 }
 
 /// An access: its index and record, client and grant, its kind, and whether it was accepted.
-type Tried<'h> = (usize, &'h Record, (&'h Name, u32), Access, bool);
+type AccessEntry<'h> = (usize, &'h Record, (&'h Name, u32), Access, bool);
 
 /// The accesses of a history.
-fn accesses(history: &History) -> Vec<Tried<'_>> {
+fn accesses(history: &History) -> Vec<AccessEntry<'_>> {
     let records = history.records.iter().enumerate();
     let accesses = records.filter_map(|(index, record)| match &record.event {
         Event::Access {

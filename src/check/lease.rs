@@ -33,12 +33,12 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::Property::{Belief, Lease};
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
     use locklab_history::ClockKind::{Monotonic, Wall};
 
     #[test]
     fn a_holder_that_outlives_its_lease_breaks_belief_but_not_the_lease() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .holds(110, "c2")
             .releases(150, "c1");
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_grant_before_the_deadline_violates_the_lease() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .holds(109, "c2")
             .releases(150, "c1")
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn without_deadline_a_client_believes_on() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(900, "c2")
             .expect_violation_at(Lease, 900);
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_release_before_the_deadline_ends_belief() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .releases(20, "c1")
             .holds(21, "c2")
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_deadline_that_is_over_at_the_grant_gives_nothing() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 0)
             .holds(11, "c2")
             .expect_holds(Lease);
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn a_step_forward_over_the_deadline_ends_belief_at_that_instant() {
         let story = |granted_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .steps(50, "c1", 70)
                 .holds(granted_ms, "c2")
         };
         story(50).expect_holds(Lease);
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .holds(49, "c2")
             .steps(50, "c1", 70)
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn a_step_back_before_the_deadline_prolongs_belief() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .steps(50, "c1", -30)
             .holds(139, "c2")
             .expect_violation_at(Lease, 139);
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .steps(50, "c1", -30)
             .holds(140, "c2")
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_step_back_after_the_deadline_does_not_revive_belief() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .steps(120, "c1", -80)
             .holds(130, "c2")
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_step_of_the_wall_clock_does_not_move_the_monotonic_one() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Monotonic, 100)
             .steps(50, "c1", 1_000)
             .holds(109, "c2")
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_suspended_monotonic_clock_stands_still_and_the_wall_clock_does_not() {
         let story = |clock, granted_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .holds_for(10, "c1", clock, 100)
                 .suspends(50, "c1")
                 .resumes(150, "c1")
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_deadline_within_a_suspension_is_reached_there_by_the_wall_clock() {
         let story = |granted_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .suspends(50, "c1")
                 .holds(granted_ms, "c2")
@@ -169,7 +169,7 @@ mod tests {
     fn a_slow_clock_is_late_by_its_rate() {
         // 100 ms at 8/10 of the rate take 125 ms.
         let story = |granted_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .drifts(0, "c1", -200_000)
                 .holds_for(10, "c1", Wall, 100)
                 .holds(granted_ms, "c2")
@@ -188,7 +188,7 @@ mod tests {
     fn a_fast_clock_is_early_by_its_rate() {
         // 100 ms at twice the rate take 50 ms; the other client's clock is right.
         let story = |granted_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .drifts(0, "c1", 1_000_000)
                 .holds_for(10, "c1", Monotonic, 100)
                 .holds_for(granted_ms, "c2", Monotonic, 100)
@@ -200,12 +200,12 @@ mod tests {
 
     #[test]
     fn a_prolonged_lease_counts_to_its_new_deadline() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .prolongs(80, "c1", Wall, 100)
             .holds(179, "c2")
             .expect_violation_at(Lease, 179);
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .prolongs(80, "c1", Wall, 100)
             .holds(180, "c2")
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_lease_prolonged_too_late_leaves_a_gap() {
         let story = |granted_ms, deadline_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .holds_for(granted_ms, "c2", Wall, deadline_ms)
                 .prolongs(200, "c1", Wall, 100)

@@ -30,12 +30,12 @@ mod stale_write;
 mod token_regression;
 mod writes;
 
+#[cfg(any(test, feature = "test-histories"))]
+pub mod history_builder;
 #[cfg(test)]
 mod laws;
-#[cfg(any(test, feature = "stories"))]
+#[cfg(any(test, feature = "test-histories"))]
 pub mod random;
-#[cfg(any(test, feature = "stories"))]
-pub mod story;
 
 pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;

@@ -51,11 +51,11 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::Property::LostUpdate;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     #[test]
     fn reading_before_each_write_holds() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .reads(11, "c1", 0)
             .writes(12, "c1", 0)
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn writing_over_what_one_has_not_read_loses_it() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(5, "c1")
             .holds(6, "c2")
             .reads(10, "c1", 0)
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_refused_write_neither_loses_nor_makes_a_version() {
-        Story::default()
+        HistoryBuilder::default()
             .writes(10, "c1", 0)
             .refused_writing(11, "c2", 0)
             .writes(12, "c1", 1)
@@ -93,12 +93,14 @@ mod tests {
 
     #[test]
     fn a_base_that_never_was_is_no_base() {
-        Story::default().writes(10, "c1", 3).expect_violated(
-            LostUpdate,
-            (10, 10),
-            "c1 wrote version 1 at 10.0 ms from version 3 and so overwrote, unseen, version 0, \
+        HistoryBuilder::default()
+            .writes(10, "c1", 3)
+            .expect_violated(
+                LostUpdate,
+                (10, 10),
+                "c1 wrote version 1 at 10.0 ms from version 3 and so overwrote, unseen, version 0, \
              the first",
-        );
+            );
     }
 
     /// How the register treats an access whose token is below the highest it has seen.
@@ -113,8 +115,8 @@ mod tests {
     /// 33 and `true` for one with 34, on a register with that fencing. Returns the history, and
     /// whether an acknowledged update was lost: whether the final value, to which each client
     /// adds one, is below the number of acknowledged additions.
-    fn play(order: [bool; 4], fencing: Fencing) -> (Story, bool) {
-        let mut story = Story::default();
+    fn play(order: [bool; 4], fencing: Fencing) -> (HistoryBuilder, bool) {
+        let mut story = HistoryBuilder::default();
         let (mut value, mut acknowledged, mut highest) = (0, 0, 0);
         let mut seen: [Option<u64>; 2] = [None, None];
         let mut version = 0;

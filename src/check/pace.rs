@@ -59,11 +59,11 @@ pub fn pace(history: &History) -> Option<Pace> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{MS, Story};
+    use crate::history_builder::{HistoryBuilder, MS};
 
     #[test]
     fn a_grant_belongs_to_the_part_in_which_it_begins() {
-        let mut story = Story::default();
+        let mut story = HistoryBuilder::default();
         for (ms, client) in [
             (0, "c1"),
             (100, "c1"),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn without_a_fault_that_ends_there_are_no_parts() {
-        let story = || Story::default().holds(10, "c1").releases(20, "c1");
+        let story = || HistoryBuilder::default().holds(10, "c1").releases(20, "c1");
         assert_eq!(pace(&story().ends(100).history()), None);
         let paused = story().fault_begins(30, "n1", "pause");
         assert_eq!(pace(&paused.ends(100).history()), None);

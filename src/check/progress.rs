@@ -100,13 +100,13 @@ fn is_overtaken(timeline: &Timeline, held: &Grant, index: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::Property::Progress;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
     use locklab_history::ClockKind::Wall;
 
     /// c1 holds the lock from 10 ms on and writes; it releases it at 30 ms. c2 holds it from 50
     /// ms on.
-    fn in_turn(first: u64, second: u64) -> Story {
-        Story::default()
+    fn in_turn(first: u64, second: u64) -> HistoryBuilder {
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", first)
             .writes(20, "c1", 0)
@@ -134,20 +134,20 @@ mod tests {
 
     #[test]
     fn refusing_whoever_was_followed_or_is_past_its_lease_holds() {
-        let followed = Story::default()
+        let followed = HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
             .granted_with_token(30, "c2", 34)
             .writes(40, "c2", 0);
         followed.refused_writing(50, "c1", 0).expect_holds(Progress);
-        let without_tokens = Story::default().holds(10, "c1").holds(30, "c2");
+        let without_tokens = HistoryBuilder::default().holds(10, "c1").holds(30, "c2");
         without_tokens
             .writes(40, "c2", 0)
             .refused_writing(50, "c1", 0)
             .expect_holds(Progress);
         let alone = |written_ms| {
-            Story::default()
+            HistoryBuilder::default()
                 .reads(5, "c2", 0)
                 .holds_for(10, "c1", Wall, 100)
                 .refused_writing(written_ms, "c1", 0)
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_was_prolonged_when_it_was_over_counts_again() {
-        Story::default()
+        HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 20)
             .writes(20, "c1", 0)
             .prolongs(40, "c1", Wall, 20)
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn of_overlapping_calls_the_lower_token_was_overtaken() {
         let told_late = |late, early| {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted_with_token(10, "c2", early)
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn ones_own_later_grant_is_no_excuse() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c1")
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_resource_that_accepts_nothing_is_violated_and_one_that_nobody_asks_shows_nothing() {
-        let late = || Story::default().holds_for(10, "c1", Wall, 20);
+        let late = || HistoryBuilder::default().holds_for(10, "c1", Wall, 20);
         late()
             .refused_writing(40, "c1", 0)
             .refused_writing(50, "c1", 0)
@@ -206,7 +206,7 @@ mod tests {
                 (40, 50),
                 "the resource accepted nothing, of 2 that were tried from 40.0 ms on",
             );
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .tries(0, "c2")
             .expect_inconclusive(Progress, "no client accessed the resource");

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::story::{MS, Story};
+use super::history_builder::{HistoryBuilder, MS};
 use super::{Bounds, ResourceRole};
 use locklab_history::{ClockKind, History, Outcome};
 
@@ -41,9 +41,9 @@ const MEMBERS: [(&str, u32); 13] = [
 type Step = (u8, usize, u64);
 
 /// A story of clients that do anything at any time, and of faults that affect them.
-fn tell(steps: &[Step]) -> Story {
+fn tell(steps: &[Step]) -> HistoryBuilder {
     let mut now_ms = 0;
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     for &(what, who, after_ms) in steps {
         now_ms += after_ms;
         let client = CLIENTS[who];

@@ -59,12 +59,14 @@ pub(super) fn healed_ns(timeline: &Timeline) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use crate::Property::Recovery;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     /// The lock settles within 100 ms, and a free one is taken within 50 ms. Two clients contend,
     /// and n1 is silent from 100 to 200 ms.
-    fn silenced() -> Story {
-        let story = Story::default().deadlock_after(50).settles_within(100);
+    fn silenced() -> HistoryBuilder {
+        let story = HistoryBuilder::default()
+            .deadlock_after(50)
+            .settles_within(100);
         let story = story.tries(0, "c1").tries(0, "c2").granted(10, "c1");
         let story = story.releases(20, "c1").released(25, "c1", 1);
         story

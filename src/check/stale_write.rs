@@ -125,14 +125,14 @@ fn order(timeline: &Timeline, first: usize, second: usize) -> Order {
 #[cfg(test)]
 mod tests {
     use crate::Property::StaleWrite;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     const IN_DOUBT: &str = "c2 wrote at 40.0 ms after c1, and both had asked for the lock at \
                             once: nothing tells which of them was granted it last";
 
     #[test]
     fn each_writing_in_its_turn_holds() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
             .writes(30, "c1", 1)
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_sleeper_that_wakes_and_writes_is_stale() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn who_was_in_time_once_may_be_stale_later_and_the_first_newer_write_is_told() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
             .holds(500, "c2")
@@ -176,13 +176,13 @@ mod tests {
 
     #[test]
     fn a_refused_write_hurts_nobody_whoever_is_refused() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
             .refused_writing(900, "c1", 0)
             .expect_holds(StaleWrite);
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .refused_writing(600, "c2", 0)
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_stale_read_is_not_a_stale_write() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(500, "c2")
             .writes(600, "c2", 0)
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_late_write_is_stale_only_once_a_newer_holder_has_written() {
         let released_early = || {
-            Story::default()
+            HistoryBuilder::default()
                 .holds(10, "c1")
                 .releases(20, "c1")
                 .holds(30, "c2")
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_clients_own_older_grant_is_older_too() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .releases(20, "c1")
             .holds(30, "c1")
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn grants_at_the_same_instant_stand_in_the_order_of_their_records() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(10, "c2")
             .writes(20, "c2", 0)
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
         let told = |first, second| {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted_with_token(10, "c2", first)
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn equal_tokens_tell_nothing() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .tries(1, "c2")
             .granted_with_token(10, "c2", 33)
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn of_overlapping_calls_without_tokens_it_cannot_be_told() {
         let both = || {
-            Story::default()
+            HistoryBuilder::default()
                 .tries(0, "c1")
                 .tries(1, "c2")
                 .granted(10, "c2")
@@ -292,7 +292,7 @@ mod tests {
             .writes(40, "c1", 1)
             .expect_holds(StaleWrite);
         // A call that began when the other had returned did not overlap it.
-        Story::default()
+        HistoryBuilder::default()
             .tries(1, "c2")
             .granted(10, "c2")
             .tries(10, "c1")
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn tokens_that_went_backwards_do_not_excuse_a_stale_write() {
         // The counter's node lost its data: the later holder has the lower token.
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 34)
             .tries(20, "c2")
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_write_without_a_known_grant_is_not_judged() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
             .writes_under(30, "c2", 7, 1)

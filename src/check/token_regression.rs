@@ -48,10 +48,10 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 #[cfg(test)]
 mod tests {
     use crate::Property::TokenRegression;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
-    fn two_holders() -> Story {
-        Story::default()
+    fn two_holders() -> HistoryBuilder {
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
@@ -71,7 +71,7 @@ mod tests {
     /// Two counters may issue the same number; that is not a lower one.
     #[test]
     fn equal_tokens_of_two_holders_hold() {
-        Story::default()
+        HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
             .tries(20, "c2")
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn without_tokens_there_is_nothing_to_regress() {
-        Story::default()
+        HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .writes(30, "c2", 0)

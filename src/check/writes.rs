@@ -55,10 +55,10 @@ pub fn writes(history: &History) -> Writes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::Story;
+    use crate::history_builder::HistoryBuilder;
 
     #[track_caller]
-    fn check(story: Story, expected: (u64, u64, u64)) {
+    fn check(story: HistoryBuilder, expected: (u64, u64, u64)) {
         let Writes {
             accepted,
             refused,
@@ -69,14 +69,16 @@ mod tests {
 
     #[test]
     fn updates_that_build_on_each_other_are_all_kept() {
-        let story = Story::default().writes(1, "c1", 0).writes(2, "c2", 1);
+        let story = HistoryBuilder::default()
+            .writes(1, "c1", 0)
+            .writes(2, "c2", 1);
         check(story.writes(3, "c1", 2), (3, 0, 0));
-        check(Story::default(), (0, 0, 0));
+        check(HistoryBuilder::default(), (0, 0, 0));
     }
 
     #[test]
     fn a_late_write_loses_all_that_it_had_not_seen() {
-        let story = Story::default()
+        let story = HistoryBuilder::default()
             .writes(1, "c1", 0)
             .writes(2, "c2", 1)
             .writes(3, "c2", 2)
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_refused_write_changes_nothing() {
-        let story = Story::default().writes(1, "c1", 0);
+        let story = HistoryBuilder::default().writes(1, "c1", 0);
         let story = story.refused_writing(2, "c2", 0).writes(3, "c1", 1);
         check(story, (2, 1, 0));
     }

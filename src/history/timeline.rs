@@ -75,7 +75,7 @@ impl Grant<'_> {
 impl<'h> Timeline<'h> {
     /// The timeline of a history.
     pub fn of(history: &'h History) -> Timeline<'h> {
-        let mut pass = Pass::new(history);
+        let mut pass = Builder::new(history);
         for (index, record) in history.records.iter().enumerate() {
             pass.take(index, record);
         }
@@ -151,7 +151,7 @@ impl<'h> Timeline<'h> {
 pub type Holder<'h> = (&'h Name, u32);
 
 /// The pass over the records.
-struct Pass<'h> {
+struct Builder<'h> {
     timeline: Timeline<'h>,
     states: Vec<HostState>,
 }
@@ -163,19 +163,19 @@ struct HostState {
     /// Index of its last call of `acquire`.
     asked: Option<usize>,
     /// Its stretches that have not ended yet.
-    open: Vec<Open>,
+    open: Vec<OpenGrant>,
 }
 
-struct Open {
+struct OpenGrant {
     grant: usize,
     /// `None` once the deadline is reached, or if there is none.
     deadline: Option<Deadline>,
 }
 
-impl<'h> Pass<'h> {
-    fn new(history: &'h History) -> Pass<'h> {
+impl<'h> Builder<'h> {
+    fn new(history: &'h History) -> Builder<'h> {
         let last_ns = history.records.last().map_or(0, |record| record.at_ns);
-        Pass {
+        Builder {
             timeline: Timeline {
                 grants: Vec::new(),
                 hosts: 0,
@@ -294,7 +294,7 @@ impl<'h> Pass<'h> {
             ends_ns: u64::MAX,
             lapses_ns: if over { record.at_ns } else { u64::MAX },
         });
-        state.open.push(Open {
+        state.open.push(OpenGrant {
             grant,
             deadline: deadline.filter(|_| !over),
         });

@@ -39,12 +39,12 @@ pub struct Consensus<E: Env> {
     params: Params,
     session: RefCell<Option<Rc<Session<E>>>>,
     /// The nodes of the owners that are in the queue.
-    queue: RefCell<BTreeMap<Owner, Place>>,
+    queue: RefCell<BTreeMap<Owner, QueueNode>>,
 }
 
 /// A node of this process.
 #[derive(Clone)]
-struct Place {
+struct QueueNode {
     path: String,
     number: u64,
     /// The next lower node at the last listing.
@@ -68,13 +68,13 @@ impl<E: Env> Consensus<E> {
     }
 
     /// Step 1: the owner's node in the queue, created if there is none.
-    async fn place(&self, session: &Session<E>, owner: Owner) -> Result<Place, Failure> {
+    async fn place(&self, session: &Session<E>, owner: Owner) -> Result<QueueNode, Failure> {
         let standing = self.queue.borrow().get(&owner).cloned();
         if let Some(place) = standing {
             return Ok(place);
         }
         let (path, number) = session.create(&format!("{PATH}/c")).await?;
-        let place = Place {
+        let place = QueueNode {
             path,
             number,
             behind: None,

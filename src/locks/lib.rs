@@ -18,11 +18,11 @@ use locklab_history::{ClockKind, Name};
 mod params;
 
 mod algorithm;
+mod external;
 mod local_counts;
 pub mod lock;
 mod locker;
 mod one_node;
-mod outside;
 mod scripts;
 
 pub mod consensus;
@@ -40,9 +40,9 @@ pub mod setnx_expire_lua;
 pub mod setnx_expire_repair;
 
 pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Parameter, Servers};
+pub use external::{External, Registration, catalogue, is_registered, register};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
-pub use outside::{Outside, Registration, catalogue, is_registered, register};
 
 /// The key that a lock uses on its nodes.
 pub const KEY: &str = "lock";
@@ -54,7 +54,7 @@ pub enum LockSpec {
     /// One of the catalogue.
     Shipped(Shipped),
     /// One of another crate.
-    Outside(Outside),
+    External(External),
 }
 
 impl LockSpec {
@@ -62,7 +62,7 @@ impl LockSpec {
     pub fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         match self {
             LockSpec::Shipped(lock) => lock.build(env, nodes),
-            LockSpec::Outside(lock) => lock.build(AnyEnv::new(env), nodes),
+            LockSpec::External(lock) => lock.build(AnyEnv::new(env), nodes),
         }
     }
 
@@ -70,7 +70,7 @@ impl LockSpec {
     fn rules(&self) -> &dyn Algorithm {
         match self {
             LockSpec::Shipped(lock) => lock.rules(),
-            LockSpec::Outside(lock) => lock.rules(),
+            LockSpec::External(lock) => lock.rules(),
         }
     }
 
@@ -78,7 +78,7 @@ impl LockSpec {
     pub fn entry(&self) -> &'static CatalogueEntry {
         match self {
             LockSpec::Shipped(lock) => lock.entry(),
-            LockSpec::Outside(lock) => lock.entry(),
+            LockSpec::External(lock) => lock.entry(),
         }
     }
 
@@ -121,8 +121,8 @@ impl<'de> Deserialize<'de> for LockSpec {
         let table = serde_json::Map::deserialize(deserializer)?;
         let name = table.get("name").and_then(Value::as_str).map(String::from);
         let table = Value::Object(table);
-        let read = match (Outside::read(&table), name) {
-            (Some(outside), _) => outside.map(LockSpec::Outside),
+        let read = match (External::read(&table), name) {
+            (Some(external), _) => external.map(LockSpec::External),
             (None, Some(name)) if CATALOGUE.iter().all(|entry| entry.name != name) => {
                 let names = catalogue().into_iter();
                 let names: Vec<String> = names.map(|entry| format!("`{}`", entry.name)).collect();

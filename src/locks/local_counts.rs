@@ -23,7 +23,7 @@ struct Hold {
 
 /// What remains after one hold is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum Remaining {
     /// Other holds of the same owner.
     Holds,
     /// No holds: the lock has to be released on the node.
@@ -47,16 +47,16 @@ impl LocalCounts {
     }
 
     /// Removes one hold.
-    pub(super) fn leave(&self, owner: Owner) -> Left {
+    pub(super) fn leave(&self, owner: Owner) -> Remaining {
         let mut holds = self.holds.borrow_mut();
         match holds.get_mut(&owner) {
             Some(hold) if hold.count > 1 => {
                 hold.count -= 1;
-                Left::Holds
+                Remaining::Holds
             }
             _ => {
                 holds.remove(&owner);
-                Left::Nothing
+                Remaining::Nothing
             }
         }
     }
@@ -80,9 +80,9 @@ mod tests {
         assert_eq!(counts.enter_again(Owner(2)), None);
         counts.enter(&grant(2));
         assert_eq!(counts.enter_again(Owner(1)), Some(grant(1)));
-        assert_eq!(counts.leave(Owner(1)), Left::Holds);
-        assert_eq!(counts.leave(Owner(2)), Left::Nothing);
-        assert_eq!(counts.leave(Owner(1)), Left::Nothing);
+        assert_eq!(counts.leave(Owner(1)), Remaining::Holds);
+        assert_eq!(counts.leave(Owner(2)), Remaining::Nothing);
+        assert_eq!(counts.leave(Owner(1)), Remaining::Nothing);
         assert_eq!(counts.enter_again(Owner(1)), None);
     }
 }

@@ -24,7 +24,7 @@ use locklab_values::units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
-use super::local_counts::{Left, LocalCounts};
+use super::local_counts::{LocalCounts, Remaining};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::Release;
 use super::one_node::{OneNode, deadline};
@@ -132,7 +132,7 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
-        if self.counts.leave(grant.owner) == Left::Holds {
+        if self.counts.leave(grant.owner) == Remaining::Holds {
             return Ok(0);
         }
         self.node.release(self.params.release, &grant.token).await

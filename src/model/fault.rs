@@ -6,9 +6,9 @@
 //! and a shrinker may edit. Nothing is drawn while a run is under way.
 
 mod expand;
+mod fault_table;
 mod spec;
-mod table;
 
 pub use expand::expand;
+pub use fault_table::{amount_key, keys};
 pub use spec::{Described, FaultSpec, Placement};
-pub use table::{amount_key, keys};

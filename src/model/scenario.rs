@@ -16,7 +16,6 @@ use locklab_evidence::Prediction;
 use locklab_history::Topology;
 use locklab_locks::LockSpec;
 
-mod axis;
 mod campaign;
 mod document;
 mod environment;
@@ -25,24 +24,25 @@ mod expectations;
 mod explain;
 pub mod grid;
 mod load;
-mod misfit;
 mod names;
 mod overrides;
-mod scale;
 mod sentinel;
 mod shipped;
 mod source;
+mod sweep_axis;
+mod time_scale;
+mod type_errors;
 mod validate;
 
-pub use axis::{AxisSpec, axis};
 pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError, did_you_mean};
 pub use load::{check, load, parse};
-pub use scale::Scale;
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 pub use source::Source;
+pub use sweep_axis::{AxisSpec, axis};
+pub use time_scale::Scale;
 
 /// One scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

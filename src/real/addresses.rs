@@ -11,7 +11,7 @@ use std::process;
 
 use locklab_values::random::Stream;
 
-use crate::machine::read_clock;
+use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Name};
 
 /// Below 32768, where Linux's range of ports for outgoing connections begins.

@@ -1,4 +1,4 @@
-//! One process of a real run, as controlled by the bench: commands, output, signals.
+//! One process of a real run, as controlled by the testbed: commands, output, signals.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -14,8 +14,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
+use super::child_protocol::{ChildMessage, Command, Job, Role};
 use super::redis_server::LogLine;
-use super::wire::{ChildMessage, Command, Job, Role};
 use locklab_history::{Failpoint, Name, Record};
 
 /// A running process. Dropping it kills the process.
@@ -31,14 +31,14 @@ impl Child {
     pub(super) fn start(
         locklab: &Path,
         job: &Job,
-        who: Who,
+        who: ProcessId,
         collector: Collector,
     ) -> io::Result<Self> {
         let mut process = process::Command::new(locklab)
             .arg("process")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A process group of its own: terminal signals such as Ctrl-C reach only the bench.
+            // A process group of its own: terminal signals such as Ctrl-C reach only the testbed.
             .process_group(0)
             .spawn()?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
@@ -117,7 +117,7 @@ impl Drop for Child {
 
 /// Identifies one start of a host's process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Who {
+pub(super) struct ProcessId {
     /// The host.
     pub(super) host: Name,
     /// The number of the start, counted from 1.
@@ -137,10 +137,10 @@ enum OutputFormat {
 #[derive(Clone)]
 pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
-    event: Sender<(Who, ChildEvent)>,
+    event: Sender<(ProcessId, ChildEvent)>,
 }
 
-/// An event that the bench must handle.
+/// An event that the testbed must handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChildEvent {
     /// The process is ready.
@@ -171,8 +171,8 @@ impl ChildEvent {
 }
 
 impl Collector {
-    /// A collector that sends the events for the bench to `event`.
-    pub(super) fn new(event: Sender<(Who, ChildEvent)>) -> Self {
+    /// A collector that sends the events for the testbed to `event`.
+    pub(super) fn new(event: Sender<(ProcessId, ChildEvent)>) -> Self {
         Self {
             records: Arc::default(),
             event,
@@ -189,9 +189,9 @@ impl Collector {
 /// The number of last output lines of a dead process that are reported.
 const LAST_LINES: usize = 5;
 
-fn listen(stdout: ChildStdout, who: &Who, format: OutputFormat, collector: &Collector) {
+fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector: &Collector) {
     let mut last_words: Vec<String> = Vec::new();
-    // If the bench is gone, the event is not needed.
+    // If the testbed is gone, the event is not needed.
     let report = |event| {
         let _ = collector.event.send((who.clone(), event));
     };

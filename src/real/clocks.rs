@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use locklab_shim::{ClockFile, ClockReader};
 use locklab_values::units::ns_from_fractional_ms;
 
-use crate::machine::Clocks;
+use crate::real_env::Clocks;
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::rates::Rates;
@@ -19,7 +19,7 @@ pub(super) struct HostClocks(BTreeMap<Name, HostClock>);
 struct HostClock {
     path: PathBuf,
     file: ClockFile,
-    /// As the bench reads them.
+    /// As the testbed reads them.
     clocks: Clocks,
     rates: Rates,
 }
@@ -59,7 +59,7 @@ impl HostClocks {
         self.0.get(host).map(|clock| clock.path.clone())
     }
 
-    /// The clocks of a host, as the bench reads them.
+    /// The clocks of a host, as the testbed reads them.
     pub(super) fn of(&self, host: &Name) -> Clocks {
         let clock = self.0.get(host);
         clock.map_or_else(Clocks::default, |clock| clock.clocks.clone())

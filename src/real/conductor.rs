@@ -9,12 +9,12 @@ use locklab_link::{EventQueue, RuleId};
 use locklab_values::units::ns_from_ms;
 
 use super::ConfirmError;
-use super::bench::Bench;
-use super::child::{ChildEvent, Who};
-use super::wire::Command;
+use super::child::{ChildEvent, ProcessId};
+use super::child_protocol::Command;
+use super::testbed::Testbed;
 use locklab_history::{Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
 use locklab_model::scenario::Scenario;
-use locklab_runner::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
+use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
 
 /// The longest wait for an event before the conductor sees whether it has to stop.
 const LOOK_UP: Duration = Duration::from_millis(200);
@@ -22,7 +22,7 @@ const LOOK_UP: Duration = Duration::from_millis(200);
 /// Runs to the end of the last client's last round, or to the scenario's horizon. Returns what
 /// happened, and the longest time for which the machine stood still meanwhile, in nanoseconds.
 pub(super) fn conduct(
-    bench: Bench<'_>,
+    testbed: Testbed<'_>,
     scenario: &Scenario,
     schedule: &Schedule,
     stop: &AtomicBool,
@@ -30,15 +30,15 @@ pub(super) fn conduct(
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
         processes: Processes {
-            working: bench.clients().iter().cloned().collect(),
-            bench,
+            working: testbed.clients().iter().cloned().collect(),
+            testbed,
             event_queue: EventQueue::new(),
             starting: BTreeMap::new(),
             rules: BTreeMap::new(),
         },
     };
     conductor.executor.start(&mut conductor.processes);
-    conductor.processes.bench.begin();
+    conductor.processes.testbed.begin();
     conductor.run(ns_from_ms(scenario.horizon_ms), stop)?;
     Ok(conductor.finish())
 }
@@ -50,13 +50,13 @@ struct Conductor<'a> {
 
 /// The processes of a run, as targets of faults.
 struct Processes<'a> {
-    bench: Bench<'a>,
+    testbed: Testbed<'a>,
     /// The pending steps, by true time in nanoseconds.
     event_queue: EventQueue<Step>,
     /// Clients that have not finished their rounds and are not dead for good.
     working: BTreeSet<Name>,
     /// Restarted processes that are not ready yet, each with the fault after which it restarts.
-    starting: BTreeMap<Who, usize>,
+    starting: BTreeMap<ProcessId, usize>,
     /// The rules of the link faults in force, by their index in the schedule.
     rules: BTreeMap<usize, RuleId>,
 }
@@ -77,7 +77,7 @@ impl Conductor<'_> {
             }
             let next_ns = self.processes.event_queue.next_ns().unwrap_or(u64::MAX);
             let wait = Duration::from_nanos(next_ns.min(horizon_ns) - now_ns);
-            if let Some((who, event)) = self.processes.bench.receive(wait.min(LOOK_UP))? {
+            if let Some((who, event)) = self.processes.testbed.receive(wait.min(LOOK_UP))? {
                 self.handle(&who, &event)?;
             }
         }
@@ -86,35 +86,35 @@ impl Conductor<'_> {
 
     fn finish(mut self) -> (History, u64) {
         self.executor.finish(&mut self.processes);
-        let bench = self.processes.bench;
-        for client in bench.clients() {
-            bench.record(client, Event::RunEnds);
+        let testbed = self.processes.testbed;
+        for client in testbed.clients() {
+            testbed.record(client, Event::RunEnds);
         }
-        let end_ns = bench.now_ns();
-        let stall_ns = bench.longest_stall_ns();
-        (bench.finish(end_ns), stall_ns)
+        let end_ns = testbed.now_ns();
+        let stall_ns = testbed.longest_stall_ns();
+        (testbed.finish(end_ns), stall_ns)
     }
 
     /// Handles an event of a process.
-    fn handle(&mut self, who: &Who, event: &ChildEvent) -> Result<(), ConfirmError> {
+    fn handle(&mut self, who: &ProcessId, event: &ChildEvent) -> Result<(), ConfirmError> {
         let processes = &mut self.processes;
         match event {
             ChildEvent::Reached(point) => {
                 let due = self.executor.reached(&who.host, *point);
-                self.executor.strike(&due, processes)?;
+                self.executor.inject_due(&due, processes)?;
                 // Only now, so that the faults have struck before the client's next step.
-                processes.bench.tell(who, &Command::GoOn);
+                processes.testbed.tell(who, &Command::GoOn);
             }
             event if event.is_ready() => {
-                processes.bench.publish(&who.host)?;
+                processes.testbed.publish(&who.host)?;
                 if let Some(fault) = processes.starting.remove(who) {
                     processes.record(&who.host, self.executor.ended(fault));
                     // A restarted client begins immediately; servers ignore the command.
-                    processes.bench.tell(who, &Command::Begin { at_ns: 0 });
+                    processes.testbed.tell(who, &Command::Begin { at_ns: 0 });
                 }
             }
             ChildEvent::Finished => {
-                if processes.bench.runs(who) {
+                if processes.testbed.runs(who) {
                     processes.working.remove(&who.host);
                 }
             }
@@ -135,7 +135,7 @@ impl Injector for Processes<'_> {
     type Error = ConfirmError;
 
     fn now_ns(&self) -> u64 {
-        self.bench.now_ns()
+        self.testbed.now_ns()
     }
 
     fn schedule(&mut self, at_ns: u64, step: Step) {
@@ -143,28 +143,28 @@ impl Injector for Processes<'_> {
     }
 
     fn is_running(&self, host: &Name) -> bool {
-        let has_finished = self.bench.clients().contains(host) && !self.working.contains(host);
-        self.bench.is_alive(host) && !has_finished
+        let has_finished = self.testbed.clients().contains(host) && !self.working.contains(host);
+        self.testbed.is_alive(host) && !has_finished
     }
 
     fn record(&mut self, host: &Name, event: Event) {
-        self.bench.record(host, event);
+        self.testbed.record(host, event);
     }
 
-    fn inject(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
-        match &strike.fault.effect {
-            Effect::Hosts { fault, .. } => return self.inject_hosts(strike, *fault),
-            Effect::Links { fault, links } => self.install(strike.index, &links.under(*fault)),
+    fn inject(&mut self, injection: &Injection) -> Result<Completion, ConfirmError> {
+        match &injection.fault.effect {
+            Effect::Hosts { fault, .. } => return self.inject_hosts(injection, *fault),
+            Effect::Links { fault, links } => self.install(injection.index, &links.under(*fault)),
         }
         Ok(Completion::Done)
     }
 
-    fn lift(&mut self, strike: &Strike) -> Result<Completion, ConfirmError> {
-        match &strike.fault.effect {
-            Effect::Hosts { fault, .. } => return self.lift_hosts(strike, *fault),
+    fn lift(&mut self, injection: &Injection) -> Result<Completion, ConfirmError> {
+        match &injection.fault.effect {
+            Effect::Hosts { fault, .. } => return self.lift_hosts(injection, *fault),
             Effect::Links { .. } => {
-                if let Some(rule) = self.rules.remove(&strike.index) {
-                    self.bench.lift(rule);
+                if let Some(rule) = self.rules.remove(&injection.index) {
+                    self.testbed.lift(rule);
                 }
             }
         }
@@ -174,36 +174,39 @@ impl Injector for Processes<'_> {
 
 impl Processes<'_> {
     fn install(&mut self, index: usize, links: &FaultyLinks) {
-        let rule = self.bench.install(links);
+        let rule = self.testbed.install(links);
         self.rules.insert(index, rule);
     }
 
     fn inject_hosts(
         &mut self,
-        strike: &Strike,
+        injection: &Injection,
         fault: HostFault,
     ) -> Result<Completion, ConfirmError> {
-        let (bench, hosts) = (&mut self.bench, strike.hosts);
+        let (testbed, hosts) = (&mut self.testbed, injection.hosts);
         match fault {
-            HostFault::Pause => bench.pause(hosts),
-            HostFault::Suspend => bench.suspend(hosts)?,
+            HostFault::Pause => testbed.pause(hosts),
+            HostFault::Suspend => testbed.suspend(hosts)?,
             HostFault::Kill => {
-                hosts.iter().for_each(|host| bench.kill(host));
-                self.died(strike);
+                hosts.iter().for_each(|host| testbed.kill(host));
+                self.died(injection);
             }
             HostFault::Crash => {
                 for host in hosts {
-                    bench.crash(host)?;
+                    testbed.crash(host)?;
                 }
-                self.died(strike);
+                self.died(injection);
             }
-            HostFault::ClockStep { step } => bench.set_clocks(|clocks| clocks.step(hosts, step))?,
+            HostFault::ClockStep { step } => {
+                testbed.set_clocks(|clocks| clocks.step(hosts, step))?
+            }
             HostFault::ClockRate { drift_ppm } => {
-                bench.set_clocks(|clocks| clocks.begin_rate(hosts, strike.index, drift_ppm))?;
+                testbed
+                    .set_clocks(|clocks| clocks.begin_rate(hosts, injection.index, drift_ppm))?;
             }
             HostFault::Failover => {
                 for host in hosts {
-                    bench.order_failover(host, strike.index);
+                    testbed.order_failover(host, injection.index);
                 }
                 return Ok(Completion::Pending);
             }
@@ -213,31 +216,31 @@ impl Processes<'_> {
 
     fn lift_hosts(
         &mut self,
-        strike: &Strike,
+        injection: &Injection,
         fault: HostFault,
     ) -> Result<Completion, ConfirmError> {
-        let (bench, hosts) = (&mut self.bench, strike.hosts);
+        let (testbed, hosts) = (&mut self.testbed, injection.hosts);
         match fault {
-            HostFault::Pause => bench.resume(hosts),
-            HostFault::Suspend => bench.wake(hosts)?,
+            HostFault::Pause => testbed.resume(hosts),
+            HostFault::Suspend => testbed.wake(hosts)?,
             HostFault::Kill | HostFault::Crash => {
                 for host in hosts {
-                    if bench.is_alive(host) {
+                    if testbed.is_alive(host) {
                         continue;
                     }
                     if fault == HostFault::Crash {
-                        bench.restore_power(host);
+                        testbed.restore_power(host);
                     }
-                    let who = bench.start_process(host)?;
-                    self.starting.insert(who, strike.index);
+                    let who = testbed.start_process(host)?;
+                    self.starting.insert(who, injection.index);
                 }
                 return Ok(Completion::Pending);
             }
             HostFault::ClockStep { step } => {
-                bench.set_clocks(|clocks| clocks.step(hosts, -step))?
+                testbed.set_clocks(|clocks| clocks.step(hosts, -step))?
             }
             HostFault::ClockRate { .. } => {
-                bench.set_clocks(|clocks| clocks.end_rate(hosts, strike.index))?;
+                testbed.set_clocks(|clocks| clocks.end_rate(hosts, injection.index))?;
             }
             HostFault::Failover => {}
         }
@@ -245,10 +248,10 @@ impl Processes<'_> {
     }
 
     /// The processes of a fault's hosts have died.
-    fn died(&mut self, strike: &Strike) {
-        let is_struck = |host: &Name| strike.hosts.contains(host);
+    fn died(&mut self, injection: &Injection) {
+        let is_struck = |host: &Name| injection.hosts.contains(host);
         self.starting.retain(|who, _| !is_struck(&who.host));
-        if strike.fault.duration_ns.is_none() {
+        if injection.fault.duration_ns.is_none() {
             self.working.retain(|client| !is_struck(client));
         }
     }

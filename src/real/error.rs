@@ -11,7 +11,7 @@ use locklab_history::Name;
 #[derive(Debug, Error)]
 pub enum ConfirmError {
     /// The system lacks `PR_SET_PDEATHSIG`, the request to end a run's processes with the
-    /// bench.
+    /// testbed.
     #[error(
         "a run on real Redis needs Linux, which ends the processes of a run together with it; \
          use `--on simulator` here"

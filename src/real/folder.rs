@@ -1,4 +1,4 @@
-//! The folder of a run: what its servers write, and what the bench tells them.
+//! The folder of a run: what its servers write, and what the testbed tells them.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use locklab_history::Name;
 /// The folders that this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A folder that nobody else uses. Dropping it deletes it. If the bench is killed, a process of
+/// A folder that nobody else uses. Dropping it deletes it. If the testbed is killed, a process of
 /// the run does so: see [`super::process`].
 pub(super) struct Folder(PathBuf);
 

@@ -9,7 +9,7 @@
 //! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its
 //! processes share.
 //!
-//! No process outlives the bench. However the bench ends, normally, by Ctrl-C or by SIGKILL,
+//! No process outlives the testbed. However the testbed ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
 //! before it began its work. Only Linux has this request, so real runs need Linux.
 
@@ -28,11 +28,11 @@ use locklab_runner::simulate::Keep;
 #[cfg(target_os = "linux")]
 mod addresses;
 #[cfg(target_os = "linux")]
-mod bench;
-#[cfg(target_os = "linux")]
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod child;
+#[cfg(target_os = "linux")]
+mod child_protocol;
 #[cfg(target_os = "linux")]
 mod clocks;
 #[cfg(target_os = "linux")]
@@ -46,22 +46,22 @@ mod folder;
 mod heartbeat;
 pub mod jitter;
 mod limits;
-pub mod machine;
 #[cfg(target_os = "linux")]
 mod operator;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 pub mod process;
+pub mod real_env;
 #[cfg(target_os = "linux")]
 mod redis_server;
 pub mod series;
 #[cfg(target_os = "linux")]
 mod stamp;
 #[cfg(target_os = "linux")]
-pub mod throughput;
+mod testbed;
 #[cfg(target_os = "linux")]
-mod wire;
+pub mod throughput;
 
 pub use error::ConfirmError;
 
@@ -179,8 +179,8 @@ pub fn run_with(
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
     let redis_version = redis_server::version(&real.programs.redis_server)?;
-    let bench = bench::Bench::start(&real.programs, scenario, seed, schedule, keep)?;
-    let (history, stall_ns) = conductor::conduct(bench, scenario, schedule, real.stop)?;
+    let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
+    let (history, stall_ns) = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
         history,
         stall_ns,

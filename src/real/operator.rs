@@ -13,8 +13,8 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle as Task, LocalSet, spawn_local};
 
-use super::child::{ChildEvent, Who};
-use crate::machine::Machine;
+use super::child::{ChildEvent, ProcessId};
+use crate::real_env::RealEnv;
 use locklab_history::Name;
 use locklab_runner::workload::operator;
 use locklab_runner::workload::other_writes;
@@ -57,12 +57,12 @@ impl Operator {
     pub(super) fn start(
         addresses: BTreeMap<Name, SocketAddr>,
         seed: u64,
-        events: Sender<(Who, ChildEvent)>,
+        events: Sender<(ProcessId, ChildEvent)>,
     ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (orders, received) = mpsc::unbounded_channel();
         let thread = thread::spawn(move || {
-            let env = Machine::new(addresses, seed, "operator");
+            let env = RealEnv::new(addresses, seed, "operator");
             LocalSet::new().block_on(&runtime, obey(env, seed, received, events));
         });
         Ok(Self {
@@ -91,10 +91,10 @@ impl Drop for Operator {
 }
 
 async fn obey(
-    env: Machine,
+    env: RealEnv,
     seed: u64,
     mut orders: UnboundedReceiver<Order>,
-    events: Sender<(Who, ChildEvent)>,
+    events: Sender<(ProcessId, ChildEvent)>,
 ) {
     let mut writers: BTreeMap<Name, Task<()>> = BTreeMap::new();
     while let Some(order) = orders.recv().await {
@@ -122,11 +122,11 @@ async fn obey(
                 let (env, events) = (env.clone(), events.clone());
                 spawn_local(async move {
                     if operator::types(&env, &server, words).await {
-                        let who = Who {
+                        let who = ProcessId {
                             host: server,
                             start: 0,
                         };
-                        // If the bench is gone, the event is not needed.
+                        // If the testbed is gone, the event is not needed.
                         let _ = events.send((who, ChildEvent::Ordered(fault)));
                     }
                 });

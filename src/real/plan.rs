@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use locklab_values::units::ns_from_ms;
 
 use super::addresses::Addresses;
+use super::child_protocol::{ClientJob, GuardJob, ResourceJob, Role};
 use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
-use super::wire::{ClientJob, GuardJob, ResourceJob, Role};
 use super::{ConfirmError, Programs, redis_server};
 use locklab_env::redis::MASTER;
 use locklab_history::{

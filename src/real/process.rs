@@ -1,7 +1,7 @@
 //! The processes of a real run: what the hidden subcommand `process` does.
 //!
 //! A process reads its job from its standard input and reports events on its standard output.
-//! It ends with the bench that started it.
+//! It ends with the testbed that started it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -24,24 +24,24 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
-use super::wire::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
+use super::child_protocol::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
 use super::{folder, stamp};
-use crate::machine::{Clocks, Machine, read_clock};
+use crate::real_env::{Clocks, RealEnv, read_clock};
 use locklab_env::Env;
 use locklab_env::observe::Observer;
 use locklab_history::{ClockKind, Event, Failpoint, Name, RESOURCE};
 use locklab_locks::Locker;
 use locklab_model::workload::WorkloadKind;
-use locklab_runner::workload::adds::{Adder, InTheEnd};
+use locklab_runner::workload::adds::{Adder, FinalRead};
 use locklab_runner::workload::client::LabClient;
 use locklab_runner::workload::resource;
 
-/// Executes the job given on standard input. If it cannot, it tells the bench why, and returns
+/// Executes the job given on standard input. If it cannot, it tells the testbed why, and returns
 /// `false`.
 pub fn main() -> bool {
     let done = work();
     if let Err(error) = &done {
-        // If the bench is gone, the message is not needed.
+        // If the testbed is gone, the message is not needed.
         let _ = say(&ChildMessage::Failed(error.to_string()));
     }
     done.is_ok()
@@ -54,7 +54,7 @@ fn work() -> io::Result<()> {
             "no job of a Locklab run on standard input: {error}"
         ))
     })?;
-    // If the bench ended before the request above, the request does not end this process.
+    // If the testbed ended before the request above, the request does not end this process.
     if getppid().as_raw().cast_unsigned() != job.bench {
         return Err(io::Error::other("the bench is gone"));
     }
@@ -69,7 +69,7 @@ fn work() -> io::Result<()> {
     }
 }
 
-/// Replaces this process. The request above survives: the program ends with the bench.
+/// Replaces this process. The request above survives: the program ends with the testbed.
 fn become_program(job: GuardJob) -> io::Error {
     if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.until_ns) {
         return error;
@@ -91,7 +91,7 @@ fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the end of the bench, and deletes its folder.
+/// Waits for the end of the testbed, and deletes its folder.
 fn outlive_bench(folder: &Path) -> io::Result<()> {
     /// The servers of the run, which are killed at the same time, may still write to it.
     const ATTEMPTS: u32 = 50;
@@ -123,7 +123,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
         calls: Rc::new(Cell::new(job.calls)),
         grants: Rc::new(Cell::new(job.grants)),
     };
-    let env = Machine::new(job.addresses, job.seed, &stream)
+    let env = RealEnv::new(job.addresses, job.seed, &stream)
         .watched(reporter.points())
         .behind_proxy(job.source)
         .with_clocks(reporter.clocks.clone())
@@ -146,7 +146,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
             client.run().await;
         }
         WorkloadKind::Adds => {
-            let in_the_end = InTheEnd::of(&job.name);
+            let final_read = FinalRead::of(&job.name);
             let adder = Adder {
                 origin_ns: env.now_ns(ClockKind::Monotonic),
                 name: job.name,
@@ -156,11 +156,11 @@ async fn client(job: ClientJob) -> io::Result<()> {
                 workload,
                 random,
             };
-            adder.run(in_the_end).await;
+            adder.run(final_read).await;
         }
     }
     say(&ChildMessage::Finished)?;
-    // The process lives on, with what the lock has left running, until the bench ends it.
+    // The process lives on, with what the lock has left running, until the testbed ends it.
     std::future::pending().await
 }
 
@@ -199,7 +199,7 @@ async fn serve(job: ResourceJob) -> io::Result<()> {
     }
 }
 
-/// Reports the events of a process to the bench.
+/// Reports the events of a process to the testbed.
 #[derive(Clone)]
 struct Reporter {
     name: Name,
@@ -242,7 +242,7 @@ fn increment(number: &Cell<u32>) -> u32 {
     number.get()
 }
 
-/// Writes and flushes a message: it reaches the bench even if the process dies now.
+/// Writes and flushes a message: it reaches the testbed even if the process dies now.
 fn say(said: &ChildMessage) -> io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
@@ -251,7 +251,7 @@ fn say(said: &ChildMessage) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a message; if the bench no longer reads, ends the process.
+/// Writes a message; if the testbed no longer reads, ends the process.
 fn say_or_end(said: &ChildMessage) {
     if say(said).is_err() {
         std::process::exit(1);

@@ -178,7 +178,7 @@ fn of_sentinel(scenario: &Scenario, server: &Name, addresses: &Addresses) -> Vec
     ]
 }
 
-/// What a line of a server's log tells the bench.
+/// What a line of a server's log tells the testbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LogLine {
     /// The server accepts connections.

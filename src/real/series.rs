@@ -342,13 +342,13 @@ mod tests {
 
     /// The world in place of real Redis, without faults if `spares`, and with a machine that
     /// stands still in the first run of every seed if `stalls`.
-    struct Pretended {
+    struct SimulatedRedis {
         spares: bool,
         stalls: bool,
         seen: Mutex<BTreeSet<u64>>,
     }
 
-    impl Backend for Pretended {
+    impl Backend for SimulatedRedis {
         fn environment(&self) -> Environment {
             Environment::Redis
         }
@@ -388,7 +388,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let world = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("it runs");
         let world = world[0].clone().expect("it was not stopped");
-        let backend = Pretended {
+        let backend = SimulatedRedis {
             spares,
             stalls,
             seen: Mutex::default(),
@@ -454,9 +454,9 @@ mod tests {
     }
 
     /// A backend with a bug.
-    struct Broken;
+    struct PanickingBackend;
 
-    impl Backend for Broken {
+    impl Backend for PanickingBackend {
         fn environment(&self) -> Environment {
             Environment::Redis
         }
@@ -484,7 +484,7 @@ mod tests {
         )];
         let stop = AtomicBool::new(false);
         let series = Series {
-            backend: &Broken,
+            backend: &PanickingBackend,
             scenarios: &scenarios,
             runs: Runs { least: 2, most: 2 },
             longest_stall_ns: LONGEST_STALL_NS,

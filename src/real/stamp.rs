@@ -1,6 +1,6 @@
 //! Timestamps of events, by the clocks of the machine.
 
-use crate::machine::{Clocks, read_clock};
+use crate::real_env::{Clocks, read_clock};
 use locklab_history::{ClockKind, Event, Name, Record};
 
 /// The maximum distance between the readings of the clocks. If they are further apart, the
@@ -11,7 +11,7 @@ const APART_NS: u64 = 20_000;
 const READINGS: u32 = 5;
 
 /// A record of `event` on `host`, which has these clocks, at the present time. Its true time is
-/// the machine's monotonic clock, until the bench knows when the run began.
+/// the machine's monotonic clock, until the testbed knows when the run began.
 pub(super) fn record(host: &Name, clocks: &Clocks, event: Event) -> Record {
     let mut reading = 1;
     loop {

@@ -17,12 +17,12 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::addresses::Addresses;
-use super::child::{Child, ChildEvent, Collector, Who};
+use super::child::{Child, ChildEvent, Collector, ProcessId};
+use super::child_protocol::{GuardJob, Job, Role as Part};
 use super::folder::Folder;
 use super::redis_server::configure;
-use super::wire::{GuardJob, Job, Role as Part};
 use super::{ConfirmError, Programs};
-use crate::machine::Machine;
+use crate::real_env::RealEnv;
 use locklab_env::redis::Client;
 use locklab_history::{Name, Role};
 use locklab_model::scenario::{Persistence, Scenario, parse};
@@ -167,7 +167,7 @@ impl Servers {
             bench: std::process::id(),
             role,
         };
-        let who = Who {
+        let who = ProcessId {
             host: host.into(),
             start: 1,
         };
@@ -193,10 +193,10 @@ impl Servers {
             .collect();
         let mut clients = Vec::new();
         for number in 0..effort.clients {
-            let env = Machine::new(directory.clone(), u64::from(number), "throughput");
+            let env = RealEnv::new(directory.clone(), u64::from(number), "throughput");
             let nodes = self.names.iter();
             let nodes = nodes.map(|name| Client::new(env.clone(), name.clone(), None));
-            let nodes: Vec<Client<Machine>> = nodes.collect();
+            let nodes: Vec<Client<RealEnv>> = nodes.collect();
             for node in &nodes {
                 node.connect().await.map_err(io::Error::other)?;
             }
@@ -224,7 +224,7 @@ impl Servers {
 }
 
 /// Returns whether a majority granted the lock.
-async fn take_and_release(nodes: &[Client<Machine>], key: &str) -> io::Result<bool> {
+async fn take_and_release(nodes: &[Client<RealEnv>], key: &str) -> io::Result<bool> {
     let key = key.as_bytes();
     let set: [&[u8]; 6] = [b"SET", key, b"token", b"NX", b"PX", LEASE_MS];
     let replies = join_all(nodes.iter().map(|node| node.call(&set))).await;
@@ -241,7 +241,7 @@ async fn take_and_release(nodes: &[Client<Machine>], key: &str) -> io::Result<bo
 }
 
 /// Waits until this many servers accept connections.
-fn await_ready(events: &Receiver<(Who, ChildEvent)>, nodes: u32) -> Result<(), ConfirmError> {
+fn await_ready(events: &Receiver<(ProcessId, ChildEvent)>, nodes: u32) -> Result<(), ConfirmError> {
     const TIMEOUT: Duration = Duration::from_secs(10);
     let deadline = Instant::now() + TIMEOUT;
     let mut ready = 0;

@@ -11,6 +11,7 @@
 //! No reader has to tell colours apart: lines have dashes and markers of their own, and markers
 //! at one place stand side by side; heat maps have their values written into them.
 
+mod axis_scale;
 mod backend;
 mod draw;
 mod heat;
@@ -18,7 +19,6 @@ mod lines;
 mod measure;
 mod pen;
 mod plot;
-mod scale;
 
 use super::{Drawing, Error};
 use locklab_check::Property;

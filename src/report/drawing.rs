@@ -12,11 +12,11 @@ pub(super) use look::{Colour, Fill, Ink, Look, Stroke};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     pub(super) width: Length,
-    /// The height without the foot.
+    /// The height without the footer.
     pub(super) height: Length,
     pub(super) dialect: Dialect,
     pub(super) items: Vec<Item>,
-    pub(super) foot: Option<Foot>,
+    pub(super) footer: Option<Footer>,
 }
 
 /// How a drawing is spelt in SVG: both mean the same, and published files keep their bytes.
@@ -38,7 +38,7 @@ pub(super) enum Item {
 
 /// Small print below a picture, and the same as metadata.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Foot {
+pub(super) struct Footer {
     pub(super) description: String,
     /// The description as JSON.
     pub(super) data: String,
@@ -155,7 +155,7 @@ impl Drawing {
             height: Length::default(),
             dialect: Dialect::Brief,
             items: Vec::new(),
-            foot: None,
+            footer: None,
         }
     }
 
@@ -176,10 +176,10 @@ impl Drawing {
         self
     }
 
-    /// The height with the foot.
+    /// The height with the footer.
     pub(super) fn whole_height(&self) -> Length {
-        match &self.foot {
-            Some(foot) => self.height + foot.height,
+        match &self.footer {
+            Some(footer) => self.height + footer.height,
             None => self.height,
         }
     }
@@ -190,7 +190,7 @@ impl Drawing {
             Item::Shape(shape) => Some(shape),
             Item::Hatch(_) => None,
         });
-        body.chain(self.foot.iter().flat_map(|foot| &foot.shapes))
+        body.chain(self.footer.iter().flat_map(|footer| &footer.shapes))
     }
 
     pub(super) fn hatches(&self) -> impl Iterator<Item = &Hatch> {

@@ -95,8 +95,8 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     pdf.stream(contents, &packed).filter(Filter::FlateDecode);
     let mut about = pdf.document_info(info);
     about.producer(TextStr(PRODUCER));
-    if let Some(foot) = &drawing.foot {
-        about.subject(TextStr(&foot.description));
+    if let Some(footer) = &drawing.footer {
+        about.subject(TextStr(&footer.description));
     }
     about.finish();
     Ok(pdf.finish())

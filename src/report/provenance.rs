@@ -1,9 +1,9 @@
-//! Where a picture comes from: in small print at its foot, and as metadata.
+//! Where a picture comes from: in the footer, and as metadata.
 
 use serde::Serialize;
 
 use super::drawing::{
-    Anchor, Colour, Drawing, Foot, Form, Length, Look, Point, Shape, TextStyle, printable,
+    Anchor, Colour, Drawing, Footer, Form, Length, Look, Point, Shape, TextStyle, printable,
 };
 use super::{font, palette};
 
@@ -40,7 +40,7 @@ impl Provenance {
         parts.join(" · ")
     }
 
-    /// Adds a foot with the provenance to a picture, and the same as metadata.
+    /// Adds a footer with the provenance to a picture, and the same as metadata.
     pub fn stamp(&self, mut drawing: Drawing) -> Drawing {
         let (width, top) = (drawing.width.units(), drawing.height.units());
         let lines = font::wrap(&self.line(), SIZE, width - 2.0 * MARGIN);
@@ -68,7 +68,7 @@ impl Provenance {
             shapes.push(shape);
         }
         let data = serde_json::json!({ "producer": PRODUCER, "provenance": self });
-        drawing.foot = Some(Foot {
+        drawing.footer = Some(Footer {
             description: printable(&self.line()),
             data: printable(&data.to_string()),
             height,

@@ -22,7 +22,10 @@ const SCALE: f32 = 2.0;
 /// with a pattern that it does not have.
 pub fn png(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     let drawn = draw(drawing)?;
-    let description = drawing.foot.as_ref().map(|foot| foot.description.clone());
+    let description = drawing
+        .footer
+        .as_ref()
+        .map(|footer| footer.description.clone());
     encode(&drawn, description).map_err(|error| Error::Raster(error.to_string()))
 }
 

@@ -6,7 +6,6 @@
 //! refused attempts of a client count as idle.
 
 mod arrows;
-mod axis;
 mod bars;
 pub mod chatter;
 mod draw;
@@ -18,9 +17,10 @@ mod lanes;
 mod legend;
 mod marks;
 mod retries;
-mod scale;
 mod scene;
 mod shades;
+mod time_axis;
+mod time_scale;
 pub mod window;
 
 use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};

@@ -15,8 +15,8 @@ pub fn svg(drawing: &Drawing) -> String {
         Dialect::Brief => format!("<svg {XML} {size} font-family=\"{}\">\n", font::FAMILY),
         Dialect::Plotters => format!("<svg {size} {XML}>\n"),
     };
-    if let Some(foot) = &drawing.foot {
-        let (description, data) = (escape(&foot.description), escape(&foot.data));
+    if let Some(footer) = &drawing.footer {
+        let (description, data) = (escape(&footer.description), escape(&footer.data));
         text += &format!("<desc>{description}</desc>\n<metadata>{data}</metadata>\n");
     }
     for item in &drawing.items {
@@ -27,7 +27,7 @@ pub fn svg(drawing: &Drawing) -> String {
         };
         text.push('\n');
     }
-    for shape in drawing.foot.iter().flat_map(|foot| &foot.shapes) {
+    for shape in drawing.footer.iter().flat_map(|footer| &footer.shapes) {
         text += &brief::shape(shape);
         text.push('\n');
     }

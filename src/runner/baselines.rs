@@ -9,7 +9,7 @@ use locklab_services::serve::{consensus, database};
 use locklab_world::{HostId, World};
 
 use super::recorder::Recorder;
-use crate::simulated::PORT;
+use crate::simulated_env::PORT;
 use locklab_history::Name;
 
 /// Starts a database on the host `name`. Committed data is on its disk.

@@ -9,11 +9,11 @@ use locklab_link::RuleId;
 use locklab_world::{HostId, World};
 
 use super::recorder::Recorder;
-use crate::nemesis::executor::{Completion, Executor, Injector, Step, Strike};
+use crate::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
 use crate::nemesis::rates::Rates;
-use crate::nemesis::trigger::Due;
+use crate::nemesis::trigger::DueFault;
 use crate::nemesis::{failover, link_rule};
-use crate::simulated::Simulated;
+use crate::simulated_env::SimulatedEnv;
 use crate::workload::operator;
 use locklab_history::{Effect, Event, Failpoint, FaultyLinks, HostFault, Name, Schedule};
 
@@ -42,14 +42,14 @@ impl Faults {
     }
 
     /// The faults that are due when a client reaches a failpoint.
-    pub(super) fn reached(&self, client: &Name, point: Failpoint) -> Vec<Due> {
+    pub(super) fn reached(&self, client: &Name, point: Failpoint) -> Vec<DueFault> {
         self.executor.borrow_mut().reached(client, point)
     }
 
     /// Injects these faults.
-    pub(super) fn strike(self: &Rc<Self>, due: &[Due], world: &mut World) {
+    pub(super) fn inject_due(self: &Rc<Self>, due: &[DueFault], world: &mut World) {
         let mut executor = self.executor.borrow_mut();
-        let Ok(()) = executor.strike(due, &mut self.injector(world));
+        let Ok(()) = executor.inject_due(due, &mut self.injector(world));
     }
 
     /// Records the faults that never took effect.
@@ -93,21 +93,21 @@ impl Injector for WorldInjector<'_> {
         recorder.record(&self.world.host(recorder.id(host)), host, event);
     }
 
-    fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-        match &strike.fault.effect {
-            Effect::Hosts { fault, .. } => Ok(self.inject_hosts(strike, *fault)),
+    fn inject(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
+        match &injection.fault.effect {
+            Effect::Hosts { fault, .. } => Ok(self.inject_hosts(injection, *fault)),
             Effect::Links { fault, links } => {
-                self.install_rule(strike.index, &links.under(*fault));
+                self.install_rule(injection.index, &links.under(*fault));
                 Ok(Completion::Done)
             }
         }
     }
 
-    fn lift(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-        match &strike.fault.effect {
-            Effect::Hosts { fault, .. } => self.lift_hosts(strike, *fault),
+    fn lift(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
+        match &injection.fault.effect {
+            Effect::Hosts { fault, .. } => self.lift_hosts(injection, *fault),
             Effect::Links { .. } => {
-                let rule = self.faults.rules.borrow_mut().remove(&strike.index);
+                let rule = self.faults.rules.borrow_mut().remove(&injection.index);
                 if let Some(rule) = rule {
                     self.world.lift(rule);
                 }
@@ -118,25 +118,25 @@ impl Injector for WorldInjector<'_> {
 }
 
 impl WorldInjector<'_> {
-    fn inject_hosts(&mut self, strike: &Strike, fault: HostFault) -> Completion {
-        let hosts = self.ids(strike.hosts);
+    fn inject_hosts(&mut self, injection: &Injection, fault: HostFault) -> Completion {
+        let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
-            HostFault::Kill => self.end_processes(strike, World::kill),
-            HostFault::Crash => self.end_processes(strike, World::crash),
+            HostFault::Kill => self.end_processes(injection, World::kill),
+            HostFault::Crash => self.end_processes(injection, World::crash),
             HostFault::ClockStep { step } => {
                 let step = |host: &HostId| self.world.step_wall(*host, step);
                 hosts.iter().for_each(step);
             }
             HostFault::ClockRate { drift_ppm } => {
                 for host in hosts {
-                    self.begin_rate(strike.index, host, drift_ppm);
+                    self.begin_rate(injection.index, host, drift_ppm);
                 }
             }
             HostFault::Failover => {
-                for host in strike.hosts {
-                    self.order_failover(strike.index, host);
+                for host in injection.hosts {
+                    self.order_failover(injection.index, host);
                 }
                 return Completion::Pending;
             }
@@ -144,8 +144,8 @@ impl WorldInjector<'_> {
         Completion::Done
     }
 
-    fn lift_hosts(&mut self, strike: &Strike, fault: HostFault) {
-        let hosts = self.ids(strike.hosts);
+    fn lift_hosts(&mut self, injection: &Injection, fault: HostFault) {
+        let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
@@ -158,7 +158,7 @@ impl WorldInjector<'_> {
             }
             HostFault::ClockRate { .. } => {
                 for host in hosts {
-                    self.end_rate(strike.index, host);
+                    self.end_rate(injection.index, host);
                 }
             }
             HostFault::Failover => {}
@@ -172,12 +172,12 @@ impl WorldInjector<'_> {
             .collect()
     }
 
-    fn end_processes(&mut self, strike: &Strike, end: fn(&mut World, HostId)) {
-        let hosts = self.ids(strike.hosts);
+    fn end_processes(&mut self, injection: &Injection, end: fn(&mut World, HostId)) {
+        let hosts = self.ids(injection.hosts);
         let recorder = &self.faults.recorder;
         recorder.without_recording(|| hosts.iter().for_each(|host| end(self.world, *host)));
-        let comes_back = strike.fault.duration_ns.is_some();
-        recorder.died(strike.hosts, comes_back, &self.world.host(hosts[0]));
+        let comes_back = injection.fault.duration_ns.is_some();
+        recorder.died(injection.hosts, comes_back, &self.world.host(hosts[0]));
     }
 
     /// Sends the command for a failover, as an operator. The fault begins when the server
@@ -190,7 +190,7 @@ impl WorldInjector<'_> {
             return;
         };
         let words = failover::order(&role);
-        let env = Simulated::new(host.clone(), faults.recorder.directory.clone(), "operator");
+        let env = SimulatedEnv::new(host.clone(), faults.recorder.directory.clone(), "operator");
         host.clone().spawn(async move {
             if operator::types(&env, &name, words).await {
                 let event = faults.executor.borrow_mut().begun(index);

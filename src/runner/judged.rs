@@ -104,7 +104,7 @@ pub fn recording(
     run: JudgedRun,
     environment: Environment,
 ) -> Recording {
-    let scenario = serde_json::to_value(Named {
+    let scenario = serde_json::to_value(NamedScenario {
         name: &scenario.name,
         overrides: &scenario.overrides,
         scenario: &scenario.drawn(seed).scenario,
@@ -131,7 +131,7 @@ pub fn recording(
 
 /// A scenario with what its file does not contain: its name and its overrides.
 #[derive(serde::Serialize)]
-struct Named<'a> {
+struct NamedScenario<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     overrides: &'a [String],

@@ -17,7 +17,7 @@ mod recorder;
 pub mod run;
 mod sentinels;
 pub mod simulate;
-pub mod simulated;
+pub mod simulated_env;
 pub mod workload;
 
 pub use self::error::RunError;

@@ -51,7 +51,7 @@ impl Observer for WorldObserver {
         if !due.is_empty() {
             let faults = self.faults.clone();
             self.host
-                .interrupt(move |world| faults.strike(&due, world))
+                .interrupt(move |world| faults.inject_due(&due, world))
                 .await;
         }
     }

@@ -12,7 +12,7 @@ const MAX_NS: u64 = 365 * 86_400 * NS_PER_S;
 
 /// Why a recording cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unplayable {
+pub enum InvalidRecording {
     /// Its scenario is invalid.
     #[error("the scenario in it: {0}")]
     Scenario(String),
@@ -31,27 +31,27 @@ pub enum Unplayable {
 /// # Errors
 ///
 /// If the scenario or the schedule is invalid.
-pub fn scenario(recording: &Recording) -> Result<Scenario, Unplayable> {
+pub fn scenario(recording: &Recording) -> Result<Scenario, InvalidRecording> {
     let mut value = recording.header.scenario.clone();
     let mut take = |key| value.as_object_mut().and_then(|table| table.remove(key));
     let (name, overrides) = (take("name"), take("overrides"));
     let mut scenario: Scenario = serde_json::from_value(value)
-        .map_err(|error| Unplayable::Scenario(error.to_string().replace('`', "\"")))?;
+        .map_err(|error| InvalidRecording::Scenario(error.to_string().replace('`', "\"")))?;
     scenario.name = name
         .and_then(|name| name.as_str().map(String::from))
         .unwrap_or_default();
     scenario.overrides = overrides
         .and_then(|overrides| serde_json::from_value(overrides).ok())
         .unwrap_or_default();
-    scenario::check(&scenario).map_err(Unplayable::Scenario)?;
+    scenario::check(&scenario).map_err(InvalidRecording::Scenario)?;
     check(&recording.header.schedule, &scenario)?;
     Ok(scenario)
 }
 
-fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), Unplayable> {
+fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), InvalidRecording> {
     schedule.faults.iter().try_for_each(|fault| {
         problem(fault, &scenario.topology).map_or(Ok(()), |what| {
-            Err(Unplayable::Fault {
+            Err(InvalidRecording::Fault {
                 fault: fault.name.clone(),
                 what,
             })

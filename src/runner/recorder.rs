@@ -7,7 +7,7 @@ use std::rc::Rc;
 use locklab_values::random::Stream;
 use locklab_world::{Host, HostId};
 
-use crate::simulated::Directory;
+use crate::simulated_env::Directory;
 use locklab_history::{Event, Name, Record, Role, Topology};
 
 /// The maximum number of records in a run: some hundred megabytes.

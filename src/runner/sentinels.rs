@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_redis::sentinel::{Address, Monitor, Past, SentinelConfig};
+use locklab_redis::sentinel::{Address, Monitor, SentinelConfig, Uptime};
 use locklab_services::serve::sentinel::{Surroundings, sentinel};
 use locklab_world::World;
 
 use super::recorder::Recorder;
-use crate::simulated::PORT;
+use crate::simulated_env::PORT;
 use locklab_env::redis::MASTER;
 use locklab_history::Role;
 use locklab_history::{Event, Name, Point};
@@ -56,9 +56,9 @@ pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, w
             },
             monitor: vec![monitor.clone()],
             file: None,
-            past: match around.file.borrow().is_some() {
-                true => Past::None,
-                false => Past::Long,
+            uptime: match around.file.borrow().is_some() {
+                true => Uptime::Zero,
+                false => Uptime::Long,
             },
             random: Box::new(move |n| stream.below(n)),
         };

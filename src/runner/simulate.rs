@@ -21,8 +21,8 @@ use super::recorder::Recorder;
 use super::run::Run;
 use super::sentinels;
 use super::{RunError, baselines, label};
-use crate::simulated::{Directory, PORT, Simulated};
-use crate::workload::adds::{Adder, InTheEnd};
+use crate::simulated_env::{Directory, PORT, SimulatedEnv};
+use crate::workload::adds::{Adder, FinalRead};
 use crate::workload::client::LabClient;
 use crate::workload::other_writes;
 use crate::workload::resource::{self, Register};
@@ -222,7 +222,7 @@ fn start_node(
         };
         if let Some(every) = others.map(Duration::from_millis) {
             let first = Duration::from_nanos(random.below(every.as_nanos() as u64));
-            let env = Simulated::new(host.clone(), recorder.directory.clone(), "other-writes");
+            let env = SimulatedEnv::new(host.clone(), recorder.directory.clone(), "other-writes");
             host.spawn(other_writes::write(env, name.clone(), every, first, bytes));
         }
         let setup = Setup {
@@ -290,7 +290,7 @@ fn start_client(
             1 => name.to_string(),
             nth => format!("{name}#{nth}"),
         };
-        let env = Simulated::new(host.clone(), recorder.directory.clone(), &stream)
+        let env = SimulatedEnv::new(host.clone(), recorder.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone());
         let random = Stream::new(host.seed(), &format!("workload/{stream}"));
@@ -320,7 +320,7 @@ fn start_client(
                     random,
                     origin_ns: 0,
                 };
-                Box::pin(adder.run(InTheEnd::of(&name)))
+                Box::pin(adder.run(FinalRead::of(&name)))
             }
         };
         let (name, recorder) = (name.clone(), recorder.clone());

@@ -7,7 +7,7 @@ use locklab_env::Env;
 use locklab_env::redis::{Client, Error};
 use locklab_history::{Name, Outcome};
 use locklab_locks::{CATALOGUE, Grant, LockError, Mode, Owner, redlock_fenced};
-use locklab_runner::workload::resource::{self, Refusal, Showing};
+use locklab_runner::workload::resource::{self, AccessError, Credentials};
 
 use crate::stage::{attempt, attempt_in, lock, on_answers};
 
@@ -276,16 +276,16 @@ fn of_the_resource() {
             let client = Client::new(env, nodes[0].clone(), None);
             let token = redlock_fenced::token(&client).await;
             assert_unexpected(&token.expect_err("no number came"), "n1", "TOKEN");
-            let showing = Showing {
+            let credentials = Credentials {
                 client: "c1".into(),
                 grant: 1,
                 token: None,
             };
-            let read = resource::read(&client, &showing).await;
-            let written = resource::write(&client, &showing, 1).await;
+            let read = resource::read(&client, &credentials).await;
+            let written = resource::write(&client, &credentials, 1).await;
             for (accessed, command) in [(read, "READ"), (written, "WRITE")] {
                 match accessed {
-                    Err(Refusal::Failed(error)) => assert_unexpected(&error, "n1", command),
+                    Err(AccessError::Failed(error)) => assert_unexpected(&error, "n1", command),
                     other => panic!("{command}: {other:?}"),
                 }
             }

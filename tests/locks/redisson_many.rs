@@ -9,8 +9,8 @@ use locklab_env::observe::NoopObserver;
 use locklab_env::{Env, Points};
 use locklab_history::{ClockKind, Failpoint, Name};
 use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
-use locklab_real::machine::Machine;
-use locklab_runner::simulated::Simulated;
+use locklab_real::real_env::RealEnv;
+use locklab_runner::simulated_env::SimulatedEnv;
 
 use crate::redisson::integer;
 use crate::stage::{attempt_in, call, lock, on_both, on_nodes, on_redis, words};
@@ -148,12 +148,12 @@ async fn prolongs(env: impl Env, watched: impl Fn(Points) -> Rc<dyn DynLock>, no
 #[test]
 fn the_last_step_prolongs_whoevers_lock_it_is() {
     for name in ["redisson-multi", "redisson-redlock"] {
-        on_nodes(3, 0, move |env: Simulated, nodes| {
+        on_nodes(3, 0, move |env: SimulatedEnv, nodes| {
             let (watched, names) = (env.clone(), nodes.clone());
             let lock = move |points| many(&watched.clone().watched(points), &names, name);
             prolongs(env, lock, nodes)
         });
-        on_redis(3, async |env: Machine, nodes| {
+        on_redis(3, async |env: RealEnv, nodes| {
             let (watched, names) = (env.clone(), nodes.clone());
             let lock = move |points| many(&watched.clone().watched(points), &names, name);
             prolongs(env, lock, nodes).await;

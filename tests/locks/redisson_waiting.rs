@@ -8,7 +8,7 @@ use locklab_env::Env;
 use locklab_env::redis::Reply;
 use locklab_history::{ClockKind, Name};
 use locklab_locks::{LockError, Mode, Owner, Request};
-use locklab_runner::simulated::Simulated;
+use locklab_runner::simulated_env::SimulatedEnv;
 
 use crate::redisson::{CHANNEL, integer, locker, redisson};
 use crate::stage::{attempt, call, on_both, on_nodes};
@@ -144,7 +144,7 @@ fn a_waiter_never_wakes_from_a_lock_without_lease_that_is_deleted_silently() {
 
 /// How long a second client waits for a lock with a lease of 20 s, which its holder releases
 /// after 2 s or not at all, in milliseconds.
-async fn waits_ms(env: &Simulated, nodes: &[Name], waiter: &str, releases: bool) -> u64 {
+async fn waits_ms(env: &SimulatedEnv, nodes: &[Name], waiter: &str, releases: bool) -> u64 {
     let holder = locker(env, nodes, "lease_ms = 20_000");
     let guard = holder.acquire(Owner::ONLY).await;
     env.spawn({

@@ -11,11 +11,11 @@ use locklab_locks::DynLock;
 use locklab_model::scenario::load;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
-use locklab_runner::simulated::Simulated;
+use locklab_runner::simulated_env::SimulatedEnv;
 
 use crate::stage::{attempt, call, lock, on_nodes};
 
-fn redlock(env: &Simulated, names: &[Name], more: &str) -> Rc<dyn DynLock> {
+fn redlock(env: &SimulatedEnv, names: &[Name], more: &str) -> Rc<dyn DynLock> {
     let parameters = format!("name = \"redlock\"\nttl_ms = 1000\n{more}");
     lock(env, names, &parameters)
 }

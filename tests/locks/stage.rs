@@ -15,9 +15,9 @@ use locklab_env::redis::{Client, Reply};
 use locklab_history::{Name, RESOURCE};
 use locklab_locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
 use locklab_model::workload::Fencing;
-use locklab_real::machine::Machine;
+use locklab_real::real_env::RealEnv;
 use locklab_redis::NodeConfig;
-use locklab_runner::simulated::{Directory, PORT, Simulated};
+use locklab_runner::simulated_env::{Directory, PORT, SimulatedEnv};
 use locklab_runner::workload::resource::{self, Register};
 use locklab_services::consensus::Timing;
 use locklab_services::serve;
@@ -33,7 +33,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 #[track_caller]
 pub fn on_nodes<F, Fut>(nodes: usize, down: usize, test: F)
 where
-    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
@@ -50,7 +50,7 @@ where
 #[track_caller]
 pub fn on_servers<F, Fut>(parameters: &str, count: usize, test: F)
 where
-    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let spec: LockSpec = toml::from_str(parameters).expect("sound parameters");
@@ -94,7 +94,7 @@ pub fn on_answers<F, Fut>(
     else_answer: &'static str,
     test: F,
 ) where
-    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
@@ -129,7 +129,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
 #[track_caller]
 fn in_the_world<F, Fut>(servers: usize, start: impl FnOnce(&mut World, &[HostId], &[Name]), test: F)
 where
-    F: Fn(Simulated, Vec<Name>) -> Fut + 'static,
+    F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let mut world = World::new(Config::default(), &vec![HostConfig::default(); servers + 2]);
@@ -148,7 +148,7 @@ where
     let done = Rc::new(Cell::new(false));
     let (test, finished) = (Rc::new(test), done.clone());
     world.start(hosts[0], move |host| {
-        let env = Simulated::new(host.clone(), directory.clone(), "c1");
+        let env = SimulatedEnv::new(host.clone(), directory.clone(), "c1");
         let (test, finished, names) = (test.clone(), finished.clone(), names.clone());
         async move {
             test(env, names).await;
@@ -166,7 +166,7 @@ where
 /// Runs `test` as a client of real servers, called `n1`, `n2`, …
 pub fn on_redis<F, Fut>(nodes: usize, test: F)
 where
-    F: FnOnce(Machine, Vec<Name>) -> Fut,
+    F: FnOnce(RealEnv, Vec<Name>) -> Fut,
     Fut: Future<Output = ()>,
 {
     let servers: Vec<RedisServer> = (0..nodes)
@@ -188,7 +188,7 @@ where
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         tokio::task::spawn_local(serve_resource(listener));
-        test(Machine::new(addresses, 1, "c1"), names).await;
+        test(RealEnv::new(addresses, 1, "c1"), names).await;
     });
 }
 

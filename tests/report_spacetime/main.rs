@@ -11,7 +11,7 @@ use locklab_report::{Error, pdf, png, spacetime, svg as written};
 
 mod stories;
 
-use stories::{Story, jump, late_replies, late_write, pause};
+use stories::{HistoryBuilder, jump, late_replies, late_write, pause};
 
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
     let drawing = spacetime::draw(history, title, violation);
@@ -111,7 +111,7 @@ fn a_picture_says_what_happened() {
 
 #[test]
 fn a_wait_in_vain_is_shown_from_its_first_attempt() {
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     story.fault(5.0, "c1", "death", "kill", Phase::Begins);
     for at_ms in [50.0, 250.0, 450.0, 650.0] {
         story.invoke(at_ms, "c2", Op::Acquire);
@@ -262,7 +262,7 @@ fn any_history_makes_a_well_formed_picture() {
 /// A watchdog that renews every 10 s for minutes: many bursts, many idle gaps.
 #[test]
 fn a_long_run_without_a_violation_still_fits_the_page() {
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     story.holds(3.0, "c1", None, None);
     for renewal in 0..200 {
         let at_ms = 10_000.0 * f64::from(renewal + 1);

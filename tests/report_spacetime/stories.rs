@@ -8,7 +8,7 @@ use locklab_history::{
 
 /// A history under construction; all times in milliseconds of true time.
 #[derive(Default)]
-pub struct Story {
+pub struct HistoryBuilder {
     history: History,
     /// How far each host's wall clock is ahead.
     ahead_ms: Vec<(&'static str, f64)>,
@@ -19,7 +19,7 @@ pub fn ns(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
-impl Story {
+impl HistoryBuilder {
     pub fn record(&mut self, at_ms: f64, host: &str, event: Event) {
         let ahead = self.ahead_ms.iter().filter(|(name, _)| *name == host);
         let ahead_ms: f64 = ahead.map(|(_, ahead_ms)| ahead_ms).sum();
@@ -159,7 +159,7 @@ const WRITE_1: Access = Access::Write {
 /// A garbage-collection pause of the holder outlasts the lease.
 pub fn pause(fenced: bool) -> (History, Violation) {
     let token = |number| fenced.then_some(number);
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     story.invoke(9.0, "c1", Op::Acquire);
     story.exchange(9.0, 1.5, ("c1", "n1"), ["SET lock 5f2e NX PX 1000", "OK"]);
     story.complete(12.0, "c1", Op::Acquire, Outcome::Ok);
@@ -219,7 +219,7 @@ pub fn pause(fenced: bool) -> (History, Violation) {
 
 /// Five nodes, two clients, a partition each, and one clock that jumps.
 pub fn jump() -> (History, Violation) {
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     let nodes = ["n1", "n2", "n3", "n4", "n5"];
     let flight = |client: usize, node: usize| 0.9 + 0.17 * ((node * 3 + client * 2) % 5) as f64;
     for node in ["n4", "n5"] {
@@ -290,7 +290,7 @@ pub fn jump() -> (History, Violation) {
 
 /// The replies wait for a paused client; it reads them after the keys have expired.
 pub fn late_replies() -> (History, Violation) {
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     let nodes = ["n1", "n2", "n3", "n4", "n5"];
     story.invoke(10.0, "c1", Op::Acquire);
     story.fault(10.5, "c1", "gc", "pause", Phase::Begins);
@@ -332,7 +332,7 @@ pub fn late_replies() -> (History, Violation) {
 
 /// The write, not the client, is delayed: an arrow of 90 s beside bursts of 10 ms.
 pub fn late_write() -> (History, Violation) {
-    let mut story = Story::default();
+    let mut story = HistoryBuilder::default();
     story.invoke(9.0, "c1", Op::Acquire);
     story.exchange(9.0, 1.5, ("c1", "n1"), ["SET lock 5f2e NX PX 30000", "OK"]);
     story.complete(12.0, "c1", Op::Acquire, Outcome::Ok);

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use locklab_redis::sentinel::{
-    Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile,
+    Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile, Uptime,
 };
 use locklab_values::random::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -32,7 +32,7 @@ pub async fn serve(listener: TcpListener, monitor: Monitor, file: File) -> io::R
         },
         monitor: vec![monitor],
         file: file.borrow().clone(),
-        past: Past::None,
+        uptime: Uptime::Zero,
         random: Box::new(move |n| stream.below(n)),
     };
     let driver = Rc::new(Driver {

@@ -283,7 +283,7 @@ fn expired_keys_are_deleted_though_nobody_looks() {
 #[test]
 fn hostile_clients_harm_themselves() {
     let served = Served::new(1, &[]);
-    let mut witness = served.connect(0);
+    let mut second_client = served.connect(0);
     for (bytes, reply) in [
         (
             "*2\r\n$-5\r\n",
@@ -309,7 +309,7 @@ fn hostile_clients_harm_themselves() {
         let mut client = served.connect(0);
         client.send(bytes.as_bytes());
         assert_eq!(String::from_utf8_lossy(&client.rest()), reply);
-        witness.check("PING\r\n", "+PONG\r\n");
+        second_client.check("PING\r\n", "+PONG\r\n");
     }
 
     let deep = format!(
@@ -319,23 +319,23 @@ fn hostile_clients_harm_themselves() {
     );
     let mut client = served.connect(0);
     client.check(&deep, "-ERR");
-    witness.check("PING\r\n", "+PONG\r\n");
+    second_client.check("PING\r\n", "+PONG\r\n");
 
     // Half a request, and gone; half closed; gone with replies unread.
     for end in [Shutdown::Write, Shutdown::Both, Shutdown::Read] {
         let mut client = served.connect(0);
         client.send(b"PING\r\nPING\r\n*3\r\n$3\r\nSET\r\n$100\r\n");
         client.0.shutdown(end).expect("it is open");
-        witness.check("PING\r\n", "+PONG\r\n");
+        second_client.check("PING\r\n", "+PONG\r\n");
     }
-    witness.check("EVAL \"return 1\" 0\r\n", ":1\r\n");
+    second_client.check("EVAL \"return 1\" 0\r\n", ":1\r\n");
 }
 
 /// 64 MB of an incomplete argument.
 #[test]
 fn a_request_without_end_ends_the_connection() {
     let served = Served::new(1, &[]);
-    let mut witness = served.connect(0);
+    let mut second_client = served.connect(0);
     let mut client = served.connect(0);
     client.send(b"*1\r\n$500000000\r\n");
     let chunk = vec![b'x'; 1 << 20];
@@ -343,7 +343,7 @@ fn a_request_without_end_ends_the_connection() {
         .take_while(|_| client.0.write_all(&chunk).is_ok())
         .count();
     assert!((63..190).contains(&sent), "{sent} MB");
-    witness.check("PING\r\n", "+PONG\r\n");
+    second_client.check("PING\r\n", "+PONG\r\n");
     assert!(served.resident_mb() < 400, "{} MB", served.resident_mb());
 }
 
@@ -352,13 +352,13 @@ fn a_request_without_end_ends_the_connection() {
 #[test]
 fn a_request_of_many_arguments_is_read_once() {
     let served = Served::new(1, &[]);
-    let mut witness = served.connect(0);
+    let mut second_client = served.connect(0);
     let mut client = served.connect(0);
     client.send(b"*4000000\r\n");
     let arguments = "$1\r\nx\r\n".repeat(100_000);
     for _ in 0..39 {
         client.send(arguments.as_bytes());
-        witness.check("PING\r\n", "+PONG\r\n");
+        second_client.check("PING\r\n", "+PONG\r\n");
     }
 }
 
@@ -366,9 +366,9 @@ fn a_request_of_many_arguments_is_read_once() {
 #[test]
 fn replies_that_nobody_reads_end_the_connection() {
     let served = Served::new(1, &[]);
-    let mut witness = served.connect(0);
+    let mut second_client = served.connect(0);
     let value = "x".repeat(10 << 20);
-    witness.check(
+    second_client.check(
         &format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n", 10 << 20),
         "+OK\r\n",
     );
@@ -381,17 +381,17 @@ fn replies_that_nobody_reads_end_the_connection() {
         client.send(requests.as_bytes());
         let received = client.rest().len();
         assert!(received < 200 << 20, "{received} bytes");
-        witness.check("PING\r\n", "+PONG\r\n");
+        second_client.check("PING\r\n", "+PONG\r\n");
         assert!(served.resident_mb() < 700, "{} MB", served.resident_mb());
     }
     let script = "local t = {} local v = redis.call('get', 'k') for i = 1, 600 do t[i] = v end \
                   return t";
     let too_large = "-ERR the script's value is too large for a reply\r\n";
-    witness.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
+    second_client.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
     let script = "local t = {} t[1] = t t[2] = t return t";
-    witness.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
+    second_client.check(&format!("EVAL \"{script}\" 0\r\n"), too_large);
     let script = "local s = string.rep('x', 1e8) return #(s .. s .. s)";
-    witness.check(&format!("EVAL \"{script}\" 0\r\n"), "-ERR ");
+    second_client.check(&format!("EVAL \"{script}\" 0\r\n"), "-ERR ");
     assert!(served.resident_mb() < 900, "{} MB", served.resident_mb());
 }
 

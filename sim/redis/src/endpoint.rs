@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node};
-use crate::wire::held::{Held, Piece};
+use crate::wire::memory_usage::{Chunk, MemoryUsage};
 
 /// The message to a client beyond the limit, before its connection is closed.
 pub const TOO_MANY_CLIENTS: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -143,7 +143,7 @@ pub struct Endpoint {
     expiry: Expiry,
     connections: BTreeMap<ConnId, Connection>,
     /// The memory of all connections.
-    held: Held,
+    memory: MemoryUsage,
     /// The connections that exceed the soft limit, and since when.
     heavy: BTreeMap<ConnId, Duration>,
     /// The time of the last call.
@@ -179,8 +179,8 @@ struct Connection {
 /// A part of the output that is not written, or not completely.
 struct Unwritten {
     bytes: Bytes,
-    /// The piece that it is a part of.
-    piece: Piece,
+    /// The chunk that it is a part of.
+    chunk: Chunk,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -202,7 +202,7 @@ impl Endpoint {
             limits,
             expiry,
             connections: BTreeMap::new(),
-            held: Held::default(),
+            memory: MemoryUsage::default(),
             heavy: BTreeMap::new(),
             now: Now::default(),
             steps: VecDeque::new(),
@@ -282,7 +282,7 @@ impl Endpoint {
                 Step::Effect(Effect::Exit) => {
                     self.connections.clear();
                     self.heavy.clear();
-                    self.held = Held::default();
+                    self.memory = MemoryUsage::default();
                     Some(Action::Exit)
                 }
                 Step::Refuse(conn) => self.refuse(conn).then_some(Action::Close { conn }),
@@ -312,7 +312,7 @@ impl Endpoint {
             return;
         };
         let before = connection.output;
-        connection.take(bytes, &mut self.held);
+        connection.take(bytes, &mut self.memory);
         if connection.backlog_bytes <= self.limits.soft_bytes {
             self.heavy.remove(&conn);
         }
@@ -354,9 +354,9 @@ impl Endpoint {
     fn send(&mut self, conn: ConnId, bytes: Bytes) -> Option<Action> {
         let connection = self.connections.get_mut(&conn)?;
         connection.backlog_bytes += bytes.len();
-        let piece = Piece::of(&bytes);
-        self.held.add(piece);
-        connection.backlog.push_back(Unwritten { bytes, piece });
+        let chunk = Chunk::of(&bytes);
+        self.memory.add(chunk);
+        connection.backlog.push_back(Unwritten { bytes, chunk });
         if connection.output == Output::Idle {
             connection.output = Output::Offered;
             return Some(Action::Write { conn });
@@ -383,7 +383,7 @@ impl Endpoint {
             return 0;
         };
         let bytes = self.node.input_bytes(conn);
-        self.held.replace(connection.input_bytes, bytes);
+        self.memory.replace(connection.input_bytes, bytes);
         connection.input_bytes = bytes;
         bytes
     }
@@ -421,7 +421,7 @@ impl Endpoint {
     /// Disconnects the connections that take most, as long as all together exceed their limit;
     /// of several that take as much, the latest.
     fn limit_total(&mut self) {
-        while self.held.bytes() > self.limits.total_bytes {
+        while self.memory.bytes() > self.limits.total_bytes {
             let sizes = self.connections.iter();
             let Some((conn, _)) = sizes.max_by_key(|(_, connection)| connection.bytes()) else {
                 return;
@@ -449,9 +449,9 @@ impl Endpoint {
     fn forget(&mut self, conn: ConnId) {
         self.heavy.remove(&conn);
         if let Some(connection) = self.connections.remove(&conn) {
-            self.held.replace(connection.input_bytes, 0);
-            for Unwritten { piece, .. } in connection.backlog {
-                self.held.remove(piece);
+            self.memory.replace(connection.input_bytes, 0);
+            for Unwritten { chunk, .. } in connection.backlog {
+                self.memory.remove(chunk);
             }
         }
     }
@@ -468,11 +468,11 @@ impl Connection {
     /// # Panics
     ///
     /// If there are more of them than in the first element of the backlog.
-    fn take(&mut self, bytes: usize, held: &mut Held) {
+    fn take(&mut self, bytes: usize, memory: &mut MemoryUsage) {
         if let Some(first) = self.backlog.front_mut() {
             first.bytes.advance(bytes);
             if first.bytes.is_empty() {
-                held.remove(first.piece);
+                memory.remove(first.chunk);
                 self.backlog.pop_front();
             }
         }

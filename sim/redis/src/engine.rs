@@ -18,6 +18,7 @@ mod busy;
 mod categories;
 mod cmd;
 mod command;
+mod command_table;
 mod config;
 mod contents;
 mod dispatch;
@@ -45,7 +46,6 @@ mod shutdown;
 mod state;
 mod stats;
 mod stream;
-mod table;
 mod tracking;
 mod turn;
 

@@ -27,7 +27,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use self::config::{Address, Monitor, Past, SentinelConfig};
+pub use self::config::{Address, Monitor, SentinelConfig, Uptime};
 pub use self::core::{ConnId, Effect, LinkId, Notice};
 pub use self::file::{SavedMaster, SentinelFile};
 pub use self::server::Sentinel;

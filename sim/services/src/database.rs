@@ -10,9 +10,9 @@
 //! stands for, `node` has the connections and the journal. There are no transactions of several
 //! statements: the locks in question do not need them.
 
+mod lock_table;
 mod node;
 mod statement;
-mod table;
 #[cfg(test)]
 mod tests;
 

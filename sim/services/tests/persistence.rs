@@ -67,13 +67,13 @@ const KERNEL: &[(&str, &str)] = &[("appendonly", "yes"), ("appendfsync", "no")];
 /// Whether a key that was set at 10 000 ms survives this event at 10 300 ms.
 fn survives(
     parameters: &[(&'static str, &'static str)],
-    delivery: impl FnOnce(&mut Machine),
+    failure: impl FnOnce(&mut Machine),
 ) -> bool {
     let mut machine = Machine::start(parameters, 9_500);
     // This write is synced in this second; the next sync covers the writes that follow.
     machine.say(10_000, "SET before v");
     machine.say(10_100, "SET k v PX 60000");
-    delivery(&mut machine);
+    failure(&mut machine);
     machine.restart(10_400);
     machine.say(10_400, "GET k") != NIL
 }

@@ -3,7 +3,7 @@
 
 use locklab_values::units::NS_PER_S;
 
-use super::Watch;
+use super::RequestTracker;
 use crate::ResourceRole;
 use locklab_history::{FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
 
@@ -19,7 +19,7 @@ pub(crate) enum Excuse {
 }
 
 /// A fault that may hinder clients that request the lock.
-pub(super) struct Hindrance<'h> {
+pub(super) struct Obstacle<'h> {
     fault: &'h Name,
     /// The host that it affects; `None`: links.
     host: Option<usize>,
@@ -92,7 +92,7 @@ pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Ki
     }
 }
 
-impl<'h> Watch<'h> {
+impl<'h> RequestTracker<'h> {
     /// A fault takes effect: the clients that it hinders count as requesting nothing until it
     /// is over.
     pub(super) fn begin(
@@ -102,7 +102,7 @@ impl<'h> Watch<'h> {
         kind: Kind<'h>,
         record: &'h Record,
     ) {
-        let is_known = |other: &Hindrance| other.host.is_none() && other.fault == fault;
+        let is_known = |other: &Obstacle| other.host.is_none() && other.fault == fault;
         let (struck, clients, effect) = match kind {
             Kind::Harmless => return,
             Kind::OfProcess(_) if self.wanting[host].client.is_some() => {
@@ -112,7 +112,7 @@ impl<'h> Watch<'h> {
                 (Some(host), self.all_if_excused(), effect)
             }
             Kind::OfProcess(_) => return,
-            Kind::OfLinks(_) if self.hindrances.iter().any(is_known) => return,
+            Kind::OfLinks(_) if self.obstacles.iter().any(is_known) => return,
             Kind::OfLinks(links) => (None, self.beside(links), self.effect(links)),
             Kind::OfUnnamedLinks => (Some(host), self.possibly_beside(host), Effect::Cuts),
         };
@@ -133,7 +133,7 @@ impl<'h> Watch<'h> {
             }
         }
         self.has_excused |= !clients.is_empty() && !matches!(effect, Effect::Stops);
-        self.hindrances.push(Hindrance {
+        self.obstacles.push(Obstacle {
             fault,
             host: struck,
             clients,
@@ -144,22 +144,22 @@ impl<'h> Watch<'h> {
     /// A fault is over. The clients that it hindered and that are still in their calls request
     /// the lock again, as soon as the delayed packets have arrived.
     pub(super) fn end(&mut self, fault: &Name, host: usize, now_ns: u64) {
-        let over = |hindrance: &Hindrance| {
-            hindrance.fault == fault && hindrance.host.is_none_or(|struck| struck == host)
+        let over = |obstacle: &Obstacle| {
+            obstacle.fault == fault && obstacle.host.is_none_or(|struck| struck == host)
         };
-        let Some(place) = self.hindrances.iter().position(over) else {
+        let Some(place) = self.obstacles.iter().position(over) else {
             return;
         };
-        let hindrance = self.hindrances.swap_remove(place);
+        let obstacle = self.obstacles.swap_remove(place);
         let time_outs_ns = self.bounds.time_outs_ns;
-        for client in hindrance.clients {
+        for client in obstacle.clients {
             let wanting = &mut self.wanting[client];
-            if let Effect::Delays { by_ns } = hindrance.effect {
+            if let Effect::Delays { by_ns } = obstacle.effect {
                 wanting.delay_ns = wanting.delay_ns.saturating_sub(by_ns);
                 continue;
             }
             wanting.hindered -= 1;
-            let until_ns = match hindrance.effect {
+            let until_ns = match obstacle.effect {
                 Effect::Stops => now_ns,
                 Effect::Silences | Effect::Delays { .. } => now_ns + time_outs_ns,
                 Effect::Cuts => wanting.silence.end(now_ns) + time_outs_ns,

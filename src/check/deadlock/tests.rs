@@ -2,23 +2,23 @@
 
 use super::retransmission_ns;
 use crate::Property::{Availability, Deadlock};
-use crate::story::{MS, Story};
+use crate::history_builder::{HistoryBuilder, MS};
 use locklab_history::ClockKind::Wall;
 use locklab_history::PacketFault::{self, Cut};
 
 /// The bound is 1000 ms.
-fn story() -> Story {
-    Story::default().deadlock_after(1000)
+fn story() -> HistoryBuilder {
+    HistoryBuilder::default().deadlock_after(1000)
 }
 
 /// Two other clients contend now, so that the run is conclusive.
-fn contended(story: Story) -> Story {
+fn contended(story: HistoryBuilder) -> HistoryBuilder {
     let asked = story.tries(60, "c8").tries(60, "c9");
     asked.fails(60, "c8").fails(60, "c9")
 }
 
 /// c2 tries every 200 ms from the first time to the last; each attempt takes 10 ms.
-fn tries_on(mut story: Story, from_ms: u64, to_ms: u64) -> Story {
+fn tries_on(mut story: HistoryBuilder, from_ms: u64, to_ms: u64) -> HistoryBuilder {
     for at_ms in (from_ms..=to_ms).step_by(200) {
         story = story.tries(at_ms, "c2").fails(at_ms + 10, "c2");
     }
@@ -150,7 +150,7 @@ fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
 }
 
 /// c2 asks at 20 ms and gets no reply; c1 releases the lock at 50 ms. The fault follows.
-fn unanswered() -> Story {
+fn unanswered() -> HistoryBuilder {
     story().holds(10, "c1").tries(20, "c2").releases(50, "c1")
 }
 
@@ -209,7 +209,8 @@ fn a_server_that_stays_away_shows_nothing_but_that_the_lock_is_not_available() {
 
 #[test]
 fn the_resource_excuses_only_if_tokens_come_from_it() {
-    let away = |story: Story| contended(story.fault_begins(60, "resource", "crash")).ends(9_000);
+    let away =
+        |story: HistoryBuilder| contended(story.fault_begins(60, "resource", "crash")).ends(9_000);
     away(unanswered()).expect_violation_at(Deadlock, 1_050);
     away(unanswered().with_tokens_of_the_resource())
         .expect_inconclusive(Deadlock, &cannot_be_told(9_000));
@@ -277,7 +278,7 @@ fn a_cut_link_excuses_whom_it_cuts_off() {
 #[test]
 fn of_several_faults_each_excuses_whom_it_hinders_until_it_ends() {
     let told = cannot_be_told(9_000);
-    let cut = |story: Story| story.links_fail(60, "cut", ["c2", "n1"], Cut);
+    let cut = |story: HistoryBuilder| story.links_fail(60, "cut", ["c2", "n1"], Cut);
     let beside_another = cut(unanswered().links_fail(55, "slow", ["c1", "n1"], SLOW));
     contended(beside_another)
         .ends(9_000)
@@ -323,22 +324,22 @@ fn silences_between_which_nothing_was_sent_again_are_one() {
 #[test]
 fn what_was_lost_comes_as_much_later_again_and_a_second() {
     // Lost from 100 to 600 ms, retransmitted by 2100 ms.
-    let lost = |end: fn(Story) -> Story| {
+    let lost = |end: fn(HistoryBuilder) -> HistoryBuilder| {
         let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
         end(story).ends(9_000)
     };
-    let cut = |story: Story| {
+    let cut = |story: HistoryBuilder| {
         let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
         story.links_heal(600, "cut", ["c2", "n1"], Cut)
     };
     lost(cut).expect_violation_at(Deadlock, 3_100);
-    let crash = |story: Story| {
+    let crash = |story: HistoryBuilder| {
         let story = story.fault_begins(100, "n1", "crash");
         story.fault_ends(600, "n1", "crash")
     };
     lost(crash).expect_violation_at(Deadlock, 3_100);
     // The kernel of a process that was paused or killed still replies.
-    let pause = |story: Story| {
+    let pause = |story: HistoryBuilder| {
         let story = story.fault_begins(100, "n1", "pause");
         story.fault_ends(600, "n1", "pause")
     };

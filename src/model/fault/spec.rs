@@ -3,7 +3,7 @@
 use locklab_values::dist::Dist;
 use serde::{Deserialize, Serialize};
 
-use super::table::FaultTable;
+use super::fault_table::FaultTable;
 use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Moment};
 
 /// A fault with its amount as written in a scenario: a step in milliseconds (negative:

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{Document, Node};
 use super::error::{ScenarioError, did_you_mean};
-use super::misfit::plainly;
+use super::type_errors::plain_message;
 
 /// Explains why the document is not a valid scenario.
 pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> ScenarioError {
@@ -24,45 +24,45 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
     };
     let words = quoted(complaint);
     let word = words.first().cloned().unwrap_or_default();
-    // A missing key has no location: the table that lacks it is the culprit.
+    // A missing key has no location: the table that lacks it is the location.
     let is_missing = complaint.starts_with("missing field");
-    let culprit = Culprit::locate(document, span, if is_missing { &[] } else { &words });
+    let location = ErrorLocation::locate(document, span, if is_missing { &[] } else { &words });
     let what = if complaint.starts_with("unknown field") {
         let hint = did_you_mean(&word, &alternatives);
-        format!("unknown key \"{word}\" in {}{hint}", culprit.table())
-    } else if let Some(noun) = unknown(complaint, &culprit) {
+        format!("unknown key \"{word}\" in {}{hint}", location.table())
+    } else if let Some(noun) = unknown(complaint, &location) {
         let hint = did_you_mean(&word, &alternatives);
-        format!("unknown {noun} \"{word}\"{}{hint}", culprit.of_what(noun))
-    } else if let Some(name) = culprit.is_new_fault(document, &word) {
+        format!("unknown {noun} \"{word}\"{}{hint}", location.of_what(noun))
+    } else if let Some(name) = location.is_new_fault(document, &word) {
         let faults = document.keys_from_file(&["fault".into()]);
         format!("unknown fault \"{name}\"{}", did_you_mean(name, &faults))
     } else if is_missing {
-        let remedy = match (&culprit.path[..], &*word) {
+        let remedy = match (&location.path[..], &*word) {
             ([], "lock") => "; `locklab list locks` has what can be in a table [lock]",
             ([], "title") => "; write what it shows, in a few words",
             _ => "",
         };
-        format!("{} lacks \"{word}\"{remedy}", culprit.itself(document))
+        format!("{} lacks \"{word}\"{remedy}", location.itself(document))
     } else if complaint.starts_with("invalid ") {
-        format!("{}: {}", culprit.itself(document), plainly(message))
+        format!("{}: {}", location.itself(document), plain_message(message))
     } else {
-        plainly(message)
+        plain_message(message)
     };
-    document.error(culprit.span, what)
+    document.error(location.span, what)
 }
 
 /// The part of the document that is at fault.
-struct Culprit {
+struct ErrorLocation {
     span: Range<usize>,
     path: Vec<String>,
     node: Node,
 }
 
-impl Culprit {
+impl ErrorLocation {
     /// The deserialiser's span is exact, except within a table that it had to read to the end
     /// before it knew its type, such as `[lock]`, and within an override, which has one span.
     /// In these cases the culprit is the key, or else the value, that the message quotes.
-    fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> Culprit {
+    fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> ErrorLocation {
         let (path, node) = document.find(&span).unwrap_or((vec![], Node::Value));
         let table = match document.get(&path).map(Spanned::get_ref) {
             Some(DeValue::Table(table)) => table,
@@ -73,9 +73,9 @@ impl Culprit {
                     && words.first().map(String::as_str) == text_of(value) =>
             {
                 let node = Node::Value;
-                return Culprit { span, path, node };
+                return ErrorLocation { span, path, node };
             }
-            Some(_) => return Culprit { span, path, node },
+            Some(_) => return ErrorLocation { span, path, node },
         };
         let exact = node == Node::Key && !document.is_override(&span);
         let named = if exact {
@@ -83,10 +83,10 @@ impl Culprit {
         } else {
             search(table, &path, words)
         };
-        named.unwrap_or(Culprit { span, path, node })
+        named.unwrap_or(ErrorLocation { span, path, node })
     }
 
-    /// The table that contains the culprit.
+    /// The table that contains the location.
     fn table(&self) -> String {
         name_of_table(&self.path[..self.path.len().saturating_sub(1)])
     }
@@ -120,7 +120,7 @@ impl Culprit {
 }
 
 /// The key with one of these names, or else the value, in a table or its subtables.
-fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<Culprit> {
+fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<ErrorLocation> {
     let below = |key: &str| path.iter().cloned().chain([key.to_owned()]).collect();
     let key = |word: &String| table.get_key_value(word.as_str());
     let holding = |word: &String| {
@@ -128,14 +128,14 @@ fn search(table: &DeTable<'_>, path: &[String], words: &[String]) -> Option<Culp
         entries.find(|(_, value)| text_of(value.get_ref()) == Some(word))
     };
     if let Some((key, _)) = words.iter().find_map(key) {
-        return Some(Culprit {
+        return Some(ErrorLocation {
             span: key.span(),
             path: below(key.get_ref()),
             node: Node::Key,
         });
     }
     if let Some((key, value)) = words.iter().find_map(holding) {
-        return Some(Culprit {
+        return Some(ErrorLocation {
             span: value.span(),
             path: below(key.get_ref()),
             node: Node::Value,
@@ -155,13 +155,13 @@ fn name_of_table(path: &[String]) -> String {
 }
 
 /// What kind of thing is unknown, if the message is about an unknown name.
-fn unknown<'a>(complaint: &'a str, culprit: &Culprit) -> Option<&'a str> {
+fn unknown<'a>(complaint: &'a str, location: &ErrorLocation) -> Option<&'a str> {
     let noun = complaint.strip_prefix("unknown ")?.split(" `").next()?;
     if noun != "variant" {
         return Some(noun);
     }
-    let path: Vec<&str> = culprit.path.iter().map(String::as_str).collect();
-    Some(match (&path[..], culprit.node) {
+    let path: Vec<&str> = location.path.iter().map(String::as_str).collect();
+    Some(match (&path[..], location.node) {
         (["lock", "name"], _) => "lock",
         (["fault", _, "kind"], _) => "fault kind",
         (["expect", _], Node::Key) => "property",

@@ -4,7 +4,7 @@ use super::shipped::SHIPPED;
 
 /// Why a name does not identify a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unclear {
+pub(super) enum LookupError {
     /// No scenario is called so.
     None,
     /// Several are.
@@ -12,11 +12,11 @@ pub(super) enum Unclear {
 }
 
 /// Whether a scenario with this name and text is meant.
-type Way<'a> = &'a dyn Fn(&str, &str) -> bool;
+type Matcher<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// Name and text of the shipped scenario that is called so: by its whole name, or else by the last
 /// part of it, or else by the number of its claim, if no other is; in capital or small letters.
-pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), Unclear> {
+pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), LookupError> {
     let by_name = |name: &str, _: &str| name.eq_ignore_ascii_case(wanted);
     let by_last_part = |name: &str, _: &str| {
         let last = name.rsplit('/').next();
@@ -26,19 +26,19 @@ pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), Unclear
         let claim = text.lines().find_map(|line| line.strip_prefix("claim = "));
         claim.is_some_and(|claim| claim.trim_matches('"').eq_ignore_ascii_case(wanted))
     };
-    let ways: [Way<'_>; 3] = [&by_name, &by_last_part, &by_claim];
-    for is_called in ways {
+    let matchers: [Matcher<'_>; 3] = [&by_name, &by_last_part, &by_claim];
+    for is_called in matchers {
         let found = SHIPPED.iter().filter(|(name, text)| is_called(name, text));
         match found.copied().collect::<Vec<_>>()[..] {
             [] => {}
             [only] => return Ok(only),
             ref several => {
                 let names = several.iter().map(|(name, _)| (*name).into());
-                return Err(Unclear::Several(names.collect()));
+                return Err(LookupError::Several(names.collect()));
             }
         }
     }
-    Err(Unclear::None)
+    Err(LookupError::None)
 }
 
 #[cfg(test)]
@@ -49,8 +49,8 @@ mod tests {
     fn check(wanted: &str, expected: Result<&str, &[&str]>) {
         let found = find(wanted).map(|(name, _)| name);
         let several = |names: &[&str]| match names {
-            [] => Unclear::None,
-            names => Unclear::Several(names.iter().map(|name| (*name).into()).collect()),
+            [] => LookupError::None,
+            names => LookupError::Several(names.iter().map(|name| (*name).into()).collect()),
         };
         assert_eq!(found, expected.map_err(several), "{wanted}");
     }
@@ -83,8 +83,10 @@ mod tests {
             };
             match find(&claim) {
                 Ok(_) => {}
-                Err(Unclear::Several(names)) => assert!(names.iter().any(|other| other == name)),
-                Err(Unclear::None) => panic!("{name}: {claim}"),
+                Err(LookupError::Several(names)) => {
+                    assert!(names.iter().any(|other| other == name))
+                }
+                Err(LookupError::None) => panic!("{name}: {claim}"),
             }
         }
     }

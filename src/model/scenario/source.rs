@@ -48,11 +48,11 @@ impl Source {
             Err(_) if path.is_dir() => Err(ScenarioError::Folder {
                 path: path_or_name.into(),
             }),
-            Err(names::Unclear::Several(names)) => Err(ScenarioError::Several {
+            Err(names::LookupError::Several(names)) => Err(ScenarioError::Several {
                 name: path_or_name.into(),
                 names,
             }),
-            Err(names::Unclear::None) => Err(ScenarioError::NotFound {
+            Err(names::LookupError::None) => Err(ScenarioError::NotFound {
                 name: path_or_name.into(),
                 shipped: SHIPPED.iter().map(|(name, _)| (*name).into()).collect(),
             }),

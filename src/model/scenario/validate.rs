@@ -4,7 +4,7 @@ use super::grid::Grid;
 use locklab_redis::EvictionPolicy;
 use locklab_values::dist::Dist;
 
-use super::{NodeSpec, Scenario, axis};
+use super::{NodeSpec, Scenario, sweep_axis};
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
 mod campaign;
@@ -234,7 +234,7 @@ fn sweep(scenario: &Scenario) -> Result<(), Problem> {
     )?;
     for (path, axis) in &sweep.axis {
         let per = axis.per.as_deref();
-        let is_there = per.is_none_or(|per| axis::number_at(scenario, per).is_some());
+        let is_there = per.is_none_or(|per| sweep_axis::number_at(scenario, per).is_some());
         require(
             is_there,
             &["sweep", "axis", path, "per"],

@@ -54,20 +54,20 @@ impl ConnectionId {
 
 /// What the kernel of an end knows of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Knows {
+pub(super) enum SocketState {
     /// Nothing yet: the server before it has accepted.
     NotYet,
     /// The connection.
-    Connection,
+    Open,
     /// Nothing any more: what arrives is answered with a reset.
-    NoMore,
+    Gone,
 }
 
 /// The state of one end.
 #[derive(Debug)]
 pub(super) struct EndState {
     pub(super) host: Name,
-    pub(super) knows: Knows,
+    pub(super) socket: SocketState,
     /// What it sends.
     pub(super) flow: Flow<Parcel>,
     /// Whether the end of its stream has arrived at its peer.
@@ -99,8 +99,8 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(connector: Name, server: Name) -> Self {
         Self {
-            connector: EndState::new(connector, Knows::Connection),
-            server: EndState::new(server, Knows::NotYet),
+            connector: EndState::new(connector, SocketState::Open),
+            server: EndState::new(server, SocketState::NotYet),
             stage: Stage::Opening {
                 syn: None,
                 early: Vec::new(),
@@ -126,7 +126,7 @@ impl Connection {
     pub(super) fn is_forgotten(&self) -> bool {
         [&self.connector, &self.server]
             .iter()
-            .all(|end| end.knows != Knows::Connection)
+            .all(|end| end.socket != SocketState::Open)
     }
 
     /// Whether both streams have ended.
@@ -148,10 +148,10 @@ impl Connection {
 }
 
 impl EndState {
-    fn new(host: Name, knows: Knows) -> Self {
+    fn new(host: Name, socket: SocketState) -> Self {
         Self {
             host,
-            knows,
+            socket,
             flow: Flow::default(),
             has_ended: false,
         }

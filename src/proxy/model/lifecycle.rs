@@ -2,7 +2,7 @@
 
 use locklab_history::Name;
 
-use super::connection::{Connection, ConnectionId, End, Knows, Side, Stage};
+use super::connection::{Connection, ConnectionId, End, Side, SocketState, Stage};
 use super::flow::{Content, Transit};
 use super::network::{Effect, Network};
 use super::payload::Payload;
@@ -36,7 +36,7 @@ impl Network {
             self.send_syn_again(id, now_ns);
             return;
         }
-        server.knows = Knows::Connection;
+        server.socket = SocketState::Open;
         self.leave(id.server(), Content::SynAck, now_ns);
     }
 
@@ -74,9 +74,9 @@ impl Network {
     pub(crate) fn broke(&mut self, end: End, now_ns: u64) {
         if self.is_connecting(end) {
             self.stop_connecting(end, now_ns);
-        } else if self.knows(end) == Some(Knows::Connection) {
+        } else if self.socket(end) == Some(SocketState::Open) {
             self.forget(end, now_ns);
-            if self.knows(end) == Some(Knows::NoMore) {
+            if self.socket(end) == Some(SocketState::Gone) {
                 self.leave(end, Content::Rst, now_ns);
             }
         }
@@ -86,7 +86,7 @@ impl Network {
         let Some(connection) = self.connections.get_mut(&end.connection) else {
             return;
         };
-        if connection.at(end.side).knows != Knows::Connection {
+        if connection.at(end.side).socket != SocketState::Open {
             return;
         }
         match &mut connection.stage {
@@ -140,7 +140,7 @@ impl Network {
             return;
         };
         let state = connection.at_mut(end.side);
-        state.knows = Knows::NoMore;
+        state.socket = SocketState::Gone;
         let mut answer_is_lost = state.flow.holds_opening();
         state.flow.clear();
         if let Some(suspension) = self.suspended.get_mut(&state.host) {
@@ -149,7 +149,7 @@ impl Network {
         match (&mut connection.stage, end.side) {
             (Stage::Opening { early, .. }, Side::Connector) => early.clear(),
             (Stage::Opening { .. }, Side::Server) if answer_is_lost => {
-                connection.at_mut(Side::Server).knows = Knows::NotYet;
+                connection.at_mut(Side::Server).socket = SocketState::NotYet;
                 self.send_syn_again(end.connection, now_ns);
             }
             _ => {}
@@ -168,8 +168,8 @@ impl Network {
         }
     }
 
-    fn knows(&self, end: End) -> Option<Knows> {
+    fn socket(&self, end: End) -> Option<SocketState> {
         let connection = self.connections.get(&end.connection)?;
-        Some(connection.at(end.side).knows)
+        Some(connection.at(end.side).socket)
     }
 }

@@ -7,7 +7,7 @@ use locklab_history::Name;
 use locklab_link::{Delivery, EventQueue, Hop, Kind, LinkRule, Links, RuleId};
 use locklab_values::random::Stream;
 
-use super::connection::{Connection, ConnectionId, End, Knows};
+use super::connection::{Connection, ConnectionId, End, SocketState};
 use super::flow::{Content, Parcel, Transit};
 use super::log::{Log, Segment};
 use super::payload::Payload;
@@ -154,7 +154,7 @@ impl Network {
             return;
         };
         let end = connection.at_mut(from.side);
-        if end.knows == Knows::Connection {
+        if end.socket == SocketState::Open {
             let delivery = end.flow.failed(transit, now_ns);
             self.follow(from, delivery, now_ns);
         }
@@ -241,16 +241,16 @@ impl Network {
         let Some(connection) = self.connections.get_mut(&from.connection) else {
             return;
         };
-        let knows = connection.at(to.side).knows;
+        let socket = connection.at(to.side).socket;
         match transit.segment.content {
             Content::Syn => self.syn_arrived(transit),
             Content::Rst => {
-                if knows == Knows::Connection {
+                if socket == SocketState::Open {
                     self.effects.push_back(Effect::Reset(to));
                     self.forget(to, now_ns);
                 }
             }
-            _ if knows != Knows::Connection => self.answer_with_reset(transit, now_ns),
+            _ if socket != SocketState::Open => self.answer_with_reset(transit, now_ns),
             Content::SynAck => self.syn_ack_arrived(from.connection, now_ns),
             Content::Data(payload) => self.effects.push_back(Effect::Write(to, payload)),
             Content::Fin => {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use locklab_history::Name;
 
-use super::connection::{End, Knows, Side};
+use super::connection::{End, Side, SocketState};
 use super::flow::{Content, Transit};
 use super::network::{Effect, Event, Network};
 
@@ -113,7 +113,7 @@ impl Network {
         for (&connection, state) in &self.connections {
             for side in [Side::Connector, Side::Server] {
                 let end = state.at(side);
-                if end.host == *host && end.knows == Knows::Connection {
+                if end.host == *host && end.socket == SocketState::Open {
                     ends.push(End { connection, side });
                 }
             }

@@ -8,10 +8,10 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::super::drawing::{Colour, Drawing};
 use super::super::{Error, font, palette};
+use super::axis_scale::Scale;
 use super::backend::Backend;
 use super::pen::{Area, Pixel, failed, ink, placed, style, text};
 use super::plot::{Body, Panel, Plot};
-use super::scale::Scale;
 use super::{heat, lines};
 
 const WIDTH: u32 = 1200;
@@ -50,12 +50,12 @@ pub(super) fn drawing(plot: &Plot) -> Result<Drawing, Error> {
         root.fill(&WHITE).map_err(failed)?;
         header.draw(&root, plot)?;
         let (_, page) = root.split_vertically(header.bottom);
-        let (page, foot) = page.split_vertically(rows as u32 * height);
+        let (page, footer) = page.split_vertically(rows as u32 * height);
         for (area, panel) in page.split_evenly((rows, columns)).iter().zip(&plot.panels) {
             draw_panel(&root, area, plot, panel)?;
         }
         if let Some(scale) = scale {
-            scale.legend(&foot, plot)?;
+            scale.legend(&footer, plot)?;
         }
         root.present().map_err(failed)?;
     }
@@ -181,7 +181,7 @@ fn rate_axis(top: f64) -> Scale {
         label: String::new(),
         ticks: (0..=5).map(tick).collect(),
         range: (0.0, top),
-        kind: super::scale::Kind::Proportional,
+        kind: super::axis_scale::Kind::Proportional,
     }
 }
 

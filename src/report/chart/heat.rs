@@ -76,24 +76,24 @@ impl Colours {
     }
 
     /// The scale of the colours, with its title.
-    pub(super) fn legend(&self, foot: &Area, plot: &Plot) -> Result<(), Error> {
+    pub(super) fn legend(&self, footer: &Area, plot: &Plot) -> Result<(), Error> {
         // Each reaches to the end, where the next covers it, so that no seam shines through.
         for x in (0..LENGTH).step_by(3) {
             let shade = self.of(self.top * f64::from(x) / f64::from(LENGTH - 1));
-            fill(foot, (LEFT + x, 6), (LEFT + LENGTH, 22), shade.mix(1.0))?;
+            fill(footer, (LEFT + x, 6), (LEFT + LENGTH, 22), shade.mix(1.0))?;
         }
         for fifth in 0..=5 {
             let at = self.top * f64::from(fifth) / 5.0;
             let place = (LEFT + LENGTH * fifth / 5, 28);
             let look = placed(12.0, palette::INK, HPos::Center, VPos::Top);
-            text(foot, place, &at.to_string(), look)?;
+            text(footer, place, &at.to_string(), look)?;
         }
         let title = match plot.is_unknown_somewhere() {
             true => format!("{}; ? where no run could be judged", plot.rates),
             false => plot.rates.clone(),
         };
         text(
-            foot,
+            footer,
             (LEFT + LENGTH + 20, 6),
             &title,
             style(14.0, palette::INK),

@@ -3,11 +3,11 @@
 use plotters::prelude::*;
 
 use super::super::{Error, palette};
+use super::axis_scale::Kind;
 use super::draw::Frame;
 use super::measure::Rate;
 use super::pen::{Area, Pixel, failed, fill, ink, marker, series, thin};
 use super::plot::{Line, Plot};
-use super::scale::Kind;
 
 /// Markers that are closer to each other than this, in pixels, are moved apart by as much.
 const APART: i32 = 9;

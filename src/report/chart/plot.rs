@@ -3,8 +3,8 @@
 use super::{
     super::{Error, palette},
     ChartOptions, RateAxis,
+    axis_scale::Scale,
     measure::{Measure, Rate},
-    scale::Scale,
 };
 use locklab_results::{Axis, Cell, Seeding, Sweep};
 

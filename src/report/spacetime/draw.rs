@@ -5,13 +5,13 @@ use super::{
         drawing::{Anchor, Colour, Drawing, Stroke, TextStyle},
         font, palette,
     },
-    arrows, axis, bars, duration,
+    arrows, bars, duration,
     labels::{Area, Labels},
     lanes::Lanes,
     legend, marks,
-    scale::Scale,
     scene::Scene,
-    shades,
+    shades, time_axis,
+    time_scale::Scale,
 };
 use locklab_evidence::thousands;
 
@@ -56,7 +56,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
         &scene.instants(),
         scene.idle_ns(),
         (left, right),
-        |from_ns, to_ns| axis::room(scene, from_ns, to_ns),
+        |from_ns, to_ns| time_axis::room(scene, from_ns, to_ns),
     );
     let paper = Area {
         left: left + 2.0,
@@ -73,7 +73,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
         right,
     };
 
-    axis::idle_columns(&mut page);
+    time_axis::idle_columns(&mut page);
     shades::overlaps(&mut page, scene);
     shades::faults(&mut page, scene);
     life_lines(&mut page);
@@ -83,7 +83,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
     marks::violation(&mut page, scene);
 
     // Labels by priority: the first label that requests a position gets it.
-    axis::draw(&mut page, scene);
+    time_axis::draw(&mut page, scene);
     bars::labels(&mut page, scene);
     shades::labels(&mut page, scene);
     marks::access_labels(&mut page, scene);

@@ -14,7 +14,7 @@ use locklab_history::{Event, Family};
 
 /// A symbol with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum LegendEntry {
     Hold,
     PastDeadline,
     Overlap,
@@ -53,9 +53,9 @@ pub(super) fn draw(page: &mut Page, scene: &Scene, mut y: f64) -> f64 {
     y + 18.0
 }
 
-fn signs(page: &Page, scene: &Scene) -> Vec<Sign> {
+fn signs(page: &Page, scene: &Scene) -> Vec<LegendEntry> {
     let mut signs = Vec::new();
-    let mut add = |used: bool, sign: Sign| {
+    let mut add = |used: bool, sign: LegendEntry| {
         if used && !signs.contains(&sign) {
             signs.push(sign);
         }
@@ -64,17 +64,17 @@ fn signs(page: &Page, scene: &Scene) -> Vec<Sign> {
         .holds
         .iter()
         .any(|hold| hold.deadline_ns.is_some_and(|at| at < scene.window.to_ns));
-    add(!scene.holds.is_empty(), Sign::Hold);
-    add(past, Sign::PastDeadline);
+    add(!scene.holds.is_empty(), LegendEntry::Hold);
+    add(past, LegendEntry::PastDeadline);
     for overlap in &scene.overlaps {
         match overlap.past_deadline {
-            false => add(true, Sign::Overlap),
-            true => add(true, Sign::OverlapPastDeadline),
+            false => add(true, LegendEntry::Overlap),
+            true => add(true, LegendEntry::OverlapPastDeadline),
         }
     }
     for family in [Family::Process, Family::Network, Family::Clock] {
         let used = scene.faults.iter().any(|fault| fault.family == family);
-        add(used, Sign::Fault(family));
+        add(used, LegendEntry::Fault(family));
     }
     let marks = scene
         .accesses
@@ -87,33 +87,33 @@ fn signs(page: &Page, scene: &Scene) -> Vec<Sign> {
         });
     let marks: Vec<Mark> = marks.collect();
     for mark in [Mark::Read, Mark::Write, Mark::Refused] {
-        add(marks.contains(&mark), Sign::Access(mark));
+        add(marks.contains(&mark), LegendEntry::Access(mark));
     }
     let lost = scene.messages.iter().any(|m| m.arrived_ns.is_none());
-    add(lost, Sign::Lost);
-    add(!scene.retry_messages.is_empty(), Sign::Retry);
-    add(page.scale.idle().next().is_some(), Sign::Idle);
+    add(lost, LegendEntry::Lost);
+    add(!scene.retry_messages.is_empty(), LegendEntry::Retry);
+    add(page.scale.idle().next().is_some(), LegendEntry::Idle);
     signs
 }
 
-impl Sign {
+impl LegendEntry {
     fn meaning(self) -> &'static str {
         match self {
-            Sign::Hold => "believes that it holds the lock",
-            Sign::PastDeadline => "the same, past its own deadline",
-            Sign::Overlap => "two at once",
-            Sign::OverlapPastDeadline => "two at once, one past its deadline",
-            Sign::Fault(family) => match family {
+            LegendEntry::Hold => "believes that it holds the lock",
+            LegendEntry::PastDeadline => "the same, past its own deadline",
+            LegendEntry::Overlap => "two at once",
+            LegendEntry::OverlapPastDeadline => "two at once, one past its deadline",
+            LegendEntry::Fault(family) => match family {
                 Family::Process => "process fault",
                 Family::Network => "network fault",
                 Family::Clock => "clock fault",
             },
-            Sign::Access(Mark::Read) => "read",
-            Sign::Access(Mark::Write) => "write accepted",
-            Sign::Access(Mark::Refused) => "access refused",
-            Sign::Lost => "message lost",
-            Sign::Retry => "attempt refused",
-            Sign::Idle => "time shortened",
+            LegendEntry::Access(Mark::Read) => "read",
+            LegendEntry::Access(Mark::Write) => "write accepted",
+            LegendEntry::Access(Mark::Refused) => "access refused",
+            LegendEntry::Lost => "message lost",
+            LegendEntry::Retry => "attempt refused",
+            LegendEntry::Idle => "time shortened",
         }
     }
 
@@ -125,31 +125,31 @@ impl Sign {
             page.drawing.rect((x, y - 6.0), (SIGN, 12.0), look);
         };
         match self {
-            Sign::Hold => boxed(page, Look::filled(colour)),
-            Sign::PastDeadline => {
+            LegendEntry::Hold => boxed(page, Look::filled(colour)),
+            LegendEntry::PastDeadline => {
                 boxed(page, Look::hatched("past0").edged(Stroke::new(colour, 1.4)))
             }
-            Sign::Overlap => boxed(page, Look::filled(palette::VIOLATION)),
-            Sign::OverlapPastDeadline => boxed(
+            LegendEntry::Overlap => boxed(page, Look::filled(palette::VIOLATION)),
+            LegendEntry::OverlapPastDeadline => boxed(
                 page,
                 Look::hatched("both-past").edged(Stroke::new(palette::VIOLATION, 1.4)),
             ),
-            Sign::Fault(family) => {
+            LegendEntry::Fault(family) => {
                 let (fill, edge) = shades::colours(family);
                 boxed(page, Look::filled(fill).edged(Stroke::new(edge, 0.8)));
             }
-            Sign::Access(mark) => access_mark(page, centre, mark, palette::INK),
-            Sign::Lost => {
+            LegendEntry::Access(mark) => access_mark(page, centre, mark, palette::INK),
+            LegendEntry::Lost => {
                 let look = Stroke::new(palette::INK, 1.3);
                 page.drawing.line((x, y - 4.0), centre, look);
                 access_mark(page, centre, Mark::Refused, palette::INK);
             }
-            Sign::Retry => {
+            LegendEntry::Retry => {
                 let look = Stroke::new(palette::INK, 1.0).pale(Percent(50));
                 page.drawing
                     .line((x + 6.0, y - 6.0), (x + SIGN - 6.0, y + 6.0), look);
             }
-            Sign::Idle => boxed(
+            LegendEntry::Idle => boxed(
                 page,
                 Look::filled(palette::IDLE).edged(Stroke::unit(palette::FAINT)),
             ),

@@ -6,10 +6,10 @@ use super::{
         drawing::{Anchor, Colour, Look, Stroke},
         palette,
     },
-    axis::milliseconds,
     draw::Page,
     labels::Area,
     scene::Scene,
+    time_axis::milliseconds,
 };
 use locklab_history::{Access, Event};
 

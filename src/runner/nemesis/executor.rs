@@ -4,7 +4,7 @@
 //! recorded; an [`Injector`] injects it. Nothing is drawn here: see
 //! [`expand`](locklab_model::fault::expand()).
 
-use super::trigger::{Due, Triggers};
+use super::trigger::{DueFault, Triggers};
 use locklab_history::{Aim, Event, Failpoint, Fault, Name, Phase, Schedule, Start};
 
 /// The target of fault injection.
@@ -28,17 +28,17 @@ pub trait Injector {
     ///
     /// # Errors
     /// If the injection fails.
-    fn inject(&mut self, strike: &Strike) -> Result<Completion, Self::Error>;
+    fn inject(&mut self, injection: &Injection) -> Result<Completion, Self::Error>;
 
     /// Ends a fault that took effect on these hosts.
     ///
     /// # Errors
     /// See [`Injector::inject`].
-    fn lift(&mut self, strike: &Strike) -> Result<Completion, Self::Error>;
+    fn lift(&mut self, injection: &Injection) -> Result<Completion, Self::Error>;
 }
 
 /// A fault, and the hosts on which it takes effect.
-pub struct Strike<'s> {
+pub struct Injection<'s> {
     /// The index of the fault in the schedule.
     pub index: usize,
     /// The fault.
@@ -101,8 +101,8 @@ impl Executor {
     }
 
     /// Records that a client has reached a failpoint once more; returns the faults that are
-    /// due, for [`Executor::strike`].
-    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
+    /// due, for [`Executor::inject_due`].
+    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<DueFault> {
         self.triggers.reached(client, point)
     }
 
@@ -110,8 +110,12 @@ impl Executor {
     ///
     /// # Errors
     /// The injector's error, also for [`Executor::perform`].
-    pub fn strike<I: Injector>(&mut self, due: &[Due], injector: &mut I) -> Result<(), I::Error> {
-        for &Due { fault, delay_ns } in due {
+    pub fn inject_due<I: Injector>(
+        &mut self,
+        due: &[DueFault],
+        injector: &mut I,
+    ) -> Result<(), I::Error> {
+        for &DueFault { fault, delay_ns } in due {
             if delay_ns == 0 {
                 self.begin(fault, injector)?;
             } else {
@@ -125,7 +129,7 @@ impl Executor {
     /// Performs a step that was scheduled for now.
     ///
     /// # Errors
-    /// See [`Executor::strike`].
+    /// See [`Executor::inject_due`].
     pub fn perform<I: Injector>(&mut self, step: Step, injector: &mut I) -> Result<(), I::Error> {
         match step {
             Step::Begin { fault } => self.begin(fault, injector),
@@ -171,12 +175,12 @@ impl Executor {
         if fault.kind().bends_clocks() {
             self.record_all(index, &hosts, Phase::Before, injector);
         }
-        let strike = Strike {
+        let injection = Injection {
             index,
             fault,
             hosts: &hosts,
         };
-        if injector.inject(&strike)? == Completion::Pending {
+        if injector.inject(&injection)? == Completion::Pending {
             return Ok(());
         }
         let duration_ns = fault.duration_ns;
@@ -200,7 +204,7 @@ impl Executor {
         injector: &mut I,
     ) -> Result<(), I::Error> {
         let fault = &self.schedule.faults[index];
-        let strike = Strike {
+        let injection = Injection {
             index,
             fault,
             hosts,
@@ -209,9 +213,9 @@ impl Executor {
             self.record_all(index, hosts, Phase::Before, injector);
         } else if !fault.kind().ends_process() {
             self.record_all(index, hosts, Phase::Ends, injector);
-            return injector.lift(&strike).map(|_| ());
+            return injector.lift(&injection).map(|_| ());
         }
-        if injector.lift(&strike)? == Completion::Done {
+        if injector.lift(&injection)? == Completion::Done {
             self.record_all(index, hosts, Phase::Ends, injector);
         }
         Ok(())
@@ -257,9 +261,9 @@ mod tests {
             self.lines.push(format!("{} {line}", self.now_ns / MS));
         }
 
-        fn request(&mut self, what: &str, strike: &Strike) -> Completion {
-            let name = &strike.fault.name;
-            self.note(format!("{what} {name} on {}", strike.hosts.join(" ")));
+        fn request(&mut self, what: &str, injection: &Injection) -> Completion {
+            let name = &injection.fault.name;
+            self.note(format!("{what} {name} on {}", injection.hosts.join(" ")));
             self.completes
         }
     }
@@ -286,12 +290,12 @@ mod tests {
             self.note(format!("{host}: {fault} {phase:?}"));
         }
 
-        fn inject(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-            Ok(self.request("inject", strike))
+        fn inject(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
+            Ok(self.request("inject", injection))
         }
 
-        fn lift(&mut self, strike: &Strike) -> Result<Completion, Infallible> {
-            Ok(self.request("lift", strike))
+        fn lift(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
+            Ok(self.request("lift", injection))
         }
     }
 
@@ -311,7 +315,7 @@ mod tests {
         executor.start(&mut notes);
         notes.now_ns = 3 * MS;
         let due = executor.reached(&"c2".into(), Failpoint::Acquired);
-        let Ok(()) = executor.strike(&due, &mut notes);
+        let Ok(()) = executor.inject_due(&due, &mut notes);
         while !notes.steps.is_empty() {
             let times = notes.steps.iter().enumerate();
             let (next, _) = times.min_by_key(|(_, (at_ns, _))| *at_ns).expect("a step");

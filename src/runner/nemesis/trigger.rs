@@ -8,11 +8,11 @@ use locklab_history::{Failpoint, Name, Schedule, Start};
 #[derive(Debug, Default)]
 pub struct Triggers {
     /// Per client and point: how often it was reached, and its faults.
-    watched: BTreeMap<(Name, Failpoint), Watched>,
+    watched: BTreeMap<(Name, Failpoint), PointState>,
 }
 
 #[derive(Debug, Default)]
-struct Watched {
+struct PointState {
     reached: u32,
     /// (nth, index of the fault in the schedule, delay in nanoseconds)
     faults: Vec<(u32, usize, u64)>,
@@ -20,7 +20,7 @@ struct Watched {
 
 /// A fault that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct DueFault {
     /// Its index in the schedule.
     pub fault: usize,
     /// How much later it takes effect, in nanoseconds; 0: immediately.
@@ -30,7 +30,7 @@ pub struct Due {
 impl Triggers {
     /// Watches for the faults of `schedule` that are placed at points.
     pub fn new(schedule: &Schedule) -> Self {
-        let mut watched: BTreeMap<_, Watched> = BTreeMap::new();
+        let mut watched: BTreeMap<_, PointState> = BTreeMap::new();
         for (index, fault) in schedule.faults.iter().enumerate() {
             if let Start::After {
                 client,
@@ -48,7 +48,7 @@ impl Triggers {
 
     /// Records that `client` has reached `point` once more; returns the faults that are due
     /// now.
-    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<Due> {
+    pub fn reached(&mut self, client: &Name, point: Failpoint) -> Vec<DueFault> {
         if self.watched.is_empty() {
             return Vec::new();
         }
@@ -58,7 +58,7 @@ impl Triggers {
         watched.reached += 1;
         let now = watched.reached;
         let due = watched.faults.iter().filter(|(nth, ..)| *nth == now);
-        due.map(|&(_, fault, delay_ns)| Due { fault, delay_ns })
+        due.map(|&(_, fault, delay_ns)| DueFault { fault, delay_ns })
             .collect()
     }
 }
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(triggers.reached(&c1, Failpoint::Acquired), []);
         assert_eq!(
             triggers.reached(&c1, Failpoint::Read),
-            [Due {
+            [DueFault {
                 fault: 0,
                 delay_ns: 7
             }]

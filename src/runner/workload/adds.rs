@@ -44,26 +44,26 @@ pub struct Adder<E: Env, O: Observer> {
 
 /// Whether a client reads the set at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InTheEnd {
+pub enum FinalRead {
     /// It reads the set.
-    Reads,
+    Own,
     /// Another client reads it.
-    Leaves,
+    Other,
 }
 
-impl InTheEnd {
+impl FinalRead {
     /// What the client of this name does: the first one reads.
-    pub fn of(client: &Name) -> InTheEnd {
+    pub fn of(client: &Name) -> FinalRead {
         match &**client {
-            "c1" => InTheEnd::Reads,
-            _ => InTheEnd::Leaves,
+            "c1" => FinalRead::Own,
+            _ => FinalRead::Other,
         }
     }
 }
 
 impl<E: Env, O: Observer> Adder<E, O> {
     /// Makes all its adds.
-    pub async fn run(mut self, in_the_end: InTheEnd) {
+    pub async fn run(mut self, final_read: FinalRead) {
         let mut master = self.client();
         // If this fails, so does the first add, which reports the reason.
         let _ = master.connect().await;
@@ -74,7 +74,7 @@ impl<E: Env, O: Observer> Adder<E, O> {
             }
             self.add(&mut master).await;
         }
-        if in_the_end == InTheEnd::Reads {
+        if final_read == FinalRead::Own {
             self.read().await;
         }
     }

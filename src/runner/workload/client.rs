@@ -5,7 +5,7 @@ use std::time::Duration;
 use locklab_values::random::Stream;
 use locklab_values::units::ns_from_ms;
 
-use super::resource::{self, Refusal};
+use super::resource::{self, AccessError};
 use locklab_env::Env;
 use locklab_env::observe::Observer;
 use locklab_env::redis::Client;
@@ -106,13 +106,13 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         guard: &mut Guard<E, O>,
         work_ms: Dist,
     ) {
-        let showing = resource::Showing {
+        let credentials = resource::Credentials {
             client: self.name.clone(),
             grant: guard.number(),
             token: guard.fencing_token(),
         };
         let call = Call::begin(&self.observer, Op::Read);
-        let read = resource::read(resource, &showing).await;
+        let read = resource::read(resource, &credentials).await;
         complete_access(call, &read);
         let Ok(version) = read else {
             return;
@@ -131,7 +131,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
             self.pass(self.workload.after_check_ms).await;
         }
         let call = Call::begin(&self.observer, Op::Write);
-        let written = resource::write(resource, &showing, version).await;
+        let written = resource::write(resource, &credentials, version).await;
         complete_access(call, &written);
         self.observer.reach(Failpoint::Wrote).await;
     }
@@ -165,11 +165,11 @@ impl<E: Env, O: Observer> LabClient<E, O> {
     }
 }
 
-fn complete_access<O: Observer>(call: Call<O>, result: &Result<u64, Refusal>) {
+fn complete_access<O: Observer>(call: Call<O>, result: &Result<u64, AccessError>) {
     let (outcome, detail) = match result {
         Ok(version) => (Outcome::Ok, format!("version {version}")),
-        Err(Refusal::Fenced) => (Outcome::Failed, "a higher token was seen".into()),
-        Err(Refusal::Failed(error)) => (error.outcome(), error.to_string()),
+        Err(AccessError::Fenced) => (Outcome::Failed, "a higher token was seen".into()),
+        Err(AccessError::Failed(error)) => (error.outcome(), error.to_string()),
     };
     call.complete(outcome, detail);
 }

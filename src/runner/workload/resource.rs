@@ -32,7 +32,7 @@ pub struct Register {
 }
 
 /// The sender's identity in a request.
-pub struct Showing {
+pub struct Credentials {
     /// The client.
     pub client: Name,
     /// The number of the client's grant.
@@ -43,7 +43,7 @@ pub struct Showing {
 
 /// Why an access failed.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum AccessError {
     /// The resource has seen a higher token.
     Fenced,
     /// No usable answer.
@@ -129,25 +129,25 @@ where
 }
 
 /// Reads the resource; returns its version.
-pub async fn read<E: Env>(resource: &Client<E>, who: &Showing) -> Result<u64, Refusal> {
+pub async fn read<E: Env>(resource: &Client<E>, who: &Credentials) -> Result<u64, AccessError> {
     ask(resource, b"READ", who, None).await
 }
 
 /// Writes the resource, computed from `based_on`; returns the new version.
 pub async fn write<E: Env>(
     resource: &Client<E>,
-    who: &Showing,
+    who: &Credentials,
     based_on: u64,
-) -> Result<u64, Refusal> {
+) -> Result<u64, AccessError> {
     ask(resource, b"WRITE", who, Some(based_on)).await
 }
 
 async fn ask<E: Env>(
     resource: &Client<E>,
     verb: &[u8],
-    who: &Showing,
+    who: &Credentials,
     based_on: Option<u64>,
-) -> Result<u64, Refusal> {
+) -> Result<u64, AccessError> {
     let grant = who.grant.to_string();
     let token = who.token.map_or("-".to_string(), |token| token.to_string());
     let based_on = based_on.map(|version| version.to_string());
@@ -160,8 +160,8 @@ async fn ask<E: Env>(
     command.extend(based_on.as_ref().map(|version| version.as_bytes()));
     match resource.ask(&command, Reply::number).await {
         Ok(version) => Ok(version),
-        Err(Error::Refused { text, .. }) if text.starts_with("FENCED") => Err(Refusal::Fenced),
-        Err(error) => Err(Refusal::Failed(error)),
+        Err(Error::Refused { text, .. }) if text.starts_with("FENCED") => Err(AccessError::Fenced),
+        Err(error) => Err(AccessError::Failed(error)),
     }
 }
 

@@ -36,7 +36,7 @@ pub const KNOWN: &[Known] = &[
         why: "the id of a member's connections is defined beside the member",
     },
     Known {
-        files: &["src/model/fault/spec.rs", "src/model/fault/table.rs"],
+        files: &["src/model/fault/spec.rs", "src/model/fault/fault_table.rs"],
         why: "a fault's specification holds its table, and the table makes the specification",
     },
     Known {
@@ -58,7 +58,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         files: &[
             "src/report/spacetime/arrows.rs",
-            "src/report/spacetime/axis.rs",
+            "src/report/spacetime/time_axis.rs",
             "src/report/spacetime/bars.rs",
             "src/report/spacetime/draw.rs",
             "src/report/spacetime/legend.rs",

@@ -7,8 +7,8 @@
 
 use super::state::State;
 pub(super) use super::state::blocked::{Blocked, On};
-use super::state::progress::Written;
 use super::state::session::{Closing, Session, copy_bytes};
+use super::state::write_position::WritePosition;
 use crate::wire::reply::{Error, Reply};
 
 /// Blocks a client.
@@ -195,7 +195,7 @@ impl On {
 }
 
 /// The numbers of files, of this server and of its replicas, in which this is durable.
-fn count_files(state: &State, written: Written) -> [i64; 2] {
+fn count_files(state: &State, written: WritePosition) -> [i64; 2] {
     let durable = state.durable();
     let own = durable.is_some_and(|durable| durable.changes >= written.changes);
     [own.into(), state.repl.count_durable(written.offset)]

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use bytes::Bytes;
 
 use super::state::State;
-use crate::wire::held::Held;
+use crate::wire::memory_usage::MemoryUsage;
 use crate::wire::reply::Encoded;
 
 /// With more output than this in one request, the clients with most of it are disconnected.
@@ -20,10 +20,10 @@ pub(super) fn push(state: &mut State, clients: &[u64], message: &Encoded) {
     for id in clients {
         if let Some(session) = state.mark_dirty(*id) {
             let own = session.share(message);
-            state.untaken.add(own);
+            state.pending_output.add(own);
         }
     }
-    state.untaken.add(message.encoded_bytes());
+    state.pending_output.add(message.encoded_bytes());
     limit(state);
 }
 
@@ -32,32 +32,32 @@ pub(super) fn stream(state: &mut State, replicas: &[u64], bytes: &Bytes) {
     for id in replicas {
         if let Some(session) = state.mark_dirty(*id) {
             let own = session.share_raw(bytes);
-            state.untaken.add(own);
+            state.pending_output.add(own);
         }
     }
-    state.untaken.add(bytes.len());
+    state.pending_output.add(bytes.len());
     limit(state);
 }
 
 /// Disconnects the clients with most output, of several with as much the oldest, as long as there
 /// is too much of it.
 fn limit(state: &mut State) {
-    if state.untaken.bytes <= MAX_BYTES {
+    if state.pending_output.bytes <= MAX_BYTES {
         return;
     }
     // Clients may have gone, and their output with them.
-    let mut held = Held::default();
+    let mut memory = MemoryUsage::default();
     for session in state.clients.values() {
-        session.out.add_to(&mut held);
+        session.out.add_to(&mut memory);
     }
-    while held.bytes() > MAX_BYTES {
+    while memory.bytes() > MAX_BYTES {
         let sessions = state.clients.values_mut();
         let Some(session) = sessions.max_by_key(|it| (it.out.len(), Reverse(it.id))) else {
             break;
         };
-        session.out.remove_from(&mut held);
+        session.out.remove_from(&mut memory);
         session.cut_off();
         state.dirty_clients.push(session.id);
     }
-    state.untaken.bytes = held.bytes();
+    state.pending_output.bytes = memory.bytes();
 }

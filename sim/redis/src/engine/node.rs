@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
+use super::command_table::TABLE;
 use super::dispatch::{self, Processed};
 use super::parameters::{ParameterError, Parameters};
 use super::persist;
@@ -13,7 +14,6 @@ use super::state::State;
 use super::state::handover::Handover;
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
-use super::table::TABLE;
 use super::{blocking, busy, config, eviction, load, serve, shutdown, tracking, turn};
 use crate::store::db::Db;
 use crate::wire::request::{Parsed, Parser};
@@ -287,7 +287,11 @@ impl Node {
         let repl_us = self.state.repl.next_wake_us();
         let handover = self.state.repl.handover.as_ref();
         let handover_us = handover.and_then(Handover::next_due_ms).map(at_tick);
-        let leaving_us = self.state.leaving.as_ref().map(|leaving| leaving.look_us);
+        let leaving_us = self
+            .state
+            .pending_shutdown
+            .as_ref()
+            .map(|pending_shutdown| pending_shutdown.look_us);
         let write_us = self.state.next_write_us();
         let due = [
             pause_us,
@@ -361,7 +365,7 @@ impl Node {
         for id in std::mem::take(&mut self.state.dirty_clients) {
             self.send(ConnId(id), effects);
         }
-        self.state.untaken.clear();
+        self.state.pending_output.clear();
         turn::end(&mut self.state);
         for id in std::mem::take(&mut self.state.killed) {
             let conn = ConnId(id);
@@ -508,7 +512,9 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     let before = state.client(client).out.len();
     let processed = dispatch::process(TABLE, state, client, args, wall_us);
     if let Some(session) = state.clients.get(&client) {
-        state.untaken.add(session.out.len().saturating_sub(before));
+        state
+            .pending_output
+            .add(session.out.len().saturating_sub(before));
     }
     if state.busy.is_none() {
         serve::serve(TABLE, state, wall_us);

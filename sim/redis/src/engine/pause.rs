@@ -10,11 +10,11 @@ impl State {
     /// The requests to defer, if any, because of CLIENT PAUSE, FAILOVER or SHUTDOWN.
     pub(super) fn paused(&self) -> Option<Whom> {
         let handover = self.repl.handover.as_ref().map(|_| Whom::Writers);
-        let leaving = self.leaving.as_ref().map(|_| Whom::Writers);
+        let pending_shutdown = self.pending_shutdown.as_ref().map(|_| Whom::Writers);
         self.pause
             .map(|pause| pause.whom)
             .max(handover)
-            .max(leaving)
+            .max(pending_shutdown)
     }
 
     /// Whether a request of this client is deferred. A replica's never is.

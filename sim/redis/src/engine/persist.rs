@@ -12,7 +12,7 @@ use super::state::State;
 use super::state::fsync::Fsync;
 use super::state::persist::DiskWrite;
 pub(super) use super::state::persist::Saving;
-use super::state::progress::Written;
+use super::state::write_position::WritePosition;
 use super::{blocking, stream};
 use crate::store::effects::Op;
 use crate::store::rdb;
@@ -101,7 +101,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
 
 impl State {
     /// The progress of the server when everything was last durable; none without a file.
-    pub(super) fn durable(&self) -> Option<Written> {
+    pub(super) fn durable(&self) -> Option<WritePosition> {
         self.persist.durable
     }
 

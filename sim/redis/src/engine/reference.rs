@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::command::Command;
-use super::table::COMMANDS;
+use super::command_table::COMMANDS;
 use crate::VERSION;
 
 /// The intentional differences between the node and Redis, and the reasons.

@@ -10,15 +10,15 @@ use super::repl::master;
 use super::state::State;
 use super::state::persist::Saving;
 use super::state::session::Closing;
-use super::state::shutdown::Leaving;
+use super::state::shutdown::PendingShutdown;
 
 /// Whether the server waits for replicas.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Patience {
+pub(super) enum ReplicaWait {
     /// For the time in `shutdown-timeout`.
-    AsConfigured,
+    Configured,
     /// NOW.
-    None,
+    Skip,
 }
 
 /// A client requests the shutdown (`prepareForShutdown`). While a shutdown waits for replicas,
@@ -27,12 +27,12 @@ pub(super) fn begin(
     state: &mut State,
     client: u64,
     saving: Saving,
-    patience: Patience,
+    wait: ReplicaWait,
     wall_us: u64,
 ) {
     let timeout_ms = state.config.shutdown_timeout_ms();
-    if state.leaving.is_none() {
-        if patience == Patience::None || timeout_ms == 0 || state.repl.all_have_all() {
+    if state.pending_shutdown.is_none() {
+        if wait == ReplicaWait::Skip || timeout_ms == 0 || state.repl.all_have_all() {
             state.shut_down = Some(saving);
             // The client gets no reply: its connection closes.
             state.close(client, Closing::Now);
@@ -41,7 +41,7 @@ pub(super) fn begin(
         if state.paused().is_none() {
             master::get_acks(state);
         }
-        state.leaving = Some(Leaving {
+        state.pending_shutdown = Some(PendingShutdown {
             until_ms: (wall_us / 1000) as i64 + timeout_ms,
             look_us: state.tick_from(wall_us + 1),
             saving,
@@ -57,28 +57,28 @@ pub(super) fn begin(
 /// Ends the server if `serverCron` is due and there is nothing more to wait for. Writes stay
 /// deferred to the end: they would reach no replica.
 pub(super) fn go_on(state: &mut State, wall_us: u64) {
-    let Some(leaving) = &state.leaving else {
+    let Some(pending_shutdown) = &state.pending_shutdown else {
         return;
     };
     let next_us = state.tick_from(wall_us + 1);
-    if leaving.look_us == next_us {
+    if pending_shutdown.look_us == next_us {
         return;
     }
-    let time_is_over = (wall_us / 1000) as i64 >= leaving.until_ms;
+    let time_is_over = (wall_us / 1000) as i64 >= pending_shutdown.until_ms;
     if time_is_over || state.repl.all_have_all() {
-        state.shut_down = Some(leaving.saving);
-    } else if let Some(leaving) = &mut state.leaving {
-        leaving.look_us = next_us;
+        state.shut_down = Some(pending_shutdown.saving);
+    } else if let Some(pending_shutdown) = &mut state.pending_shutdown {
+        pending_shutdown.look_us = next_us;
     }
 }
 
 /// SHUTDOWN ABORT (`cancelShutdown`): notifies the clients that requested the shutdown, and
 /// resumes writes. Returns whether there was a shutdown to cancel.
 pub(super) fn abort(state: &mut State) -> bool {
-    let leaving = state.leaving.take();
-    if leaving.is_some() {
+    let pending_shutdown = state.pending_shutdown.take();
+    if pending_shutdown.is_some() {
         blocking::fail_shutdowns(state);
         state.resume_postponed();
     }
-    leaving.is_some()
+    pending_shutdown.is_some()
 }

@@ -11,8 +11,8 @@ pub(super) mod handover;
 mod monitors;
 pub(super) mod needs;
 pub(super) mod pause;
+mod pending_output;
 pub(super) mod persist;
-pub(super) mod progress;
 pub(super) mod pubsub;
 pub(super) mod repl;
 pub(super) mod session;
@@ -20,7 +20,7 @@ pub(super) mod shutdown;
 pub(super) mod stats;
 pub(super) mod tracking;
 mod turn;
-mod untaken;
+pub(super) mod write_position;
 
 use std::collections::BTreeMap;
 
@@ -35,16 +35,16 @@ use self::eviction::Eviction;
 use self::functions::Functions;
 use self::monitors::Monitors;
 use self::pause::Pause;
+use self::pending_output::PendingOutput;
 use self::persist::{Persistence, Saving};
-use self::progress::Written;
 use self::pubsub::PubSub;
 use self::repl::{Replication, run_id};
 use self::session::{Closing, Replies, Session, copy_bytes};
-use self::shutdown::Leaving;
+use self::shutdown::PendingShutdown;
 use self::stats::Stats;
 use self::tracking::Caches;
 use self::turn::Turn;
-use self::untaken::Untaken;
+use self::write_position::WritePosition;
 use super::config::Config;
 use super::script::Rand48;
 use crate::store::db::Db;
@@ -95,7 +95,7 @@ pub(super) struct State {
     pub(super) current: Option<u64>,
     /// Clients that may have pending output, or may have to be closed.
     pub(super) dirty_clients: Vec<u64>,
-    pub(super) untaken: Untaken,
+    pub(super) pending_output: PendingOutput,
     pub(super) turn: Turn,
     pub(super) eviction: Eviction,
     /// Connections that were closed immediately.
@@ -104,7 +104,7 @@ pub(super) struct State {
     /// microseconds.
     pub(super) asleep_until_us: Option<u64>,
     /// A SHUTDOWN that waits for replicas.
-    pub(super) leaving: Option<Leaving>,
+    pub(super) pending_shutdown: Option<PendingShutdown>,
     /// The process exits.
     pub(super) shut_down: Option<Saving>,
 }
@@ -139,12 +139,12 @@ impl State {
             seen_us: None,
             current: None,
             dirty_clients: Vec::new(),
-            untaken: Untaken::default(),
+            pending_output: PendingOutput::default(),
             turn: Turn::default(),
             eviction: Eviction::default(),
             killed: Vec::new(),
             asleep_until_us: None,
-            leaving: None,
+            pending_shutdown: None,
             shut_down: None,
         }
     }
@@ -261,8 +261,8 @@ impl State {
     }
 
     /// The current progress of the server.
-    pub(super) fn written(&self) -> Written {
-        Written {
+    pub(super) fn written(&self) -> WritePosition {
+        WritePosition {
             offset: self.repl.offset,
             changes: self.db.effects.dirty,
         }

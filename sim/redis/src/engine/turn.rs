@@ -30,7 +30,7 @@ pub(super) fn is_over(state: &mut State) -> bool {
             false => turn.work = 0,
         }
     }
-    state.untaken.is_enough()
+    state.pending_output.is_enough()
 }
 
 /// The clients that waited for a turn continue.

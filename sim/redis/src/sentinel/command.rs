@@ -9,7 +9,7 @@ use super::core::{ConnId, Effect};
 use super::failover::Reason;
 use super::instance::HELLO_CHANNEL;
 use super::listing;
-use super::master::{Master, Who};
+use super::master::{InstanceId, Master};
 use super::server::Sentinel;
 use crate::VERSION;
 use crate::glob;
@@ -108,7 +108,7 @@ pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
     let (name, quorum) = (settings.name.clone(), settings.quorum);
     let master = Master::new(settings, sentinel.core.now_ms);
     sentinel.core.unsaved = true;
-    let what = master.describe(&Who::Master);
+    let what = master.describe(&InstanceId::Master);
     sentinel
         .core
         .event("+monitor", format!("{what} quorum {quorum}"));
@@ -196,7 +196,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
             core.unsaved = true;
             for pair in options.chunks_exact(2) {
                 set(master, pair[0], pair[1])?;
-                let what = master.describe(&Who::Master);
+                let what = master.describe(&InstanceId::Master);
                 core.event("+set", format!("{what} {} {}", pair[0], pair[1]));
             }
             Ok(status("OK"))
@@ -220,7 +220,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
         ("remove", [name]) => {
             let mut master = find(masters.remove(*name))?;
             core.unsaved = true;
-            core.event("-monitor", master.describe(&Who::Master));
+            core.event("-monitor", master.describe(&InstanceId::Master));
             disconnect(core, &mut master);
             Ok(status("OK"))
         }
@@ -232,7 +232,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                     master.peers.clear();
                     master.forget_servers(core);
                     core.unsaved = true;
-                    core.event("+reset-master", master.describe(&Who::Master));
+                    core.event("+reset-master", master.describe(&InstanceId::Master));
                     count += 1;
                 }
             }

@@ -41,7 +41,7 @@ pub struct SentinelConfig {
     /// The configuration file it has written before; if present, `monitor` is ignored.
     pub file: Option<SentinelFile>,
     /// How long it has been running.
-    pub past: Past,
+    pub uptime: Uptime,
     /// Draws a number in 0..n, for the sentinel's run id, the delay before an election of its
     /// own, and the jitter of its timer.
     pub random: Box<dyn FnMut(u64) -> u64>,
@@ -49,9 +49,9 @@ pub struct SentinelConfig {
 
 /// How long a sentinel has been running when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Past {
+pub enum Uptime {
     /// Its process starts now.
-    None,
+    Zero,
     /// A long time, so that its periodic actions may be due at any point of their periods. It
     /// sends a hello immediately, because it has to discover the sentinels it would already
     /// know.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
-use super::config::{Address, Past};
+use super::config::{Address, Uptime};
 use super::file::SentinelFile;
 use super::link::Link;
 use crate::glob;
@@ -84,7 +84,7 @@ pub(super) struct Core {
     pub(super) unsaved: bool,
     pub(super) clients: BTreeMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
-    past: Past,
+    uptime: Uptime,
     next_link: u64,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Client {
 }
 
 impl Core {
-    pub(super) fn new(me: Address, past: Past, mut random: Box<dyn FnMut(u64) -> u64>) -> Self {
+    pub(super) fn new(me: Address, uptime: Uptime, mut random: Box<dyn FnMut(u64) -> u64>) -> Self {
         let run_id = (0..40)
             .filter_map(|_| char::from_digit(random(16) as u32, 16))
             .collect();
@@ -114,7 +114,7 @@ impl Core {
             unsaved: true,
             clients: BTreeMap::new(),
             random,
-            past,
+            uptime,
             next_link: 1,
         }
     }
@@ -168,15 +168,15 @@ impl Core {
     /// The time to record for a periodic action if it is done now; `is_first` if it is done
     /// for the first time.
     pub(super) fn done_ms(&mut self, is_first: bool, period_ms: i64) -> i64 {
-        match self.past {
-            Past::Long if is_first => self.now_ms - (self.random)(period_ms as u64) as i64,
+        match self.uptime {
+            Uptime::Long if is_first => self.now_ms - (self.random)(period_ms as u64) as i64,
             _ => self.now_ms,
         }
     }
 
     /// Whether the sentinel ran before it was created here.
     pub(super) fn has_run_for_long(&self) -> bool {
-        self.past == Past::Long
+        self.uptime == Uptime::Long
     }
 
     /// A random delay below `SENTINEL_MAX_DESYNC`, one second, so that sentinels do not all

@@ -7,7 +7,7 @@ use redis_protocol::resp2::types::BytesFrame;
 use super::core::Core;
 use super::instance::PING_PERIOD_MS;
 use super::link::Expect;
-use super::master::{Asking, Master, Who};
+use super::master::{Asking, InstanceId, Master};
 
 /// `SENTINEL_ASK_PERIOD`; a reply stays valid for five of these.
 const ASK_PERIOD_MS: i64 = PING_PERIOD_MS;
@@ -22,7 +22,7 @@ impl Master {
             return;
         }
         self.is_objectively_down = is_down;
-        let what = self.describe(&Who::Master);
+        let what = self.describe(&InstanceId::Master);
         if is_down {
             core.event("+odown", format!("{what} #quorum {agree}/{quorum}"));
         } else {

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use super::config::Address;
 use super::core::Core;
 use super::instance::{INFO_PERIOD_MS, PING_PERIOD_MS};
-use super::master::{Master, Reconf, Replica, Who};
+use super::master::{InstanceId, Master, Reconf, Replica};
 
 /// `SENTINEL_ELECTION_TIMEOUT`.
 const ELECTION_TIMEOUT_MS: i64 = 10_000;
@@ -76,7 +76,7 @@ impl Master {
             promoted: None,
         });
         core.event("+new-epoch", core.epoch.to_string());
-        core.event("+try-failover", self.describe(&Who::Master));
+        core.event("+try-failover", self.describe(&InstanceId::Master));
         self.failover_began_ms = core.now_ms + core.desync_ms();
     }
 
@@ -114,9 +114,12 @@ impl Master {
             }
             return;
         }
-        core.event("+elected-leader", self.describe(&Who::Master));
+        core.event("+elected-leader", self.describe(&InstanceId::Master));
         self.enter(core, Stage::SelectReplica);
-        core.event("+failover-state-select-slave", self.describe(&Who::Master));
+        core.event(
+            "+failover-state-select-slave",
+            self.describe(&InstanceId::Master),
+        );
     }
 
     fn select(&mut self, core: &mut Core) {
@@ -124,7 +127,7 @@ impl Master {
             self.abort(core, "-failover-abort-no-good-slave");
             return;
         };
-        let what = self.describe(&Who::Replica(address.clone()));
+        let what = self.describe(&InstanceId::Replica(address.clone()));
         core.event("+selected-slave", what.clone());
         if let Some(failover) = &mut self.failover {
             failover.promoted = Some(address);
@@ -143,7 +146,7 @@ impl Master {
         let connected = replica.filter(|replica| !replica.server.is_disconnected());
         let told = connected.is_some_and(|replica| replica.server.send_replica_of(core, None));
         if told {
-            let what = self.describe(&Who::Replica(promoted));
+            let what = self.describe(&InstanceId::Replica(promoted));
             core.event("+failover-state-wait-promotion", what);
             self.enter(core, Stage::WaitPromotion);
         } else if core.since(since_ms) > patience_ms {
@@ -160,9 +163,12 @@ impl Master {
         core.unsaved = true;
         core.event(
             "+promoted-slave",
-            self.describe(&Who::Replica(address.clone())),
+            self.describe(&InstanceId::Replica(address.clone())),
         );
-        core.event("+failover-state-reconf-slaves", self.describe(&Who::Master));
+        core.event(
+            "+failover-state-reconf-slaves",
+            self.describe(&InstanceId::Master),
+        );
         // Announce the new configuration to the other sentinels soon.
         self.server.hurry_hello();
         let replicas = self
@@ -198,12 +204,15 @@ impl Master {
                 && core.since(at_ms) > RECONF_TIMEOUT_MS
             {
                 replica.reconf = Reconf::Done;
-                let what = self.describe(&Who::Replica(address));
+                let what = self.describe(&InstanceId::Replica(address));
                 core.event("-slave-reconf-sent-timeout", what);
                 continue;
             }
             if replica.reconf == Reconf::No && replica.turn_to(core, &promoted) {
-                core.event("+slave-reconf-sent", self.describe(&Who::Replica(address)));
+                core.event(
+                    "+slave-reconf-sent",
+                    self.describe(&InstanceId::Replica(address)),
+                );
                 under_way += 1;
             }
         }
@@ -233,9 +242,12 @@ impl Master {
             return;
         }
         if is_late {
-            core.event("+failover-end-for-timeout", self.describe(&Who::Master));
+            core.event(
+                "+failover-end-for-timeout",
+                self.describe(&InstanceId::Master),
+            );
         }
-        core.event("+failover-end", self.describe(&Who::Master));
+        core.event("+failover-end", self.describe(&InstanceId::Master));
         self.enter(core, Stage::UpdateConfig);
         if is_late {
             for address in self.replicas.keys().cloned().collect::<Vec<_>>() {
@@ -244,7 +256,7 @@ impl Master {
                 if replica.is_some_and(|replica| replica.turn_to(core, &promoted)) {
                     core.event(
                         "+slave-reconf-sent-be",
-                        self.describe(&Who::Replica(address)),
+                        self.describe(&InstanceId::Replica(address)),
                     );
                 }
             }
@@ -303,7 +315,7 @@ impl Master {
     }
 
     fn abort(&mut self, core: &mut Core, event: &'static str) {
-        core.event(event, self.describe(&Who::Master));
+        core.event(event, self.describe(&InstanceId::Master));
         self.failover = None;
     }
 }

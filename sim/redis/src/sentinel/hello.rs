@@ -3,7 +3,7 @@
 
 use super::config::Address;
 use super::core::Core;
-use super::master::{Master, Peer, Who};
+use super::master::{InstanceId, Master, Peer};
 
 /// What a sentinel announces about itself and a master.
 pub(super) struct Hello<'a> {
@@ -67,7 +67,7 @@ impl Master {
         self.config_epoch = hello.config_epoch;
         core.unsaved = true;
         if self.server.address != hello.master {
-            let who = Who::Peer(hello.run_id.to_owned());
+            let who = InstanceId::Peer(hello.run_id.to_owned());
             core.event("+config-update-from", self.describe(&who));
             let (name, old, new) = (&self.settings.name, &self.server.address, &hello.master);
             core.event("+switch-master", format!("{name} {old} {new}"));
@@ -98,7 +98,7 @@ impl Master {
         if let Some(run_id) = gone {
             core.event(
                 "+sentinel-invalid-addr",
-                self.describe(&Who::Peer(run_id.clone())),
+                self.describe(&InstanceId::Peer(run_id.clone())),
             );
             if let Some(mut peer) = self.peers.remove(&run_id) {
                 peer.server.disconnect(core);
@@ -112,6 +112,9 @@ impl Master {
             true => "+sentinel-address-switch",
             false => "+sentinel",
         };
-        core.event(event, self.describe(&Who::Peer(hello.run_id.to_owned())));
+        core.event(
+            event,
+            self.describe(&InstanceId::Peer(hello.run_id.to_owned())),
+        );
     }
 }

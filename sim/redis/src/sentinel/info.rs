@@ -5,7 +5,7 @@ use super::config::Address;
 use super::core::Core;
 use super::failover::Stage;
 use super::instance::{INFO_PERIOD_MS, PUBLISH_PERIOD_MS, Role};
-use super::master::{Master, Reconf, Who};
+use super::master::{InstanceId, Master, Reconf};
 
 /// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct Info {
 
 impl Master {
     /// Handles the reply to an INFO.
-    pub(super) fn refresh(&mut self, core: &mut Core, who: &Who, text: &str) {
+    pub(super) fn refresh(&mut self, core: &mut Core, who: &InstanceId, text: &str) {
         let info = Info::parse(text);
         let Some(server) = self.server_mut(who) else {
             return;
@@ -38,7 +38,7 @@ impl Master {
                 core.event("+reboot", self.describe(who));
             }
         }
-        if *who == Who::Master {
+        if *who == InstanceId::Master {
             for address in &info.replicas {
                 if !self.replicas.contains_key(address) {
                     self.add_replica(core, address.clone());
@@ -52,7 +52,7 @@ impl Master {
         if core.tilt_since_ms.is_some() {
             return;
         }
-        if let (Who::Replica(address), Some(role)) = (who, info.role) {
+        if let (InstanceId::Replica(address), Some(role)) = (who, info.role) {
             match role {
                 Role::Master => self.replica_is_master(core, address),
                 Role::Replica => self.replica_is_replica(core, address),
@@ -61,8 +61,10 @@ impl Master {
     }
 
     /// Records what a replica reports about its master.
-    fn note_replication(&mut self, core: &Core, who: &Who, info: &Info) {
-        let Who::Replica(address) = who else { return };
+    fn note_replication(&mut self, core: &Core, who: &InstanceId, info: &Info) {
+        let InstanceId::Replica(address) = who else {
+            return;
+        };
         let Some(replica) = self.replicas.get_mut(address) else {
             return;
         };
@@ -85,9 +87,9 @@ impl Master {
         }
     }
 
-    fn note_role(&mut self, core: &mut Core, who: &Who, role: Role) {
+    fn note_role(&mut self, core: &mut Core, who: &InstanceId, role: Role) {
         let expected = match who {
-            Who::Master => Role::Master,
+            InstanceId::Master => Role::Master,
             _ => Role::Replica,
         };
         let Some(server) = self.server_mut(who).filter(|server| server.role != role) else {
@@ -95,7 +97,7 @@ impl Master {
         };
         server.role = role;
         server.role_since_ms = core.now_ms;
-        if let (Who::Replica(address), Role::Replica) = (who, role)
+        if let (InstanceId::Replica(address), Role::Replica) = (who, role)
             && let Some(replica) = self.replicas.get_mut(address)
         {
             replica.master_since_ms = core.now_ms;
@@ -135,7 +137,7 @@ impl Master {
             && core.since(server.role_since_ms) > wait_ms
             && server.send_replica_of(core, Some(&master))
         {
-            let what = self.describe(&Who::Replica(address.clone()));
+            let what = self.describe(&InstanceId::Replica(address.clone()));
             core.event("+convert-to-slave", what);
         }
     }
@@ -149,7 +151,7 @@ impl Master {
         let Some(replica) = self.replicas.get_mut(address) else {
             return;
         };
-        let what = Who::Replica(address.clone());
+        let what = InstanceId::Replica(address.clone());
         if replica.master.as_ref() != Some(&master)
             && looks_sane
             && replica.server.was_up_for(core, wait_ms)

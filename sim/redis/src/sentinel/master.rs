@@ -65,7 +65,7 @@ pub(super) struct Peer {
 
 /// One of the servers of a master.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum InstanceId {
     Master,
     Replica(Address),
     Peer(String),
@@ -97,7 +97,7 @@ impl Master {
         self.server
             .send_periodic(core, Some(INFO_PERIOD_MS), down_after_ms, &hello);
         if acts(core) {
-            self.check_down(core, &Who::Master);
+            self.check_down(core, &InstanceId::Master);
             self.check_objectively_down(core);
             if self.starts_failover(core) {
                 self.ask_peers(core, Asking::Now);
@@ -118,7 +118,7 @@ impl Master {
                 server.send_periodic(core, Some(period_ms), down_after_ms, &hello);
             }
             if acts(core) {
-                self.check_down(core, &Who::Replica(address));
+                self.check_down(core, &InstanceId::Replica(address));
             }
         }
         for run_id in self.peers.keys().cloned().collect::<Vec<_>>() {
@@ -127,7 +127,7 @@ impl Master {
                 peer.server.send_periodic(core, None, down_after_ms, &hello);
             }
             if acts(core) {
-                self.check_down(core, &Who::Peer(run_id));
+                self.check_down(core, &InstanceId::Peer(run_id));
             }
         }
         if self.failover.as_ref().map(|f| f.stage) == Some(Stage::UpdateConfig) {
@@ -135,12 +135,12 @@ impl Master {
         }
     }
 
-    fn check_down(&mut self, core: &mut Core, who: &Who) {
+    fn check_down(&mut self, core: &mut Core, who: &InstanceId) {
         let down_after_ms = self.settings.down_after_ms();
         let Some(server) = self.server_mut(who) else {
             return;
         };
-        let lies = *who == Who::Master
+        let lies = *who == InstanceId::Master
             && server.role == Role::Replica
             && core.since(server.role_since_ms) > down_after_ms + 2 * INFO_PERIOD_MS;
         if let Some(event) = server.check_down(core, down_after_ms, lies) {
@@ -183,7 +183,7 @@ impl Master {
         let replica = Replica::new(address.clone(), core.now_ms);
         self.replicas.insert(address.clone(), replica);
         core.unsaved = true;
-        core.event("+slave", self.describe(&Who::Replica(address)));
+        core.event("+slave", self.describe(&InstanceId::Replica(address)));
     }
 
     /// The address of the master for clients: that of the promoted replica as soon as it is a
@@ -196,15 +196,15 @@ impl Master {
     }
 
     /// `%@` of the events: its kind, its name, its address, and its master.
-    pub(super) fn describe(&self, who: &Who) -> String {
+    pub(super) fn describe(&self, who: &InstanceId) -> String {
         let (name, address) = (&self.settings.name, &self.server.address);
         match who {
-            Who::Master => format!("master {name} {address}"),
-            Who::Replica(own) => {
+            InstanceId::Master => format!("master {name} {address}"),
+            InstanceId::Replica(own) => {
                 let (host, port) = (&own.host, own.port);
                 format!("slave {host}:{port} {own} @ {name} {address}")
             }
-            Who::Peer(run_id) => {
+            InstanceId::Peer(run_id) => {
                 let own = self.peers.get(run_id).map(|peer| &peer.server.address);
                 let own = own.map_or(String::new(), Address::to_string);
                 format!("sentinel {run_id} {own} @ {name} {address}")
@@ -213,28 +213,28 @@ impl Master {
     }
 
     /// The owner of a link.
-    pub(super) fn find(&self, link: LinkId) -> Option<(Who, Channel)> {
+    pub(super) fn find(&self, link: LinkId) -> Option<(InstanceId, Channel)> {
         if let Some(channel) = self.server.channel_of(link) {
-            return Some((Who::Master, channel));
+            return Some((InstanceId::Master, channel));
         }
         let mut replicas = self.replicas.iter();
         let replica = replicas.find_map(|(address, replica)| {
             let channel = replica.server.channel_of(link)?;
-            Some((Who::Replica(address.clone()), channel))
+            Some((InstanceId::Replica(address.clone()), channel))
         });
         replica.or_else(|| {
             self.peers.iter().find_map(|(run_id, peer)| {
                 let channel = peer.server.channel_of(link)?;
-                Some((Who::Peer(run_id.clone()), channel))
+                Some((InstanceId::Peer(run_id.clone()), channel))
             })
         })
     }
 
-    pub(super) fn server_mut(&mut self, who: &Who) -> Option<&mut Instance> {
+    pub(super) fn server_mut(&mut self, who: &InstanceId) -> Option<&mut Instance> {
         match who {
-            Who::Master => Some(&mut self.server),
-            Who::Replica(address) => Some(&mut self.replicas.get_mut(address)?.server),
-            Who::Peer(run_id) => Some(&mut self.peers.get_mut(run_id)?.server),
+            InstanceId::Master => Some(&mut self.server),
+            InstanceId::Replica(address) => Some(&mut self.replicas.get_mut(address)?.server),
+            InstanceId::Peer(run_id) => Some(&mut self.peers.get_mut(run_id)?.server),
         }
     }
 }

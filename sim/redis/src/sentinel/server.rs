@@ -11,7 +11,7 @@ use super::core::{Client, ConnId, Core, Effect, LinkId};
 use super::hello::Hello;
 use super::instance::Channel;
 use super::link::Expect;
-use super::master::{Master, Who};
+use super::master::{InstanceId, Master};
 use crate::wire::request::Parsed;
 
 /// `SENTINEL_TILT_TRIGGER`: if the timer is late or early by this much, the clock is not
@@ -32,7 +32,7 @@ impl Sentinel {
     /// Creates a sentinel that starts at this wall-clock time, in milliseconds since the Unix
     /// epoch.
     pub fn new(config: SentinelConfig, now_ms: i64) -> Self {
-        let mut core = Core::new(config.announce, config.past, config.random);
+        let mut core = Core::new(config.announce, config.uptime, config.random);
         core.now_ms = now_ms;
         let mut sentinel = Sentinel {
             core,
@@ -128,7 +128,7 @@ impl Sentinel {
         }
     }
 
-    fn find(&self, link: LinkId) -> Option<(String, Who, Channel)> {
+    fn find(&self, link: LinkId) -> Option<(String, InstanceId, Channel)> {
         self.masters.iter().find_map(|(name, master)| {
             let (who, channel) = master.find(link)?;
             Some((name.clone(), who, channel))
@@ -138,7 +138,7 @@ impl Sentinel {
     fn link_mut(
         &mut self,
         name: &str,
-        who: &Who,
+        who: &InstanceId,
         channel: Channel,
     ) -> Option<&mut super::link::Link> {
         let server = self.masters.get_mut(name)?.server_mut(who)?;
@@ -185,7 +185,7 @@ impl Sentinel {
                 master.refresh(core, &who, &String::from_utf8_lossy(text));
             }
             (Expect::MasterDown, reply) => {
-                if let Who::Peer(run_id) = &who {
+                if let InstanceId::Peer(run_id) = &who {
                     master.told_down(core, run_id, reply);
                 }
             }

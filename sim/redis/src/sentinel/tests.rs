@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Address, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig, SentinelFile};
+use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile, Uptime};
 
 /// A server that answers the requests of sentinels.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ struct Server {
     offset: u64,
 }
 
-struct Town {
+struct Cluster {
     now_ms: i64,
     sentinels: Vec<Sentinel>,
     files: Vec<Option<SentinelFile>>,
@@ -44,7 +44,7 @@ fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
         announce: address(&format!("s{index}")),
         monitor: vec![monitor],
         file,
-        past: Past::None,
+        uptime: Uptime::Zero,
         random: Box::new(move |n| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -55,7 +55,7 @@ fn start(index: usize, file: Option<SentinelFile>, now_ms: i64) -> Sentinel {
     Sentinel::new(config, now_ms)
 }
 
-impl Town {
+impl Cluster {
     fn new() -> Self {
         let server = |master: Option<&str>, offset| Server {
             is_up: true,
@@ -67,7 +67,7 @@ impl Town {
             ("r1".to_owned(), server(Some("m"), 90)),
             ("r2".to_owned(), server(Some("m"), 100)),
         ];
-        Town {
+        Cluster {
             now_ms: 1_000_000,
             sentinels: (0..3).map(|index| start(index, None, 1_000_000)).collect(),
             files: vec![None; 3],
@@ -243,27 +243,30 @@ fn info(name: &str, servers: &BTreeMap<String, Server>) -> String {
 
 #[test]
 fn sentinels_find_each_other_and_the_replicas() {
-    let mut town = Town::new();
-    town.pass(5000);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
     assert_eq!(
-        (town.happened("+sentinel"), town.happened("+slave")),
+        (cluster.happened("+sentinel"), cluster.happened("+slave")),
         (6, 6)
     );
-    let quorum = town.ask(0, &["SENTINEL", "ckquorum", "mymaster"]);
+    let quorum = cluster.ask(0, &["SENTINEL", "ckquorum", "mymaster"]);
     assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
 }
 
 #[test]
 fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
-    let mut town = Town::new();
-    town.pass(5000);
-    town.servers.get_mut("m").expect("the master").is_up = false;
-    town.pass(10_000);
-    assert_eq!(town.servers["r2"].master, None);
-    assert_eq!(town.servers["r1"].master.as_deref(), Some("r2"));
-    assert_eq!(town.happened("+switch-master mymaster m 6379 r2 6379"), 3);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
+    cluster.servers.get_mut("m").expect("the master").is_up = false;
+    cluster.pass(10_000);
+    assert_eq!(cluster.servers["r2"].master, None);
+    assert_eq!(cluster.servers["r1"].master.as_deref(), Some("r2"));
+    assert_eq!(
+        cluster.happened("+switch-master mymaster m 6379 r2 6379"),
+        3
+    );
     for index in 0..3 {
-        let address = town.ask(index, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
+        let address = cluster.ask(index, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
         assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
     }
 }
@@ -271,36 +274,36 @@ fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
 /// An old master is demoted four `PUBLISH_PERIOD`s after it first reports being a master.
 #[test]
 fn an_old_master_stays_one_for_eight_seconds() {
-    let mut town = Town::new();
-    town.pass(5000);
-    town.servers.get_mut("m").expect("the master").is_up = false;
-    town.pass(10_000);
-    town.servers.get_mut("m").expect("the master").is_up = true;
-    town.pass(7_900);
-    assert_eq!(town.happened("+convert-to-slave"), 0);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
+    cluster.servers.get_mut("m").expect("the master").is_up = false;
+    cluster.pass(10_000);
+    cluster.servers.get_mut("m").expect("the master").is_up = true;
+    cluster.pass(7_900);
+    assert_eq!(cluster.happened("+convert-to-slave"), 0);
     // Sentinels ask it for its role every ten seconds.
-    town.pass(23_000);
-    assert!(town.happened("+convert-to-slave") > 0);
-    assert_eq!(town.servers["m"].master.as_deref(), Some("r2"));
+    cluster.pass(23_000);
+    assert!(cluster.happened("+convert-to-slave") > 0);
+    assert_eq!(cluster.servers["m"].master.as_deref(), Some("r2"));
 }
 
 #[test]
 fn an_administrator_needs_no_vote() {
-    let mut town = Town::new();
-    town.pass(5000);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
     assert_eq!(
-        town.ask(1, &["SENTINEL", "failover", "mymaster"]),
+        cluster.ask(1, &["SENTINEL", "failover", "mymaster"]),
         "+OK\r\n"
     );
-    town.pass(5000);
-    assert_eq!(town.happened("+odown"), 0);
-    assert_eq!(town.happened("+switch-master"), 3);
+    cluster.pass(5000);
+    assert_eq!(cluster.happened("+odown"), 0);
+    assert_eq!(cluster.happened("+switch-master"), 3);
 }
 
 /// A sentinel votes once per epoch: a second candidate does not get its vote.
 #[test]
 fn a_vote_is_given_once_in_an_epoch() {
-    let mut town = Town::new();
+    let mut cluster = Cluster::new();
     let mut vote = |candidate, epoch| {
         let words = [
             "SENTINEL",
@@ -310,7 +313,7 @@ fn a_vote_is_given_once_in_an_epoch() {
             epoch,
             candidate,
         ];
-        town.ask(0, &words)
+        cluster.ask(0, &words)
     };
     assert_eq!(vote("aa", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
     assert_eq!(vote("bb", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
@@ -320,67 +323,67 @@ fn a_vote_is_given_once_in_an_epoch() {
 /// The file records the epoch of a vote, not the candidate.
 #[test]
 fn a_vote_is_given_once_in_an_epoch_even_by_two_processes() {
-    let mut town = Town::new();
+    let mut cluster = Cluster::new();
     let words = |candidate, epoch| {
         let question = ["SENTINEL", "is-master-down-by-addr", "m", "6379"];
         [&question[..], &[epoch, candidate]].concat()
     };
     assert_eq!(
-        town.ask(0, &words("aa", "1")),
+        cluster.ask(0, &words("aa", "1")),
         "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n"
     );
-    town.restart(0);
+    cluster.restart(0);
     assert_eq!(
-        town.ask(0, &words("bb", "1")),
+        cluster.ask(0, &words("bb", "1")),
         "*3\r\n:0\r\n$1\r\n*\r\n:1\r\n"
     );
     assert_eq!(
-        town.ask(0, &words("bb", "2")),
+        cluster.ask(0, &words("bb", "2")),
         "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n"
     );
 }
 
 #[test]
 fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
-    let mut town = Town::new();
-    town.pass(5000);
-    town.servers.get_mut("m").expect("the master").is_up = false;
-    town.pass(10_000);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
+    cluster.servers.get_mut("m").expect("the master").is_up = false;
+    cluster.pass(10_000);
     let own = ["SENTINEL", "myid"];
     let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
     for index in 0..3 {
-        let id = town.ask(index, &own);
-        town.restart(index);
+        let id = cluster.ask(index, &own);
+        cluster.restart(index);
         // Immediately: no other server has reported anything yet.
-        assert_eq!(town.ask(index, &own), id);
-        let master = town.ask(index, &address);
+        assert_eq!(cluster.ask(index, &own), id);
+        let master = cluster.ask(index, &address);
         assert_eq!(master, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
-        let quorum = town.ask(index, &["SENTINEL", "ckquorum", "mymaster"]);
+        let quorum = cluster.ask(index, &["SENTINEL", "ckquorum", "mymaster"]);
         assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
-        let listed = town.ask(index, &["SENTINEL", "replicas", "mymaster"]);
+        let listed = cluster.ask(index, &["SENTINEL", "replicas", "mymaster"]);
         assert!(listed.starts_with("*2\r\n"), "{listed}");
     }
-    town.pass(5000);
+    cluster.pass(5000);
     // The sentinels kept their identities: none is discovered a second time.
-    assert_eq!(town.happened("+sentinel "), 6);
+    assert_eq!(cluster.happened("+sentinel "), 6);
 }
 
 /// The new master is written to the file as soon as the replica is promoted, before the
 /// others follow.
 #[test]
 fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
-    let mut town = Town::new();
-    town.pass(5000);
-    let asked = town.ask(0, &["SENTINEL", "failover", "mymaster"]);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
+    let asked = cluster.ask(0, &["SENTINEL", "failover", "mymaster"]);
     assert_eq!(asked, "+OK\r\n");
-    while town.happened("+promoted-slave") == 0 {
-        town.pass(10);
+    while cluster.happened("+promoted-slave") == 0 {
+        cluster.pass(10);
     }
-    assert_eq!(town.happened("+switch-master"), 0);
-    town.restart(0);
-    let address = town.ask(0, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
+    assert_eq!(cluster.happened("+switch-master"), 0);
+    cluster.restart(0);
+    let address = cluster.ask(0, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
     assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
-    let listed = town.ask(0, &["SENTINEL", "replicas", "mymaster"]);
+    let listed = cluster.ask(0, &["SENTINEL", "replicas", "mymaster"]);
     assert!(
         listed.contains("m:6379") && listed.contains("r1:6379"),
         "{listed}"
@@ -389,15 +392,15 @@ fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
 
 #[test]
 fn a_late_timer_makes_a_sentinel_watch_only() {
-    let mut town = Town::new();
-    town.pass(5000);
-    town.now_ms += 3000;
-    town.pass(100);
-    assert_eq!(town.happened("+tilt"), 3);
-    town.servers.get_mut("m").expect("the master").is_up = false;
-    town.pass(20_000);
-    assert_eq!(town.happened("+sdown"), 0);
-    town.pass(20_000);
-    assert_eq!(town.happened("-tilt"), 3);
-    assert_eq!(town.happened("+switch-master"), 3);
+    let mut cluster = Cluster::new();
+    cluster.pass(5000);
+    cluster.now_ms += 3000;
+    cluster.pass(100);
+    assert_eq!(cluster.happened("+tilt"), 3);
+    cluster.servers.get_mut("m").expect("the master").is_up = false;
+    cluster.pass(20_000);
+    assert_eq!(cluster.happened("+sdown"), 0);
+    cluster.pass(20_000);
+    assert_eq!(cluster.happened("-tilt"), 3);
+    assert_eq!(cluster.happened("+switch-master"), 3);
 }

@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::thread::{self, Stop, Thread};
 use super::{StartError, listen, now, seed};
 use crate::lines::{Lines, Sockets};
-use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Past, Sentinel, SentinelConfig};
+use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig, Uptime};
 
 /// A sentinel asks a master for its replicas at its start and then every ten seconds. This
 /// delay lets the replicas connect before the first request.
@@ -129,7 +129,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
         random: Box::new(move |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64),
         // Its state is lost when it ends.
         file: None,
-        past: Past::None,
+        uptime: Uptime::Zero,
     };
     tokio::select! {
         biased;

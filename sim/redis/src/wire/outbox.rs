@@ -2,36 +2,36 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::held::{Held, Piece, SHARED_FROM};
+use super::memory_usage::{Chunk, MemoryUsage, SHARED_FROM};
 
-/// Pending output, in order: pieces that may be shared with other connections, then the tail,
+/// Pending output, in order: chunks that may be shared with other connections, then the tail,
 /// to which the next output is appended.
 #[derive(Default)]
 pub(crate) struct Outbox {
-    pieces: Vec<Bytes>,
-    pieces_bytes: usize,
+    chunks: Vec<Bytes>,
+    chunks_bytes: usize,
     tail: BytesMut,
 }
 
 impl Outbox {
     /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
-        self.pieces_bytes + self.tail.len()
+        self.chunks_bytes + self.tail.len()
     }
 
     /// Counts its memory.
-    pub(crate) fn add_to(&self, held: &mut Held) {
-        held.replace(0, self.tail.len());
-        for bytes in &self.pieces {
-            held.add(Piece::of(bytes));
+    pub(crate) fn add_to(&self, memory: &mut MemoryUsage) {
+        memory.replace(0, self.tail.len());
+        for bytes in &self.chunks {
+            memory.add(Chunk::of(bytes));
         }
     }
 
     /// No longer counts its memory, which is as it was when it was counted.
-    pub(crate) fn remove_from(&self, held: &mut Held) {
-        held.replace(self.tail.len(), 0);
-        for bytes in &self.pieces {
-            held.remove(Piece::of(bytes));
+    pub(crate) fn remove_from(&self, memory: &mut MemoryUsage) {
+        memory.replace(self.tail.len(), 0);
+        for bytes in &self.chunks {
+            memory.remove(Chunk::of(bytes));
         }
     }
 
@@ -48,8 +48,8 @@ impl Outbox {
             return bytes.len();
         }
         self.seal();
-        self.pieces_bytes += bytes.len();
-        self.pieces.push(bytes.clone());
+        self.chunks_bytes += bytes.len();
+        self.chunks.push(bytes.clone());
         size_of::<Bytes>()
     }
 
@@ -64,15 +64,15 @@ impl Outbox {
     /// Removes the output, to be sent in this order.
     pub(crate) fn take(&mut self) -> Vec<Bytes> {
         self.seal();
-        self.pieces_bytes = 0;
-        std::mem::take(&mut self.pieces)
+        self.chunks_bytes = 0;
+        std::mem::take(&mut self.chunks)
     }
 
     fn seal(&mut self) {
         if !self.tail.is_empty() {
             let tail = self.tail.split().freeze();
-            self.pieces_bytes += tail.len();
-            self.pieces.push(tail);
+            self.chunks_bytes += tail.len();
+            self.chunks.push(tail);
         }
     }
 }

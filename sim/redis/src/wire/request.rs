@@ -25,11 +25,11 @@ pub(crate) struct Parser {
     /// No request is complete before this many bytes have arrived, so parsing waits for them.
     needed: usize,
     /// The multibulk request that was partly parsed.
-    begun: Option<Begun>,
+    partial: Option<PartialRequest>,
 }
 
 /// The state of an incomplete multibulk request.
-struct Begun {
+struct PartialRequest {
     /// The number of arguments it declared.
     count: i64,
     /// The ranges of the complete arguments in the query buffer, which begins with the
@@ -58,8 +58,8 @@ impl Parser {
             return Parsed::Incomplete;
         }
         self.needed = 0;
-        let parsed = if let Some(begun) = self.begun.take() {
-            self.resume(begun, input)
+        let parsed = if let Some(partial) = self.partial.take() {
+            self.resume(partial, input)
         } else if input[0] == b'*' {
             self.multibulk(input)
         } else {
@@ -76,17 +76,17 @@ impl Parser {
     /// How much of an incomplete request Redis would still keep: it drops what it has read, up to
     /// the text of the argument that is incomplete.
     pub(crate) fn unread(&self, input: &[u8]) -> usize {
-        let Some(begun) = &self.begun else {
+        let Some(partial) = &self.partial else {
             return input.len();
         };
-        let start = match header(input, begun.at, b"") {
+        let start = match header(input, partial.at, b"") {
             Ok(Some((_, start))) => start,
-            _ => begun.at,
+            _ => partial.at,
         };
         input.len() - start
     }
 
-    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Parsed<'a>>, Refusal> {
+    fn multibulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Parsed<'a>>, ParseError> {
         let Some((count, start)) = header(input, 0, b"too big mbulk count string")? else {
             return Ok(None);
         };
@@ -98,12 +98,12 @@ impl Parser {
         let mut at = start;
         for _ in 0..count {
             let Some(arg) = self.bulk(input, at)? else {
-                let begun = Begun {
+                let partial = PartialRequest {
                     count,
                     args: Vec::new(),
                     at: start,
                 };
-                return self.resume(begun, input);
+                return self.resume(partial, input);
             };
             at = arg.end + 2;
             args.push(&input[arg]);
@@ -114,24 +114,24 @@ impl Parser {
     /// Continues to parse a request that was partly parsed.
     fn resume<'a>(
         &mut self,
-        mut begun: Begun,
+        mut partial: PartialRequest,
         input: &'a [u8],
-    ) -> Result<Option<Parsed<'a>>, Refusal> {
-        while (begun.args.len() as i64) < begun.count {
-            let Some(arg) = self.bulk(input, begun.at)? else {
-                self.begun = Some(begun);
+    ) -> Result<Option<Parsed<'a>>, ParseError> {
+        while (partial.args.len() as i64) < partial.count {
+            let Some(arg) = self.bulk(input, partial.at)? else {
+                self.partial = Some(partial);
                 return Ok(None);
             };
-            begun.at = arg.end + 2;
-            begun.args.push(arg);
+            partial.at = arg.end + 2;
+            partial.args.push(arg);
         }
-        let args = begun.args.into_iter().map(|arg| &input[arg]).collect();
-        let len = begun.at;
+        let args = partial.args.into_iter().map(|arg| &input[arg]).collect();
+        let len = partial.at;
         Ok(Some(Parsed::Multibulk { args, len }))
     }
 
     /// The range of the argument whose header is at `at`.
-    fn bulk(&mut self, input: &[u8], at: usize) -> Result<Option<Range<usize>>, Refusal> {
+    fn bulk(&mut self, input: &[u8], at: usize) -> Result<Option<Range<usize>>, ParseError> {
         let Some((len, start)) = header(input, at, b"too big bulk count string")? else {
             return Ok(None);
         };
@@ -153,7 +153,7 @@ impl Parser {
 }
 
 /// The reason why a request is invalid.
-type Refusal = Cow<'static, [u8]>;
+type ParseError = Cow<'static, [u8]>;
 
 /// The header line at `at`: the text between its type byte and `\r`, and the offset of the
 /// next line. `None` while it is incomplete.
@@ -161,7 +161,7 @@ fn header<'a>(
     input: &'a [u8],
     at: usize,
     too_long: &'static [u8],
-) -> Result<Option<(&'a [u8], usize)>, Refusal> {
+) -> Result<Option<(&'a [u8], usize)>, ParseError> {
     let line = &input[at..];
     match find(b'\r', line) {
         // The byte after `\r` must have arrived, but Redis does not check it.
@@ -178,7 +178,7 @@ fn find(wanted: u8, text: &[u8]) -> Option<usize> {
     (text[at] == wanted).then_some(at)
 }
 
-fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, Refusal> {
+fn inline(input: &[u8]) -> Result<Option<Parsed<'_>>, ParseError> {
     let Some(end) = find(b'\n', input) else {
         if input.len() > MAX_LINE_BYTES {
             return Err(b"too big inline request".as_slice().into());

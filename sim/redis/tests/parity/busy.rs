@@ -57,8 +57,8 @@ impl Both {
     /// The same with a request that makes a script run for long.
     fn say_long(&mut self, line: &str) {
         let effects = self.send(0, line, LONG);
-        let mut witness = self.server.connect();
-        until(|| match witness.request(b"PING\r\n") {
+        let mut second_client = self.server.connect();
+        until(|| match second_client.request(b"PING\r\n") {
             busy if busy.starts_with(b"-BUSY") => Ok(()),
             reply => Err(format!("{line}: {}", reply.escape_ascii())),
         });

@@ -54,13 +54,13 @@ pub(crate) struct Raft {
 /// The role of a member in its term.
 enum Role {
     Follower { leader: Option<Member> },
-    Candidate(Ballot),
+    Candidate(Votes),
     Leader(Leading),
 }
 
 /// The votes that a candidate has received.
 #[derive(Default)]
-struct Ballot {
+struct Votes {
     answered: BTreeSet<Member>,
     votes: BTreeSet<Member>,
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
+use super::lock_table::{Outcome, Statement, Table};
 use super::statement::{self, Request};
-use super::table::{Outcome, Statement, Table};
 use locklab_redis::resp::{self, error, integer, next_words};
 use locklab_redis::{DiskWrite, Files};
 

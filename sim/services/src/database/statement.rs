@@ -14,7 +14,7 @@
 use bytes::Bytes;
 use redis_protocol::resp2::types::BytesFrame;
 
-use super::table::{Outcome, Statement};
+use super::lock_table::{Outcome, Statement};
 use locklab_redis::resp::{bulk, command, error, integer};
 
 /// A request.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
-use super::table::{Outcome, Statement, Table};
+use super::lock_table::{Outcome, Statement, Table};
 
 /// The table of [`super::table`], in SQLite.
 const SCHEMA: &str = "CREATE TABLE locks (

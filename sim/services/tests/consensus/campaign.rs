@@ -12,7 +12,7 @@ use locklab_world::{HostId, World};
 
 use super::history::Shared;
 use super::locker::{look_on, take_turns};
-use super::setup::{MS, SECOND, Town};
+use super::setup::{Cluster, MS, SECOND};
 
 /// Faults strike until this time; all are over two seconds later.
 const ROUGH_NS: u64 = 15 * SECOND;
@@ -38,18 +38,18 @@ struct Outcome {
 
 fn run(seed: u64, disks: Disks) -> Outcome {
     let members = if seed.is_multiple_of(2) { 3 } else { 5 };
-    let mut town = Town::new(seed, members, 4);
+    let mut cluster = Cluster::new(seed, members, 4);
     let history = Shared::default();
     for client in 0..3 {
         let history = history.clone();
-        town.client(client, move |host, client| {
+        cluster.client(client, move |host, client| {
             take_turns(host, client, history.clone(), TURNS_NS)
         });
     }
     let last = Rc::new(RefCell::new(Vec::new()));
     let seen = last.clone();
     let looks = history.clone();
-    town.client(3, move |host, mut client| {
+    cluster.client(3, move |host, mut client| {
         let (seen, looks) = (seen.clone(), looks.clone());
         async move {
             for member in 0..members {
@@ -75,8 +75,8 @@ fn run(seed: u64, disks: Disks) -> Outcome {
             host.stop_world();
         }
     });
-    strike(&mut town, seed, disks);
-    town.world.run(2 * END_NS);
+    strike(&mut cluster, seed, disks);
+    cluster.world.run(2 * END_NS);
 
     let history = history.borrow();
     let mut violations = history.violations();
@@ -102,18 +102,18 @@ fn run(seed: u64, disks: Disks) -> Outcome {
 }
 
 /// Faults, one after the other or several at once; any number of members may be affected.
-fn strike(town: &mut Town, seed: u64, disks: Disks) {
+fn strike(cluster: &mut Cluster, seed: u64, disks: Disks) {
     let mut chance = Stream::new(seed, "faults");
     let mut at_ns = SECOND;
     while at_ns < ROUGH_NS {
         let end_ns = at_ns + chance.below(2 * SECOND);
-        let which = chance.below(town.members.len() as u64) as usize;
-        let (_, member) = town.members[which];
-        let others = other_members(town, which);
-        let world = &mut town.world;
+        let which = chance.below(cluster.members.len() as u64) as usize;
+        let (_, member) = cluster.members[which];
+        let others = other_members(cluster, which);
+        let world = &mut cluster.world;
         match chance.below(7) {
             0 => {
-                let disk = town.disks[which].clone();
+                let disk = cluster.disks[which].clone();
                 world.at(at_ns, move |world| {
                     world.crash(member);
                     if disks == Disks::Forgetful {
@@ -140,7 +140,7 @@ fn strike(town: &mut Town, seed: u64, disks: Disks) {
                 cut(world, vec![member], everybody, (at_ns, end_ns));
             }
             _ => {
-                let client = town.clients[chance.below(3) as usize];
+                let client = cluster.clients[chance.below(3) as usize];
                 let everybody = world.hosts();
                 cut(world, vec![client], everybody, (at_ns, end_ns));
             }
@@ -149,8 +149,8 @@ fn strike(town: &mut Town, seed: u64, disks: Disks) {
     }
 }
 
-fn other_members(town: &Town, which: usize) -> Vec<HostId> {
-    let others = town.members.iter().enumerate();
+fn other_members(cluster: &Cluster, which: usize) -> Vec<HostId> {
+    let others = cluster.members.iter().enumerate();
     let others = others.filter(|(place, _)| *place != which);
     others.map(|(_, (_, host))| *host).collect()
 }
@@ -189,14 +189,14 @@ fn the_campaign_notices_members_that_forget() {
 #[test]
 fn a_run_is_a_function_of_its_seed() {
     let fingerprint = || {
-        let mut town = Town::new(7, 3, 4);
+        let mut cluster = Cluster::new(7, 3, 4);
         let history = Shared::default();
-        town.client(0, move |host, client| {
+        cluster.client(0, move |host, client| {
             take_turns(host, client, history.clone(), TURNS_NS)
         });
-        strike(&mut town, 7, Disks::Honest);
-        town.world.run(END_NS);
-        town.world.fingerprint()
+        strike(&mut cluster, 7, Disks::Honest);
+        cluster.world.run(END_NS);
+        cluster.world.fingerprint()
     };
     assert_eq!(fingerprint(), fingerprint());
 }

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use locklab_world::World;
 
-use super::setup::{MS, SECOND, Town};
+use super::setup::{Cluster, MS, SECOND};
 
 /// Sends these requests in turn, each at its second. Returns for each the time to its answer, in
 /// milliseconds, and the answer.
 fn answers(
     members: usize,
     requests: &'static [(u64, &'static str)],
-    faults: impl FnOnce(&mut Town),
+    faults: impl FnOnce(&mut Cluster),
 ) -> Vec<(u64, String)> {
-    let mut town = Town::new(5, members, 1);
-    faults(&mut town);
+    let mut cluster = Cluster::new(5, members, 1);
+    faults(&mut cluster);
     let log = Rc::<RefCell<Vec<(u64, String)>>>::default();
     let heard = log.clone();
-    town.client(0, move |host, mut client| {
+    cluster.client(0, move |host, mut client| {
         let heard = heard.clone();
         async move {
             for (at_s, request) in requests {
@@ -34,17 +34,19 @@ fn answers(
             host.stop_world();
         }
     });
-    town.world.run(60 * SECOND);
+    cluster.world.run(60 * SECOND);
     log.take()
 }
 
 /// Makes these members lose power, and restores it.
-fn outage(town: &mut Town, members: std::ops::Range<usize>, from_ns: u64, to_ns: u64) {
-    for (_, member) in &town.members[members] {
+fn outage(cluster: &mut Cluster, members: std::ops::Range<usize>, from_ns: u64, to_ns: u64) {
+    for (_, member) in &cluster.members[members] {
         let member = *member;
-        town.world
+        cluster
+            .world
             .at(from_ns, move |world: &mut World| world.crash(member));
-        town.world
+        cluster
+            .world
             .at(to_ns, move |world: &mut World| world.restart(member));
     }
 }
@@ -77,8 +79,8 @@ fn a_service_of_one_serves() {
 #[test]
 fn any_minority_can_be_lost() {
     for first in 0..4 {
-        let answers = answers(5, REQUESTS, |town| {
-            outage(town, first..first + 2, 9 * SECOND, 40 * SECOND);
+        let answers = answers(5, REQUESTS, |cluster| {
+            outage(cluster, first..first + 2, 9 * SECOND, 40 * SECOND);
         });
         let (took_ms, children) = &answers[2];
         assert_eq!(children, NODE);
@@ -89,8 +91,8 @@ fn any_minority_can_be_lost() {
 
 #[test]
 fn a_majority_that_is_lost_is_waited_for() {
-    let answers = answers(5, REQUESTS, |town| {
-        outage(town, 0..3, 9 * SECOND, 20 * SECOND);
+    let answers = answers(5, REQUESTS, |cluster| {
+        outage(cluster, 0..3, 9 * SECOND, 20 * SECOND);
     });
     let (took_ms, children) = &answers[2];
     assert_eq!(children, NODE);
@@ -99,8 +101,8 @@ fn a_majority_that_is_lost_is_waited_for() {
 
 #[test]
 fn all_members_at_once_lose_nothing_when_power_fails() {
-    let answers = answers(3, REQUESTS, |town| {
-        outage(town, 0..3, 5 * SECOND, 6 * SECOND);
+    let answers = answers(3, REQUESTS, |cluster| {
+        outage(cluster, 0..3, 5 * SECOND, 6 * SECOND);
     });
     assert_eq!(answers[2].1, NODE);
 }

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::setup::{MS, SECOND, Town};
+use super::setup::{Cluster, MS, SECOND};
 
 type Log = Rc<RefCell<Vec<String>>>;
 
 #[test]
 fn a_session_takes_a_place_and_gives_it_back() {
-    let mut town = Town::new(1, 3, 2);
+    let mut cluster = Cluster::new(1, 3, 2);
     let log = Log::default();
     let heard = log.clone();
-    town.client(0, move |host, mut client| {
+    cluster.client(0, move |host, mut client| {
         let heard = heard.clone();
         async move {
             for request in [
@@ -40,7 +40,7 @@ fn a_session_takes_a_place_and_gives_it_back() {
             host.stop_world();
         }
     });
-    town.world.run(60 * SECOND);
+    cluster.world.run(60 * SECOND);
     let expected = [
         "2",
         "/lock/c0000000003 3",
@@ -64,9 +64,9 @@ fn a_session_takes_a_place_and_gives_it_back() {
 
 #[test]
 fn a_watch_tells_when_a_silent_clients_node_is_gone() {
-    let mut town = Town::new(2, 3, 2);
+    let mut cluster = Cluster::new(2, 3, 2);
     let log = Log::default();
-    town.client(0, |host, mut client| async move {
+    cluster.client(0, |host, mut client| async move {
         client.ask("SESSION 1000").await;
         client.ask("CREATE 2 1 /lock/c EPHEMERAL").await;
         for _ in 0..4 {
@@ -76,7 +76,7 @@ fn a_watch_tells_when_a_silent_clients_node_is_gone() {
         // The last ping is sent at about 2.5 seconds.
     });
     let heard = log.clone();
-    town.client(1, move |host, mut client| {
+    cluster.client(1, move |host, mut client| {
         let heard = heard.clone();
         async move {
             host.sleep(Duration::from_secs(1)).await;
@@ -90,17 +90,17 @@ fn a_watch_tells_when_a_silent_clients_node_is_gone() {
             host.stop_world();
         }
     });
-    town.world.run(60 * SECOND);
+    cluster.world.run(60 * SECOND);
     assert_eq!(*log.borrow(), ["GONE"]);
 }
 
 #[test]
 fn an_idle_service_costs_its_heartbeats() {
-    let mut town = Town::new(3, 3, 0);
-    town.world.run(10 * SECOND);
-    let (_, before) = town.world.fingerprint();
-    town.world.run(20 * SECOND);
-    let (_, after) = town.world.fingerprint();
+    let mut cluster = Cluster::new(3, 3, 0);
+    cluster.world.run(10 * SECOND);
+    let (_, before) = cluster.world.fingerprint();
+    cluster.world.run(20 * SECOND);
+    let (_, after) = cluster.world.fingerprint();
     // A hundred heartbeats for each of two followers: a call, an answer, and an acknowledgement of
     // each; and the timers of the three members.
     assert!(

@@ -17,14 +17,14 @@ pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;
 
 /// A service in a world, and hosts for its clients.
-pub struct Town {
+pub struct Cluster {
     pub world: World,
     pub members: Rc<[(String, HostId)]>,
     pub disks: Vec<Rc<RefCell<Disk>>>,
     pub clients: Vec<HostId>,
 }
 
-impl Town {
+impl Cluster {
     /// A world with this many members, called `n1` and so on, and this many hosts for clients.
     pub fn new(seed: u64, members: usize, clients: usize) -> Self {
         let config = Config {
@@ -48,7 +48,7 @@ impl Town {
             };
             world.start(*host, move |host| consensus(host, setup.clone(), PORT));
         }
-        Town {
+        Cluster {
             world,
             clients: hosts[members.len()..].to_vec(),
             members,

@@ -3,7 +3,7 @@
 use super::SYNTAX;
 use crate::engine::command::Call;
 use crate::engine::persist::Saving;
-use crate::engine::shutdown::{self, Patience};
+use crate::engine::shutdown::{self, ReplicaWait};
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `DEBUG SLEEP seconds | SET-ACTIVE-EXPIRE 0|1 | ERROR text`.
@@ -74,10 +74,10 @@ pub(in crate::engine) fn shutdown(call: &mut Call<'_>) -> Answer {
         (_, true) => Saving::Never,
         _ => Saving::AsConfigured,
     };
-    let patience = match has("now") {
-        true => Patience::None,
-        false => Patience::AsConfigured,
+    let wait = match has("now") {
+        true => ReplicaWait::Skip,
+        false => ReplicaWait::Configured,
     };
-    shutdown::begin(call.state, call.client, saving, patience, call.wall_us);
+    shutdown::begin(call.state, call.client, saving, wait, call.wall_us);
     Ok(Reply::NONE)
 }

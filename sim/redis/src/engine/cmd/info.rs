@@ -96,8 +96,8 @@ fn server(state: &State, wall_us: u64, text: &mut String) {
         uptime_s / (24 * 60 * 60),
         hz = state.config.hz(),
     );
-    if let Some(leaving) = &state.leaving {
-        let left_ms = leaving.until_ms - (wall_us / 1000) as i64;
+    if let Some(pending_shutdown) = &state.pending_shutdown {
+        let left_ms = pending_shutdown.until_ms - (wall_us / 1000) as i64;
         let _ = write!(text, "shutdown_in_milliseconds:{left_ms}\r\n");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::progress::Written;
+use super::write_position::WritePosition;
 
 /// The condition that a client waits for, and its timeout.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub(in crate::engine) enum On {
     Files {
         local: i64,
         replicas: i64,
-        written: Written,
+        written: WritePosition,
     },
     /// The server has shut down (SHUTDOWN).
     Shutdown,

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::progress::Written;
+use super::write_position::WritePosition;
 use crate::engine::parameters::Parameters;
 
 /// An operation on the node's files.
@@ -56,7 +56,7 @@ pub(in crate::engine) struct Persistence {
     /// Bytes were appended since the last sync.
     pub(in crate::engine) unsynced: bool,
     /// The progress of the server when everything was last durable; none without a file.
-    pub(in crate::engine) durable: Option<Written>,
+    pub(in crate::engine) durable: Option<WritePosition>,
     /// The wall-clock second in which the last sync began.
     pub(in crate::engine) synced_s: u64,
     /// The value of `Effects::dirty` at the last snapshot, and the time of that snapshot.

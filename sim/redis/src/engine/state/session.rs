@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use super::blocked::Blocked;
 use super::needs::Needs;
-use super::progress::Written;
 use super::tracking::Tracking;
+use super::write_position::WritePosition;
 use crate::wire::outbox::Outbox;
 use crate::wire::reply::{Encoded, Error, MAX_OUT_BYTES, Reply, Resp, array_header};
 
@@ -46,7 +46,7 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) announced_ip: Bytes,
     pub(in crate::engine) announced_port: u16,
     /// The progress of the server after the client's last command.
-    pub(in crate::engine) written: Written,
+    pub(in crate::engine) written: WritePosition,
     /// How the connection ends, if it does.
     pub(in crate::engine) closing: Option<Closing>,
     /// Its last command, as CLIENT LIST names it.
@@ -218,7 +218,7 @@ impl Session {
             peer: Peer::Client,
             announced_ip: Bytes::new(),
             announced_port: 0,
-            written: Written::default(),
+            written: WritePosition::default(),
             closing: None,
             last_command: "NULL",
             since_us: now_us,

@@ -3,7 +3,7 @@
 use super::persist::Saving;
 
 /// A shutdown that waits for replicas.
-pub(in crate::engine) struct Leaving {
+pub(in crate::engine) struct PendingShutdown {
     /// The end of the wait, by the node's wall clock in milliseconds since the epoch.
     pub(in crate::engine) until_ms: i64,
     /// When `serverCron` next checks whether it is over, in wall-clock microseconds.

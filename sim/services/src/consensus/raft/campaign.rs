@@ -54,9 +54,9 @@ struct Cluster {
 
 /// Whether faults occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Weather {
-    Rough,
-    Calm,
+enum Network {
+    Faulty,
+    Healthy,
 }
 
 impl Cluster {
@@ -89,8 +89,8 @@ impl Cluster {
     }
 
     /// Executes one random step.
-    fn step(&mut self, weather: Weather) -> Result<(), String> {
-        let faults = if weather == Weather::Rough { 4 } else { 0 };
+    fn step(&mut self, network: Network) -> Result<(), String> {
+        let faults = if network == Network::Faulty { 4 } else { 0 };
         match self.chance.below(96 + faults) {
             0..10 => {
                 self.now_ns += self.chance.below(40 * MS);
@@ -207,11 +207,11 @@ impl Cluster {
     /// A period with faults, then one without, after which every member has all entries.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..2_000 {
-            self.step(Weather::Rough)?;
+            self.step(Network::Faulty)?;
         }
         let before = self.committed.len();
         for _ in 0..3_000 {
-            self.step(Weather::Calm)?;
+            self.step(Network::Healthy)?;
         }
         // Compare from the beginning again: the committed entries must still be there.
         self.compared.fill(0);

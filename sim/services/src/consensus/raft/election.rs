@@ -1,7 +1,7 @@
 //! The election of a leader (§5.2, §5.4.1).
 
 use super::message::{Member, Request, Sent, Verdict, VoteRequest};
-use super::{Ballot, Raft, Role};
+use super::{Raft, Role, Votes};
 
 impl Raft {
     /// Draws a new timeout from the range, so that members seldom stand at the same time.
@@ -15,7 +15,7 @@ impl Raft {
     pub(super) fn stand(&mut self, now_ns: u64) {
         self.durable.enter(self.durable.term() + 1);
         self.durable.vote_for(self.me);
-        self.role = Role::Candidate(Ballot::default());
+        self.role = Role::Candidate(Votes::default());
         self.put_election_off(now_ns);
         self.count(self.me, Verdict::Yes, now_ns);
     }

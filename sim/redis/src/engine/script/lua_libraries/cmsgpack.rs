@@ -137,7 +137,7 @@ fn integer(number: i64) -> Vec<u8> {
 }
 
 /// The first byte of each encoding of a type that has a length.
-struct Heads {
+struct Markers {
     /// The encoding with the length in the first byte, and the number of lengths that fit.
     fixed: (u8, usize),
     /// The encoding with the length in the next byte, if the type has one.
@@ -146,26 +146,26 @@ struct Heads {
     thirty_two: u8,
 }
 
-const TEXT: Heads = Heads {
+const TEXT: Markers = Markers {
     fixed: (0xa0, 32),
     eight: Some(0xd9),
     sixteen: 0xda,
     thirty_two: 0xdb,
 };
-const ARRAY: Heads = Heads {
+const ARRAY: Markers = Markers {
     fixed: (0x90, 16),
     eight: None,
     sixteen: 0xdc,
     thirty_two: 0xdd,
 };
-const MAP: Heads = Heads {
+const MAP: Markers = Markers {
     fixed: (0x80, 16),
     eight: None,
     sixteen: 0xde,
     thirty_two: 0xdf,
 };
 
-fn head(len: usize, heads: &Heads) -> Vec<u8> {
+fn head(len: usize, heads: &Markers) -> Vec<u8> {
     match heads.eight {
         _ if len < heads.fixed.1 => vec![heads.fixed.0 | len as u8],
         Some(head) if len <= 0xff => vec![head, len as u8],

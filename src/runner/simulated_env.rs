@@ -23,7 +23,7 @@ pub type Directory = Rc<BTreeMap<Name, HostId>>;
 
 /// A process of a simulated host.
 #[derive(Clone)]
-pub struct Simulated {
+pub struct SimulatedEnv {
     host: Host,
     directory: Directory,
     random: Rc<RefCell<Stream>>,
@@ -31,7 +31,7 @@ pub struct Simulated {
     sentinels: Rc<[Name]>,
 }
 
-impl Simulated {
+impl SimulatedEnv {
     /// The process called `name` on `host`; it has its own stream of random numbers.
     pub fn new(host: Host, directory: Directory, name: &str) -> Self {
         let random = Rc::new(RefCell::new(host.stream(&format!("clients/{name}"))));
@@ -55,7 +55,7 @@ impl Simulated {
     }
 }
 
-impl Env for Simulated {
+impl Env for SimulatedEnv {
     type Stream = TcpStream;
 
     fn now_ns(&self, clock: ClockKind) -> u64 {

@@ -4,7 +4,7 @@
 //! `Unexpected`, those after it come from the type, or from this crate's own visitors.
 
 /// What to write instead; or, if the message has another form, the message.
-pub(super) fn plainly(message: &str) -> String {
+pub(super) fn plain_message(message: &str) -> String {
     let Some((complaint, expected)) = message.split_once(", expected ") else {
         return match message {
             "floating-point number overflowed" | "JSON number out of range" => {
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_misfit() {
-        let check = |message, expected: &str| assert_eq!(plainly(message), expected);
+    fn every_kind_of_type_error() {
+        let check = |message, expected: &str| assert_eq!(plain_message(message), expected);
         check(
             "invalid value: integer `-5`, expected u64",
             "-5 is negative; write a whole number, 0 or more",

@@ -6,11 +6,11 @@ pub(in crate::engine) const ENOUGH_BYTES: usize = 16 << 20;
 /// An upper bound of the output since the driver last took it, in bytes. What clients share
 /// counts once.
 #[derive(Default)]
-pub(in crate::engine) struct Untaken {
+pub(in crate::engine) struct PendingOutput {
     pub(in crate::engine) bytes: usize,
 }
 
-impl Untaken {
+impl PendingOutput {
     /// Whether the driver has to take it before the next request.
     pub(in crate::engine) fn is_enough(&self) -> bool {
         self.bytes > ENOUGH_BYTES

@@ -1,9 +1,9 @@
 //! The expected verdicts of a story.
 
-use super::{MS, Story};
+use super::{HistoryBuilder, MS};
 use crate::{Property, Verdict, judge};
 
-impl Story {
+impl HistoryBuilder {
     fn verdict(&self, property: Property) -> Verdict {
         judge(&self.history, &self.bounds)[&property].clone()
     }
@@ -57,10 +57,10 @@ impl Story {
 
     /// Puts attempts of two other clients, which fail immediately, before everything else and
     /// after the beginning of each fault.
-    fn contended(mut self) -> Story {
+    fn contended(mut self) -> HistoryBuilder {
         let strangers = |at_ns: u64| {
             let ms = at_ns / MS;
-            let story = Story::default().tries(ms, "c8").tries(ms, "c9");
+            let story = HistoryBuilder::default().tries(ms, "c8").tries(ms, "c9");
             story.fails(ms, "c8").fails(ms, "c9").history.records
         };
         let mut records = strangers(0);

@@ -14,14 +14,14 @@ use locklab_proxy::{Greeting, Proxy, Segment};
 use locklab_values::random::Stream;
 use locklab_values::units::NS_PER_S;
 
-use super::child::{Child, ChildEvent, Collector, Who};
+use super::child::{Child, ChildEvent, Collector, ProcessId};
+use super::child_protocol::{Command, Job, Role};
 use super::clocks::HostClocks;
 use super::heartbeat::Heartbeat;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
-use super::wire::{Command, Job, Role};
 use super::{ConfirmError, Programs, stamp};
-use crate::machine::read_clock;
+use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Event, FaultyLinks, History, Message, Name, Point};
 use locklab_history::{RESOURCE, Schedule};
 use locklab_model::scenario::Scenario;
@@ -53,16 +53,16 @@ const ATTEMPTS: u32 = 3;
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// The processes of one run. Dropping it kills them.
-pub(super) struct Bench<'a> {
+pub(super) struct Testbed<'a> {
     hosts: BTreeMap<Name, Host>,
     proxy: Proxy,
     operator: Operator,
     heartbeat: Heartbeat,
     collector: Collector,
-    event: Receiver<(Who, ChildEvent)>,
+    event: Receiver<(ProcessId, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
-    /// It deletes the folder of the run if the bench cannot.
+    /// It deletes the folder of the run if the testbed cannot.
     _janitor: Child,
     /// The last one, since its folder goes when all processes have ended.
     plan: Plan<'a>,
@@ -76,7 +76,7 @@ struct Host {
     pauses: u32,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> Testbed<'a> {
     /// Starts the servers, then the clients, and waits until all are ready.
     pub(super) fn start(
         programs: &'a Programs,
@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
         let hidden = plan.servers.keys();
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
         let operator = Operator::start(hidden.collect(), plan.seed, sender);
-        let mut bench = Self {
+        let mut testbed = Self {
             hosts: BTreeMap::new(),
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
@@ -113,8 +113,8 @@ impl<'a> Bench<'a> {
             origin_ns: 0,
             plan,
         };
-        bench.start_all()?;
-        Ok(bench)
+        testbed.start_all()?;
+        Ok(testbed)
     }
 
     /// Starts the nodes and the resource, then the replicas, the sentinels and the clients, each
@@ -229,12 +229,12 @@ impl<'a> Bench<'a> {
         &self.plan.clients
     }
 
-    /// The next event, or `None` when the time is over. The death of a process that the bench
+    /// The next event, or `None` when the time is over. The death of a process that the testbed
     /// did not cause is an error.
     pub(super) fn receive(
         &mut self,
         within: Duration,
-    ) -> Result<Option<(Who, ChildEvent)>, ConfirmError> {
+    ) -> Result<Option<(ProcessId, ChildEvent)>, ConfirmError> {
         let Ok((who, event)) = self.event.recv_timeout(within) else {
             return Ok(None);
         };
@@ -264,14 +264,14 @@ impl<'a> Bench<'a> {
     }
 
     /// Sends a command to this process, unless it is dead.
-    pub(super) fn tell(&mut self, who: &Who, command: &Command) {
+    pub(super) fn tell(&mut self, who: &ProcessId, command: &Command) {
         if let Some(child) = self.child(who) {
             child.tell(command);
         }
     }
 
-    /// Whether this start of the process is alive, as far as the bench knows.
-    pub(super) fn runs(&mut self, who: &Who) -> bool {
+    /// Whether this start of the process is alive, as far as the testbed knows.
+    pub(super) fn runs(&mut self, who: &ProcessId) -> bool {
         self.child(who).is_some()
     }
 
@@ -299,7 +299,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Ends a [`Bench::pause`].
+    /// Ends a [`Testbed::pause`].
     pub(super) fn resume(&mut self, names: &[Name]) {
         for name in names {
             if let Some(host) = self.hosts.get_mut(name) {
@@ -351,7 +351,7 @@ impl<'a> Bench<'a> {
         self.plan.clocks.freeze(names).map_err(ConfirmError::Folder)
     }
 
-    /// Ends a [`Bench::suspend`].
+    /// Ends a [`Testbed::suspend`].
     pub(super) fn wake(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
         let thawed = self.plan.clocks.thaw(names);
         self.resume(names);
@@ -412,7 +412,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Starts or restarts the process of a host; see [`Plan::role`].
-    pub(super) fn start_process(&mut self, name: &Name) -> Result<Who, ConfirmError> {
+    pub(super) fn start_process(&mut self, name: &Name) -> Result<ProcessId, ConfirmError> {
         let host = self.hosts.entry(name.clone()).or_default();
         let role = (self.plan).role(name, host.starts, &self.collector.records());
         let job = Job {
@@ -420,7 +420,7 @@ impl<'a> Bench<'a> {
             role: role.map_err(ConfirmError::Folder)?,
         };
         host.starts += 1;
-        let who = Who {
+        let who = ProcessId {
             host: name.clone(),
             start: host.starts,
         };
@@ -473,7 +473,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The child that sent the event, if it is still the running one.
-    fn child(&mut self, who: &Who) -> Option<&mut Child> {
+    fn child(&mut self, who: &ProcessId) -> Option<&mut Child> {
         let host = self.hosts.get_mut(&who.host)?;
         if host.starts == who.start {
             host.child.as_mut()
@@ -508,7 +508,7 @@ fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
 }
 
 fn janitor(plan: &Plan<'_>, collector: &Collector) -> Result<Child, ConfirmError> {
-    let who = Who {
+    let who = ProcessId {
         host: "janitor".into(),
         start: 1,
     };

@@ -59,8 +59,8 @@ pub fn register(locks: &'static [Registration]) {
 /// All locks: those of the catalogue, and those registered.
 pub fn catalogue() -> Vec<&'static CatalogueEntry> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
-    let outside = registered.iter().map(|lock| &lock.entry);
-    CATALOGUE.iter().chain(outside).collect()
+    let external = registered.iter().map(|lock| &lock.entry);
+    CATALOGUE.iter().chain(external).collect()
 }
 
 /// Whether a lock of this name is registered; those of the catalogue are not.
@@ -95,7 +95,7 @@ impl<P: Algorithm + Send + Sync + 'static> AnyAlgorithm for P {
 /// A registered lock with parameters.
 #[derive(Clone, Serialize)]
 #[serde(transparent)]
-pub struct Outside {
+pub struct External {
     /// The table `[lock]`.
     table: Value,
     #[serde(skip)]
@@ -104,16 +104,16 @@ pub struct Outside {
     algorithm: Arc<dyn AnyAlgorithm>,
 }
 
-impl Outside {
+impl External {
     /// The lock that the table names, if it is registered.
-    pub(super) fn read(table: &Value) -> Option<Result<Outside, serde_json::Error>> {
+    pub(super) fn read(table: &Value) -> Option<Result<External, serde_json::Error>> {
         let registration = find(table.get("name")?.as_str()?)?;
         let mut parameters = table.clone();
         if let Some(parameters) = parameters.as_object_mut() {
             parameters.remove("name");
         }
         let algorithm = (registration.read)(&parameters);
-        Some(algorithm.map(|algorithm| Outside {
+        Some(algorithm.map(|algorithm| External {
             table: table.clone(),
             registration,
             algorithm,
@@ -133,13 +133,13 @@ impl Outside {
     }
 }
 
-impl PartialEq for Outside {
+impl PartialEq for External {
     fn eq(&self, other: &Self) -> bool {
         self.table == other.table
     }
 }
 
-impl fmt::Debug for Outside {
+impl fmt::Debug for External {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.table)
     }

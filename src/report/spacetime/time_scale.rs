@@ -7,12 +7,12 @@
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     /// From left to right without gaps.
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) stretches: Vec<Segment>,
 }
 
 /// A part of the page with a linear scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stretch {
+pub(super) struct Segment {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) left: f64,
@@ -66,7 +66,7 @@ impl Scale {
         let mut x = left;
         for (index, burst) in bursts.iter().enumerate() {
             let width = least + spare * weight(burst) / weights;
-            stretches.push(Stretch {
+            stretches.push(Segment {
                 from_ns: burst[0],
                 to_ns: burst[burst.len() - 1],
                 left: x,
@@ -75,7 +75,7 @@ impl Scale {
             });
             x += width;
             if let Some(&(from_ns, to_ns, width)) = gaps.get(index) {
-                stretches.push(Stretch {
+                stretches.push(Segment {
                     from_ns,
                     to_ns,
                     left: x,
@@ -98,12 +98,12 @@ impl Scale {
     }
 
     /// The stretches in which time is compressed.
-    pub(super) fn idle(&self) -> impl Iterator<Item = &Stretch> {
+    pub(super) fn idle(&self) -> impl Iterator<Item = &Segment> {
         self.stretches.iter().filter(|s| s.pace == Pace::Idle)
     }
 }
 
-impl Stretch {
+impl Segment {
     /// The position of an instant in this stretch. Instants of a burst keep a distance from its
     /// edges, so that a mark at the first one does not touch the idle gap.
     fn x(&self, at_ns: u64) -> f64 {

@@ -1,4 +1,4 @@
-//! Histories for tests, told as a story: who did what, at which millisecond.
+//! Histories for tests, told event by event: who did what, at which millisecond.
 
 mod expect;
 
@@ -22,7 +22,7 @@ pub type Sides = [&'static str; 2];
 /// A history under construction. Events are added in the order in which they happen; by default
 /// the run ends a nanosecond after the last.
 #[derive(Clone)]
-pub struct Story {
+pub struct HistoryBuilder {
     history: History,
     bounds: Bounds,
     hosts: BTreeMap<&'static str, Host>,
@@ -65,10 +65,10 @@ impl Host {
     }
 }
 
-/// A story without events.
-impl Default for Story {
-    fn default() -> Story {
-        Story {
+/// A history without events.
+impl Default for HistoryBuilder {
+    fn default() -> Self {
+        HistoryBuilder {
             history: History::default(),
             bounds: Bounds {
                 deadlock_ns: 1_000_000 * MS,
@@ -85,67 +85,67 @@ impl Default for Story {
     }
 }
 
-impl Story {
+impl HistoryBuilder {
     /// Sets the bound on how long a client may wait for a free lock.
-    pub fn deadlock_after(mut self, bound_ms: u64) -> Story {
+    pub fn deadlock_after(mut self, bound_ms: u64) -> Self {
         self.bounds.deadlock_ns = bound_ms * MS;
         self
     }
 
     /// Sets the most time that clients may lose on servers that do not answer.
-    pub fn times_out_after(mut self, time_outs_ms: u64) -> Story {
+    pub fn times_out_after(mut self, time_outs_ms: u64) -> Self {
         self.bounds.time_outs_ns = time_outs_ms * MS;
         self
     }
 
     /// Sets how much later than usual replies may arrive before their clients give up on them.
-    pub fn patient_for(mut self, slack_ms: u64) -> Story {
+    pub fn patient_for(mut self, slack_ms: u64) -> Self {
         self.bounds.reply_slack_ns = Some(slack_ms * MS);
         self
     }
 
     /// The lock's tokens come from the resource.
-    pub fn with_tokens_of_the_resource(mut self) -> Story {
+    pub fn with_tokens_of_the_resource(mut self) -> Self {
         self.bounds.resource = ResourceRole::GivesTokens;
         self
     }
 
     /// Sets the number of the lock's nodes.
-    pub fn on_nodes(mut self, nodes: u32) -> Story {
+    pub fn on_nodes(mut self, nodes: u32) -> Self {
         self.bounds.nodes = nodes;
         self
     }
 
     /// Sets how long after the last fault the lock has settled.
-    pub fn settles_within(mut self, settle_ms: u64) -> Story {
+    pub fn settles_within(mut self, settle_ms: u64) -> Self {
         self.bounds.settle_ns = Some(settle_ms * MS);
         self
     }
 
     /// The client calls `acquire`.
-    pub fn tries(self, ms: u64, client: &'static str) -> Story {
+    pub fn tries(self, ms: u64, client: &'static str) -> Self {
         self.invokes(ms, client, Op::Acquire)
     }
 
     /// The client's `acquire` is refused.
-    pub fn fails(self, ms: u64, client: &'static str) -> Story {
+    pub fn fails(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
     /// The client is granted the lock after having tried.
-    pub fn granted(self, ms: u64, client: &'static str) -> Story {
+    pub fn granted(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, None)
     }
 
     /// The client is granted the lock in shared mode after having tried.
-    pub fn granted_to_read(self, ms: u64, client: &'static str) -> Story {
+    pub fn granted_to_read(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins_in(ms, client, None, None, true)
     }
 
     /// The client asks for a longer lease of a lock that cannot give one.
-    pub fn cannot_extend(self, ms: u64, client: &'static str) -> Story {
+    pub fn cannot_extend(self, ms: u64, client: &'static str) -> Self {
         let refused = Event::Complete {
             call: 0,
             op: Op::Extend,
@@ -157,34 +157,28 @@ impl Story {
     }
 
     /// The client waits for its turn.
-    pub fn waits(self, ms: u64, client: &'static str) -> Story {
+    pub fn waits(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::Waiting))
     }
 
     /// The client gives up.
-    pub fn gives_up(self, ms: u64, client: &'static str) -> Story {
+    pub fn gives_up(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::GivingUp))
     }
 
-    /// The same as [`Story::granted`], with a fencing token.
-    pub fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Story {
+    /// The same as [`HistoryBuilder::granted`], with a fencing token.
+    pub fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, Some(token))
     }
 
     /// The client begins to believe that it holds the lock, without a call of `acquire`.
-    pub fn holds(self, ms: u64, client: &'static str) -> Story {
+    pub fn holds(self, ms: u64, client: &'static str) -> Self {
         self.begins(ms, client, None, None)
     }
 
     /// The same, for `lease_ms` by one of its clocks.
-    pub fn holds_for(
-        self,
-        ms: u64,
-        client: &'static str,
-        clock: ClockKind,
-        lease_ms: u64,
-    ) -> Story {
+    pub fn holds_for(self, ms: u64, client: &'static str, clock: ClockKind, lease_ms: u64) -> Self {
         self.begins(ms, client, Some((clock, lease_ms)), None)
     }
 
@@ -195,7 +189,7 @@ impl Story {
         client: &'static str,
         clock: ClockKind,
         lease_ms: u64,
-    ) -> Story {
+    ) -> Self {
         let event = Event::BeliefBegins {
             grant: self.last_grant(client),
             deadline: Some(self.deadline(ms, client, clock, lease_ms)),
@@ -206,30 +200,30 @@ impl Story {
     }
 
     /// The client calls `release` for its last grant.
-    pub fn releases(mut self, ms: u64, client: &'static str) -> Story {
+    pub fn releases(mut self, ms: u64, client: &'static str) -> Self {
         let grant = self.last_grant(client);
         self.releases_grant(ms, client, grant)
     }
 
     /// The client calls `release` for the grant of this number.
-    pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Story {
+    pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Self {
         self.invokes(ms, client, Op::Release)
             .tell(ms, client, Event::BeliefEnds { grant })
     }
 
     /// The client is about to send the command that deletes its lock.
-    pub fn deletes(self, ms: u64, client: &'static str) -> Story {
+    pub fn deletes(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::Deleting))
     }
 
     /// The release of the client's last grant returns.
-    pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Story {
+    pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Self {
         let grant = self.last_grant(client);
         self.released_grant(ms, client, grant, removed)
     }
 
     /// The release of the grant of this number returns.
-    pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Story {
+    pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Self {
         self.completes(ms, client, Op::Release, Outcome::Ok).tell(
             ms,
             client,
@@ -238,13 +232,13 @@ impl Story {
     }
 
     /// The client's read of this version, under its last grant, is served.
-    pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Story {
+    pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Self {
         let grant = self.last_grant(client);
         self.accesses(ms, client, grant, Access::Read { version }, true)
     }
 
     /// The client's write, under its last grant, is accepted and makes the next version.
-    pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+    pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.writes_under(ms, client, grant, based_on)
     }
@@ -256,14 +250,14 @@ impl Story {
         client: &'static str,
         grant: u32,
         based_on: u64,
-    ) -> Story {
+    ) -> Self {
         self.version += 1;
         let version = self.version;
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
     /// The client's write is refused.
-    pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Story {
+    pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.refused_writing_under(ms, client, grant, based_on)
     }
@@ -275,7 +269,7 @@ impl Story {
         client: &'static str,
         grant: u32,
         based_on: u64,
-    ) -> Story {
+    ) -> Self {
         let version = self.version;
         self.accesses(
             ms,
@@ -287,13 +281,13 @@ impl Story {
     }
 
     /// The client adds an element to the set, and gets this outcome immediately.
-    pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Story {
+    pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Self {
         self.invokes(ms, client, Op::Add)
             .completes(ms, client, Op::Add, outcome)
     }
 
     /// The client reads the set: these elements, by client and call, in that order.
-    pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Story {
+    pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Self {
         let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
         for (client, call) in found {
             members.entry((*client).into()).or_default().push(*call);
@@ -302,32 +296,32 @@ impl Story {
     }
 
     /// A fault of this name, and of the kind that the name says, takes effect.
-    pub fn fault_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
+    pub fn fault_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Begins)
     }
 
     /// One of a fault's instances takes effect: a pause of this name.
-    pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Story {
+    pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), FaultKind::Pause), Phase::Begins)
     }
 
     /// The fault of this name ends on the host.
-    pub fn fault_ends(self, ms: u64, host: &'static str, name: &str) -> Story {
+    pub fn fault_ends(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Ends)
     }
 
     /// The fault of this name never took effect.
-    pub fn fault_missed(self, ms: u64, host: &'static str, name: &str) -> Story {
+    pub fn fault_missed(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Missed)
     }
 
     /// A fault of this name affects the links between two hosts.
-    pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+    pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Begins)
     }
 
     /// A fault of this name affects the packets from the first host to the second.
-    pub fn one_way_fails(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+    pub fn one_way_fails(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         let links = FaultyLinks {
             both_ways: false,
             ..links(on, packets)
@@ -336,7 +330,7 @@ impl Story {
     }
 
     /// The fault of the links ends.
-    pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Story {
+    pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Ends)
     }
 
@@ -347,7 +341,7 @@ impl Story {
         sides: Sides,
         links: FaultyLinks,
         phase: Phase,
-    ) -> Story {
+    ) -> Self {
         let kind = match links.packets {
             PacketFault::Cut => FaultKind::Partition,
             PacketFault::Slow { .. } => FaultKind::SlowLink,
@@ -366,14 +360,14 @@ impl Story {
     }
 
     /// The host's wall clock is stepped.
-    pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Story {
+    pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Self {
         self.turns(ms, host, FaultKind::ClockStep, Phase::Begins, |host| {
             host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
         })
     }
 
     /// Both clocks of the host drift from now on, or stop drifting at 0.
-    pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Story {
+    pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Self {
         let phase = if drift_ppm == 0 {
             Phase::Ends
         } else {
@@ -385,21 +379,21 @@ impl Story {
     }
 
     /// The host is suspended, its monotonic clock too.
-    pub fn suspends(self, ms: u64, host: &'static str) -> Story {
+    pub fn suspends(self, ms: u64, host: &'static str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
     /// The suspended host resumes.
-    pub fn resumes(self, ms: u64, host: &'static str) -> Story {
+    pub fn resumes(self, ms: u64, host: &'static str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Ends, |host| {
             host.suspended = false
         })
     }
 
     /// The run ends.
-    pub fn ends(mut self, ms: u64) -> Story {
+    pub fn ends(mut self, ms: u64) -> Self {
         self.history.end_ns = ms * MS;
         self
     }
@@ -409,14 +403,14 @@ impl Story {
         self.history
     }
 
-    fn invokes(mut self, ms: u64, client: &'static str, op: Op) -> Story {
+    fn invokes(mut self, ms: u64, client: &'static str, op: Op) -> Self {
         let host = self.host(client);
         host.calls += 1;
         let call = host.calls;
         self.tell(ms, client, Event::Invoke { call, op })
     }
 
-    fn completes(mut self, ms: u64, client: &'static str, op: Op, outcome: Outcome) -> Story {
+    fn completes(mut self, ms: u64, client: &'static str, op: Op, outcome: Outcome) -> Self {
         let call = self.host(client).calls;
         let detail = String::new();
         let event = Event::Complete {
@@ -434,7 +428,7 @@ impl Story {
         client: &'static str,
         lease: Option<(ClockKind, u64)>,
         token: Option<u64>,
-    ) -> Story {
+    ) -> Self {
         self.begins_in(ms, client, lease, token, false)
     }
 
@@ -445,7 +439,7 @@ impl Story {
         lease: Option<(ClockKind, u64)>,
         token: Option<u64>,
         shared: bool,
-    ) -> Story {
+    ) -> Self {
         let deadline = lease.map(|(clock, lease_ms)| self.deadline(ms, client, clock, lease_ms));
         self.host(client).tokens.push(token);
         let grant = self.last_grant(client);
@@ -486,7 +480,7 @@ impl Story {
         grant: u32,
         access: Access,
         accepted: bool,
-    ) -> Story {
+    ) -> Self {
         let tokens = &self.host(client).tokens;
         let token = (grant as usize)
             .checked_sub(1)
@@ -502,7 +496,7 @@ impl Story {
         self.tell(ms, "resource", event)
     }
 
-    fn fault(self, ms: u64, host: &'static str, kind: FaultKind, phase: Phase) -> Story {
+    fn fault(self, ms: u64, host: &'static str, kind: FaultKind, phase: Phase) -> Self {
         self.fault_named(ms, host, (kind.name().into(), kind), phase)
     }
 
@@ -512,7 +506,7 @@ impl Story {
         host: &'static str,
         (fault, kind): (Name, FaultKind),
         phase: Phase,
-    ) -> Story {
+    ) -> Self {
         let links = None;
         let event = Event::Fault {
             fault,
@@ -531,13 +525,13 @@ impl Story {
         kind: FaultKind,
         phase: Phase,
         change: impl FnOnce(&mut Host),
-    ) -> Story {
-        let mut story = self.fault(ms, host, kind, Phase::Before);
-        let state = story.host(host);
+    ) -> Self {
+        let mut builder = self.fault(ms, host, kind, Phase::Before);
+        let state = builder.host(host);
         (state.wall_ns, state.mono_ns) = state.clocks(ms * MS);
         state.at_ns = ms * MS;
         change(state);
-        story.fault(ms, host, kind, phase)
+        builder.fault(ms, host, kind, phase)
     }
 
     fn host(&mut self, name: &'static str) -> &mut Host {
@@ -548,7 +542,7 @@ impl Story {
         self.host(client).tokens.len() as u32
     }
 
-    fn tell(mut self, ms: u64, host: &'static str, event: Event) -> Story {
+    fn tell(mut self, ms: u64, host: &'static str, event: Event) -> Self {
         let at_ns = ms * MS;
         let last_ns = self.history.records.last().map_or(0, |last| last.at_ns);
         assert!(last_ns <= at_ns, "told out of order: {ms} ms");

@@ -2,7 +2,7 @@
 
 /// The progress of the server: clients wait until replicas or the disk have reached it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(in crate::engine) struct Written {
+pub(in crate::engine) struct WritePosition {
     /// The end of the replication stream (`woff`), which replicas acknowledge.
     pub(in crate::engine) offset: u64,
     /// The changes so far (`Effects::dirty`), for the server's own file: without replicas there

@@ -21,7 +21,7 @@ use locklab_history::{ClockKind, Failpoint, Name};
 
 /// A process of this machine.
 #[derive(Clone)]
-pub struct Machine {
+pub struct RealEnv {
     directory: Rc<BTreeMap<Name, SocketAddr>>,
     random: Rc<RefCell<Stream>>,
     points: Points,
@@ -31,7 +31,7 @@ pub struct Machine {
     sentinels: Rc<[Name]>,
 }
 
-impl Machine {
+impl RealEnv {
     /// The process called `name` in the run of `seed`, with the addresses of the other
     /// processes.
     pub fn new(directory: BTreeMap<Name, SocketAddr>, seed: u64, name: &str) -> Self {
@@ -79,7 +79,7 @@ impl Machine {
     }
 }
 
-impl Env for Machine {
+impl Env for RealEnv {
     type Stream = TcpStream;
 
     fn now_ns(&self, clock: ClockKind) -> u64 {

@@ -10,8 +10,8 @@ use super::{
     draw::Page,
     duration,
     labels::Area,
-    scale::{Pace, Stretch},
     scene::Scene,
+    time_scale::{Pace, Segment},
 };
 
 /// The font size on the axis.
@@ -92,7 +92,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
 }
 
 /// A break of the axis, with a stroke on either side.
-fn break_mark(page: &mut Page, gap: &Stretch, stroke: &Look) {
+fn break_mark(page: &mut Page, gap: &Segment, stroke: &Look) {
     let y = page.lanes.bottom;
     if gap.right - gap.left < NARROW {
         return;
@@ -109,7 +109,7 @@ fn break_mark(page: &mut Page, gap: &Stretch, stroke: &Look) {
 }
 
 /// Ticks at round times; in a burst without any, one at the start.
-fn ticks(page: &mut Page, burst: &Stretch, stroke: &Look) {
+fn ticks(page: &mut Page, burst: &Segment, stroke: &Look) {
     let y = page.lanes.bottom;
     let span = (burst.to_ns - burst.from_ns) as f64;
     let fitting = ((burst.right - burst.left) / TICK_SPACING).max(1.0);

@@ -1,4 +1,4 @@
-//! The messages between the bench and its processes over their standard input and output, one
+//! The messages between the testbed and its processes over their standard input and output, one
 //! line of JSON each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use locklab_runner::workload::resource::Register;
 /// The first line that a process reads: its job.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
-    /// The process id of the bench: a process that has a different parent by now has lost it.
+    /// The process id of the testbed: a process that has a different parent by now has lost it.
     pub(super) bench: u32,
     /// The role of the process.
     pub(super) role: Role,
@@ -30,9 +30,9 @@ pub(super) enum Role {
     Client(Box<ClientJob>),
     /// The protected resource.
     Resource(ResourceJob),
-    /// Another program, which must end with the bench.
+    /// Another program, which must end with the testbed.
     Guard(GuardJob),
-    /// Deletes this folder when the bench has ended, however it did.
+    /// Deletes this folder when the testbed has ended, however it did.
     Janitor {
         /// The folder of the run.
         folder: PathBuf,
@@ -92,7 +92,7 @@ pub(super) struct GuardJob {
     /// Additional environment variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// What the host's wall clock has to read before the program begins, in nanoseconds; 0 for at
-    /// once. The bench reads the clock when it starts the process, so a process that comes late
+    /// once. The testbed reads the clock when it starts the process, so a process that comes late
     /// does not wait longer.
     pub(super) until_ns: u64,
     /// The file that sets its clocks, if they may be wrong.
