@@ -77,7 +77,7 @@ fn a_fenced_resource_refuses_the_stale_write() {
 }
 
 #[test]
-fn a_killed_holder_leaves_its_lock_and_goes_on_counting_when_it_is_back() {
+fn killed_holder_leaves_its_lock_and_continues_its_numbering_after_restart() {
     let run = confirm(
         r#"
         title = "the holder dies and comes back"
@@ -163,7 +163,7 @@ fn a_node_that_starts_again_has_forgotten_the_lock() {
 }
 
 #[test]
-fn the_horizon_ends_a_run_and_the_processes_that_stand_still() {
+fn horizon_ends_the_run_and_its_stopped_processes() {
     let short = K1
         .replace("horizon_ms = 3000", "horizon_ms = 200")
         .replace("duration_ms = 900", "");
@@ -174,7 +174,7 @@ fn the_horizon_ends_a_run_and_the_processes_that_stand_still() {
 }
 
 #[test]
-fn what_real_redis_cannot_show_is_refused_by_name() {
+fn scenario_that_real_redis_cannot_run_is_rejected_by_name() {
     let monotonic = format!("{K1}[node]\nclock = \"monotonic\"\n");
     let error = confirm(&monotonic).unwrap_err();
     assert!(matches!(error, ConfirmError::NodeClock), "{error:?}");

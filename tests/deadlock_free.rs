@@ -86,7 +86,7 @@ fn check_jobs(lock: &str, jobs: &[Job], steps: &[&str], stuck: &[&str]) {
 }
 
 #[test]
-fn with_a_lease_in_one_step_a_crash_never_keeps_the_lock() {
+fn crash_with_an_atomic_lease_never_keeps_the_lock() {
     let setting = Setting {
         lease_ms: 1000,
         parameters: toml::Table::new(),
@@ -106,7 +106,7 @@ fn with_a_lease_in_one_step_a_crash_never_keeps_the_lock() {
 }
 
 #[test]
-fn without_a_lease_it_does_while_the_client_has_it() {
+fn crash_without_lease_keeps_the_lock_while_the_client_has_it() {
     check(r#"name = "setnx""#, &STEPS, &HOLDING);
 }
 
@@ -120,7 +120,7 @@ fn with_a_lease_in_two_steps_it_does_between_them() {
 }
 
 #[test]
-fn with_an_expiry_that_those_who_wait_push_on_it_does_too() {
+fn crash_with_an_expiry_that_waiters_postpone_keeps_the_lock() {
     let lock = r#"name = "getset-as-listed", ttl_ms = 2000"#;
     check(lock, &STEPS, &HOLDING);
 }
@@ -128,7 +128,7 @@ fn with_an_expiry_that_those_who_wait_push_on_it_does_too() {
 /// Redisson 3.23.5 (claim B18): a waiter that asks a moment before the lease is over then waits for a
 /// message only.
 #[test]
-fn with_an_expiry_that_nobody_is_told_of_it_may() {
+fn crash_with_an_expiry_that_is_not_announced_may_keep_the_lock() {
     let lock = r#"name = "redisson-fair", watchdog_ms = 1000"#;
     check(lock, &STEPS, &HOLDING);
 }
@@ -136,7 +136,7 @@ fn with_an_expiry_that_nobody_is_told_of_it_may() {
 /// R14: a client that extends without limit and hangs holds the lock for ever and breaks no
 /// rule.
 #[test]
-fn whoever_extends_without_limit_is_never_followed() {
+fn holder_that_extends_without_limit_is_never_followed() {
     let granted = |limit: &[String], client: &str| {
         let scenario = load("redis-docs/r14", limit).expect("it ships");
         let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
@@ -177,7 +177,7 @@ fn a_lease_a_fifth_too_long_is_found() {
 /// A lock without a lease whose holder died is not excused by a fault that cannot block
 /// anybody: a fault of the resource's link, of another client's, or a negligible delay.
 #[test]
-fn what_cannot_cause_a_wait_excuses_none() {
+fn harmless_faults_excuse_no_wait() {
     for fault in [
         r#"kind = "slow-link", from = "resource", to = "n1", extra_ms = 1"#,
         r#"kind = "slow-link", from = ["c2", "c3"], to = "n1", extra_ms = 1"#,

@@ -195,7 +195,7 @@ fn a_failover_survives_the_restart_of_everybody() {
 /// Writes that only it had are lost when it comes back: even it does not have them when it is
 /// promoted again.
 #[test]
-fn what_an_old_master_acknowledged_alone_is_lost_when_it_comes_back() {
+fn writes_acknowledged_only_by_the_old_master_are_lost_when_it_returns() {
     let text = r#"
         title = "An old master comes back"
         source = "this test"

@@ -58,7 +58,7 @@ fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
 }
 
 #[test]
-fn a_process_that_has_finished_is_not_struck_and_the_rest_is() {
+fn fault_skips_finished_processes_and_affects_the_rest() {
     check(
         r#"
         [fault.gc]
@@ -104,7 +104,7 @@ fn a_process_that_is_down_cannot_be_struck() {
 }
 
 #[test]
-fn faults_at_failpoints_strike_when_the_client_comes_there() {
+fn fault_at_a_failpoint_begins_when_the_client_reaches_it() {
     check(
         r#"
         [fault.at-once]

@@ -51,7 +51,7 @@ fn told_of(text: &str, sets: &[&str]) -> String {
 }
 
 #[test]
-fn nothing_is_wrong_with_the_good_one() {
+fn valid_scenario_has_no_error() {
     assert_snapshot!(told_of(GOOD, &[]), @"nothing wrong");
 }
 
@@ -156,7 +156,7 @@ fn impossible_faults() {
 }
 
 #[test]
-fn toml_itself() {
+fn toml_syntax_errors() {
     assert_snapshot!(told_of("title = ", &["lock.ttl_ms=5"]), @"scenarios/x.toml:1:9: this is not TOML: string values must be quoted, expected literal string");
     assert_snapshot!(told("nodes = 5", "nodes = "), @"scenarios/x.toml:4:9: this is not TOML: string values must be quoted, expected literal string");
     assert_snapshot!(told("nodes = 5", "nodes = 5\nnodes = 5"), @"scenarios/x.toml:5:1: this is not TOML: duplicate key");
@@ -165,7 +165,7 @@ fn toml_itself() {
 }
 
 #[test]
-fn overrides_are_blamed_for_what_they_bring() {
+fn error_of_an_override_points_at_the_override() {
     assert_snapshot!(told_set("lock.ttl_ms=500"), @"nothing wrong");
     assert_snapshot!(told_set("lock.qorum=3"), @r#"--set lock.qorum=3: unknown key "qorum" in [lock]; did you mean "quorum"?"#);
     assert_snapshot!(told_set("lock.quorum=9"), @"--set lock.quorum=9: the quorum of 5 nodes is 1 to 5, not 9");

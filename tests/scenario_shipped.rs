@@ -29,7 +29,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_shipped_scenario_loads_and_says_what_it_claims_and_expects() {
+fn every_shipped_scenario_loads_and_has_claim_and_predictions() {
     for scenario in all() {
         let name = &scenario.name;
         assert!(scenario.claim.is_some(), "{name} has no claim");

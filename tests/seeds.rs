@@ -79,7 +79,7 @@ const RACE: &str = r#"
 "#;
 
 #[test]
-fn whoever_is_first_of_two_that_are_ready_at_once_is_drawn() {
+fn order_of_simultaneously_ready_tasks_is_drawn() {
     let winner = |seed| {
         let history = run(RACE, seed);
         let mut records = history.records.iter();
@@ -138,7 +138,7 @@ fn sentinels_notice_a_death_otherwise_in_each_run() {
 }
 
 #[test]
-fn a_fault_is_where_the_schedule_has_it_whatever_is_drawn() {
+fn time_of_a_fault_does_not_depend_on_other_draws() {
     let begins = |seed| {
         let history = run(REPLICATION, seed);
         let is_begin = |event: &Event| {

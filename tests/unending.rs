@@ -24,7 +24,7 @@ const NO_TIME: [&str; 3] = [
 ];
 
 #[test]
-fn a_run_in_which_no_time_passes_says_where_it_stands() {
+fn run_without_time_progress_reports_its_virtual_time() {
     let error = error("kleppmann/k1", &NO_TIME, Keep::default());
     // The second client starts at 20 to 200 ms, while the first is at work.
     let RunError::StandsStill { at_ns } = error else {
@@ -49,7 +49,7 @@ fn a_history_that_is_full_ends_the_run() {
 }
 
 #[test]
-fn what_a_node_refuses_is_not_left_out() {
+fn rejected_node_setting_is_an_error() {
     let refused = error("kleppmann/k1", &["node.maxclients=0"], Keep::default());
     let told = refused.to_string();
     assert!(
@@ -60,7 +60,7 @@ fn what_a_node_refuses_is_not_left_out() {
 
 /// The scenario is at fault, not the program: exit code 1.
 #[test]
-fn the_command_line_says_so_and_calls_it_no_bug() {
+fn command_line_reports_it_as_a_usage_error() {
     let mut run = Command::new(env!("CARGO_BIN_EXE_locklab"));
     run.args(["run", "kleppmann/k1", "--seeds", "0..10"]);
     run.args(["--out", concat!(env!("CARGO_TARGET_TMPDIR"), "/unending")]);

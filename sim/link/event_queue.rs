@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_times_come_out_as_they_went_in() {
+    fn events_at_equal_times_keep_their_insertion_order() {
         let mut event_queue = EventQueue::new();
         for (at, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b')] {
             event_queue.schedule(at, what);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_out_before_its_time() {
+    fn no_event_is_popped_before_its_time() {
         let mut event_queue = EventQueue::new();
         event_queue.schedule(5, ());
         assert_eq!(event_queue.pop_due(4), None);

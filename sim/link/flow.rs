@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_gives_up_after_its_patience_and_forgets_what_waits() {
+    fn sender_times_out_and_drops_queued_segments() {
         for (kind, last_ms) in [(Kind::Data, 924_800), (Kind::Opening, 131_000)] {
             let mut fixture = Fixture::new();
             cut(&mut fixture.links);
@@ -365,7 +365,7 @@ mod tests {
     /// Segments that have left and reach a host without power, as they do if it loses power
     /// meanwhile, keep their order.
     #[test]
-    fn a_segment_that_nobody_received_goes_before_those_that_left_after_it() {
+    fn unreceived_segment_is_retransmitted_before_later_ones() {
         let mut fixture = Fixture::new();
         let first = fixture.departed(0, "a");
         fixture.links.silence('b');
@@ -380,7 +380,7 @@ mod tests {
 
     /// Nothing has acknowledged it: Linux resets the timeout only when something does.
     #[test]
-    fn a_retransmission_that_nobody_received_does_not_shorten_the_timeout() {
+    fn unacknowledged_retransmission_does_not_reset_the_timeout() {
         let mut fixture = Fixture::new();
         let cut = cut(&mut fixture.links);
         fixture.data(0, "a");
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_stops_connecting_sends_no_more() {
+    fn sender_that_stops_connecting_sends_nothing_more() {
         let mut fixture = Fixture::new();
         cut(&mut fixture.links);
         fixture.delivery(0, "syn", Kind::Opening);

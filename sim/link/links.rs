@@ -218,7 +218,7 @@ mod tests {
 
     /// One draw decides of all losses together; a cut link, and one without loss, take none.
     #[test]
-    fn a_transmission_takes_one_draw_however_many_rules_lose_it() {
+    fn each_transmission_draws_once_regardless_of_loss_rules() {
         let half = LinkEffect::Lossy { probability: 0.5 };
         let mut links = links();
         links.gets_through(&hop(&(1, 2)));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_power_receives_nothing_and_reaches_itself_only_with_power() {
+    fn host_without_power_receives_nothing_even_from_itself() {
         let mut links = links();
         links.install(rule(1, 1, true, CUT));
         assert!(links.gets_through(&hop(&(1, 1))));

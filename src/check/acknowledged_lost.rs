@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_has_all_that_was_acknowledged_holds() {
+    fn set_with_every_acknowledged_element_holds() {
         for members in [
             &[("c1", 1), ("c1", 2), ("c2", 1)][..],
             &[("c1", 1), ("c1", 2), ("c2", 1), ("c2", 2)],
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_is_not_there_is_lost() {
+    fn acknowledged_element_that_is_missing_is_lost() {
         let story = story().members(90, "c1", &[("c1", 1), ("c2", 2)]);
         let history = story.clone().history();
         assert_eq!(
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_later_is_not_missing() {
+    fn element_acknowledged_after_the_read_is_not_missing() {
         let story = HistoryBuilder::default()
             .adds(10, "c1", Outcome::Ok)
             .members(20, "c1", &[("c1", 1)])
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reading_or_an_acknowledgement_nothing_is_known() {
+    fn history_without_read_or_acknowledgement_is_inconclusive() {
         story().expect_inconclusive(AcknowledgedLost, "the set was never read");
         HistoryBuilder::default()
             .adds(10, "c1", Outcome::Failed)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_adds_there_is_nothing_to_judge() {
+    fn history_without_adds_is_not_judged() {
         let is_judged = |story: HistoryBuilder| {
             let verdicts = crate::judge(&story.history(), &crate::random::BOUNDS);
             verdicts.contains_key(&AcknowledgedLost)

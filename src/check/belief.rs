@@ -28,7 +28,7 @@ mod tests {
     use locklab_history::ClockKind::Wall;
 
     #[test]
-    fn one_after_the_other_holds() {
+    fn consecutive_beliefs_hold() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .releases(50, "c1")
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_is_violated_from_the_second_grant_to_the_first_release() {
+    fn overlap_is_violated_from_second_grant_to_first_release() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(40, "c2")
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_and_a_grant_at_one_instant_only_touch() {
+    fn release_and_grant_at_one_instant_do_not_overlap() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(50, "c2")
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_overlap_one_another_but_no_writer() {
+    fn readers_may_overlap_readers_but_no_writer() {
         let readers = HistoryBuilder::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_that_are_overlapped_the_one_that_lasts_longest_is_named() {
+    fn longest_of_several_overlapped_beliefs_is_named() {
         HistoryBuilder::default()
             .granted_to_read(10, "c1")
             .granted_to_read(20, "c2")

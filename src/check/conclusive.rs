@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_took_is_contended_for() {
+    fn lock_of_a_dead_holder_is_contended() {
         let then_c2 = |story: HistoryBuilder| {
             let dead = story.fault_begins(30, "c1", "crash");
             dead.tries(40, "c2").granted(50, "c2").reads(55, "c2", 0)
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_repeats_came_if_it_did_once() {
+    fn repeated_fault_began_if_it_began_once() {
         let met = || {
             HistoryBuilder::default()
                 .tries(0, "c1")
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_never_came_makes_what_holds_inconclusive() {
+    fn fault_that_never_began_makes_holds_inconclusive() {
         let story = HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_stands_whatever_is_in_doubt() {
+    fn violation_is_conclusive_whatever_is_in_doubt() {
         let story = HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_past_one_that_waits_is_violated() {
+    fn overtaking_a_waiter_is_violated() {
         queued()
             .releases(50, "c1")
             .tries(60, "c3")
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_first_attempts_that_overlap_either_may_come_first() {
+    fn overlapping_first_attempts_may_be_granted_in_any_order() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted(5, "c1")
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_in_a_call_was_passed_only_if_that_call_is_refused() {
+    fn waiter_in_a_call_is_overtaken_only_if_that_call_is_refused() {
         let both_ask = queued().releases(50, "c1").tries(60, "c2").tries(61, "c3");
         both_ask
             .clone()
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gave_up_or_died_waits_no_more() {
+    fn client_that_gave_up_or_died_no_longer_waits() {
         let then_c3 = |story: HistoryBuilder| {
             let asks_on = story.tries(52, "c3").fails(53, "c3");
             asks_on.releases(55, "c1").tries(60, "c3").granted(70, "c3")
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_takes_it_once_more_passes_nobody() {
+    fn reentrant_grant_overtakes_no_client() {
         queued()
             .tries(45, "c1")
             .granted(50, "c1")
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_comes_again_asks_anew() {
+    fn returning_holder_starts_a_new_request() {
         queued()
             .releases(50, "c1")
             .tries(60, "c1")

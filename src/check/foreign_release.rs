@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_come_and_go_beside_one_another() {
+    fn readers_acquire_and_release_independently() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn deleting_ones_own_lock_holds() {
+    fn deleting_own_key_holds() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_nothing_of_ones_own_holds() {
+    fn finding_no_own_key_holds() {
         taken_over()
             .releases(600, "c1")
             .released(610, "c1", 0)
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_under_way_when_the_next_is_granted_may_have_let_it_in() {
+    fn release_that_overlaps_the_next_grant_may_have_freed_the_lock() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_after_the_next_was_granted_deleted_the_nexts() {
+    fn late_delete_removes_next_holders_key() {
         let looks = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn of_overlapping_calls_either_may_have_been_served_last() {
+    fn overlapping_calls_may_have_been_served_in_any_order() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_own_later_grant_is_no_other_client() {
+    fn own_later_grant_is_not_foreign() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_client_is_found_behind_ones_own_later_grant() {
+    fn other_client_is_found_behind_own_later_grant() {
         taken_over()
             .tries(520, "c1")
             .granted(530, "c1")
@@ -340,7 +340,7 @@ mod tests {
 
     /// The client's lease was over, and it took the lock again with the same value.
     #[test]
-    fn a_lapsed_grant_released_beside_a_newer_one_of_ones_own_deletes_the_newer() {
+    fn releasing_a_lapsed_grant_deletes_own_newer_one() {
         let again = |lease_ms| {
             HistoryBuilder::default()
                 .tries(0, "c1")

@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn overlaps_are_those_of_the_definition(history in histories()) {
+    fn overlaps_match_the_definition(history in histories()) {
         let verdicts = judge(&history, &BOUNDS);
         let belief = first_overlap(&history, |grant| grant.ends_ns);
         let lease = first_overlap(&history, |grant| grant.lapses_ns);
@@ -286,7 +286,7 @@ proptest! {
     }
 
     #[test]
-    fn waits_in_vain_are_those_of_the_definition(clients in [attempts(), attempts()]) {
+    fn excessive_waits_match_the_definition(clients in [attempts(), attempts()]) {
         let verdicts = judge(&asking(&clients).history(), &BOUNDS);
         let expected = first_wait_in_vain(&clients);
         prop_assert_eq!(violated_at(&verdicts, Property::Deadlock), expected);
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn stale_writes_are_those_of_the_definition(history in histories()) {
+    fn stale_writes_match_the_definition(history in histories()) {
         let verdicts = judge(&history, &BOUNDS);
         let (stale, unknown) = first_stale_write(&history);
         prop_assert_eq!(violated_at(&verdicts, Property::StaleWrite), stale);
@@ -331,7 +331,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stretch_without_records_at_the_end_adds_no_violation(
+    fn silence_at_the_end_adds_no_violation(
         history in histories(),
         by_ns in 1..1_000 * MS,
     ) {

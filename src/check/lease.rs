@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn without_deadline_a_client_believes_on() {
+    fn client_without_deadline_keeps_believing() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(900, "c2")
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspended_monotonic_clock_stands_still_and_the_wall_clock_does_not() {
+    fn suspension_stops_the_monotonic_clock_but_not_the_wall_clock() {
         let story = |clock, granted_ms| {
             HistoryBuilder::default()
                 .holds_for(10, "c1", clock, 100)

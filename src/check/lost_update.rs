@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_over_what_one_has_not_read_loses_it() {
+    fn overwriting_an_unread_version_loses_it() {
         HistoryBuilder::default()
             .holds(5, "c1")
             .holds(6, "c2")
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_write_neither_loses_nor_makes_a_version() {
+    fn refused_write_neither_loses_nor_creates_a_version() {
         HistoryBuilder::default()
             .writes(10, "c1", 0)
             .refused_writing(11, "c2", 0)

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn refusing_whoever_was_followed_or_is_past_its_lease_holds() {
+    fn refusing_an_overtaken_or_expired_client_holds() {
         let followed = HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_later_grant_is_no_excuse() {
+    fn own_later_grant_excuses_nothing() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted_with_token(10, "c1", 33)

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_back_to_its_property_and_is_the_one_in_files() {
+    fn property_name_round_trips_and_matches_the_file_format() {
         for property in Property::ALL {
             assert_eq!(property.name().parse(), Ok(property));
             assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn unknown_property_lists_the_known_ones() {
         let error = "stale_write".parse::<Property>().unwrap_err().to_string();
         assert_eq!(
             error,

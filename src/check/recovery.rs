@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_granted_in_time_once_it_has_settled_has_recovered() {
+    fn grant_in_time_after_settling_holds() {
         // c2 has waited since 20 ms; what counts is the part from 300 ms on.
         silenced()
             .granted(350, "c2")
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_which_nobody_asks_afterwards_proves_nothing() {
+    fn run_without_requests_after_the_faults_is_inconclusive() {
         let asked = silenced().granted(250, "c2").releases(260, "c2");
         let why = "no client was granted the lock after the last fault";
         asked.ends(1_000).expect_inconclusive(Recovery, why);

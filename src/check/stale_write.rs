@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_in_time_once_may_be_stale_later_and_the_first_newer_write_is_told() {
+    fn later_write_may_be_stale_and_the_first_newer_write_is_named() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .writes(20, "c1", 0)
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_own_older_grant_is_older_too() {
+    fn own_older_grant_counts_as_older() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .releases(20, "c1")
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn grants_at_the_same_instant_stand_in_the_order_of_their_records() {
+    fn simultaneous_grants_are_ordered_by_their_records() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(10, "c2")
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn of_overlapping_calls_the_tokens_tell_which_was_granted_last() {
+    fn tokens_order_overlapping_calls() {
         let told = |first, second| {
             HistoryBuilder::default()
                 .tries(0, "c1")
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_tokens_tell_nothing() {
+    fn equal_tokens_give_no_order() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .tries(1, "c2")

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_token_neither_regresses_nor_raises() {
+    fn refused_token_neither_regresses_nor_raises_the_maximum() {
         two_holders()
             .writes(40, "c2", 0)
             .refused_writing(50, "c1", 0)

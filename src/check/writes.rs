@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_write_loses_all_that_it_had_not_seen() {
+    fn late_write_loses_every_unseen_version() {
         let story = HistoryBuilder::default()
             .writes(1, "c1", 0)
             .writes(2, "c2", 1)

@@ -155,7 +155,7 @@ mod tests {
     /// R. G. Newcombe, "Two-sided confidence intervals for the single proportion",
     /// Statistics in Medicine 17 (1998), table I, method 3.
     #[test]
-    fn intervals_are_those_that_newcombe_published() {
+    fn intervals_match_those_published_by_newcombe() {
         check(81, 263, 0.2553, 0.3662, 4);
         check(15, 148, 0.0624, 0.1605, 4);
         check(0, 20, 0.0, 0.1611, 4);

@@ -457,7 +457,7 @@ mod tests {
 
     /// The same words as in files.
     #[test]
-    fn names_are_those_of_files() {
+    fn names_match_the_file_format() {
         for finding in [Finding::Holds, Finding::Violated, Finding::Inconclusive] {
             let written = serde_json::to_value(finding).expect("it is a word");
             assert_eq!(written, finding.name());
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_are_told() {
+    fn impossible_numbers_are_rejected() {
         for (prediction, is_possible) in [
             (at_rate(0.0, 1.0), true),
             (at_rate(0.5, 0.5), false),

@@ -43,7 +43,7 @@ mod tests {
 
     /// R: `fisher.test(matrix(c(a, b - a, c, d - c), 2))$p.value`, and by hand where small.
     #[test]
-    fn p_values_are_those_of_fishers_test() {
+    fn p_values_match_fishers_exact_test() {
         for (one, other, expected) in [
             // The lady tasting tea.
             ((3, 4), (1, 4), 34.0 / 70.0),

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_back_to_its_failpoint_and_is_the_one_in_files() {
+    fn failpoint_name_round_trips_and_matches_the_file_format() {
         for &point in Failpoint::ALL {
             assert_eq!(point.name().parse(), Ok(point));
             assert_eq!(point.to_string(), point.name());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_failpoint_is_answered_with_the_known_ones() {
+    fn unknown_failpoint_lists_the_known_ones() {
         assert_eq!(
             "sleeping".parse::<Failpoint>(),
             Err(
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_answered_with_how_to_write_one() {
+    fn invalid_moment_is_rejected_with_the_syntax() {
         for text in [
             "",
             "c1",

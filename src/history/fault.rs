@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_back_to_its_kind_and_is_the_one_in_files() {
+    fn kind_name_round_trips_and_matches_the_file_format() {
         for &kind in FaultKind::ALL {
             assert_eq!(FaultKind::of_name(kind.name()), Some(kind));
             let json = serde_json::to_value(kind).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_of_each_kind_something_of_its_own() {
+    fn every_kind_has_its_own_description() {
         let all = || FaultKind::ALL.iter();
         let nouns: BTreeSet<&str> = all().map(FaultKind::noun).collect();
         let meanings: BTreeSet<&str> = all().map(FaultKind::meaning).collect();

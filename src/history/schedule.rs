@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_links_does_to_packets_what_its_kind_says() {
+    fn link_fault_affects_packets_according_to_its_kind() {
         let fault = |effect| Fault {
             name: "fault".into(),
             start: Start::At { at_ns: 0 },

@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_prolonged_when_it_was_over_has_two_stretches() {
+    fn grant_extended_after_its_expiry_has_two_intervals() {
         let history = history([
             (10, "c1", begins(1, 20)),
             (30, "c1", begins(1, 40)),

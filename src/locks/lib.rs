@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_of_every_lock_is_sound_and_says_its_name() {
+    fn every_catalogue_form_parses_as_its_lock() {
         for entry in CATALOGUE {
             assert!(!entry.forms.is_empty(), "{} has no form", entry.name);
             for (form, parameters) in entry.forms {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_that_the_catalogue_shows_is_the_one_that_is_taken() {
+    fn catalogue_defaults_match_parsed_defaults() {
         for entry in CATALOGUE {
             let is_required = |(name, default, _): &Parameter| {
                 (*default == "required").then(|| format!("{name} = 1000\n"))

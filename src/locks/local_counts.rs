@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_to_leave_leaves_nothing_and_owners_do_not_mix() {
+    fn last_release_empties_the_count_and_owners_are_independent() {
         let grant = |owner| Grant {
             owner: Owner(owner),
             token: format!("of {owner}"),

@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_waits_for_the_delay_and_a_drawn_part_of_the_jitter() {
+    fn retry_waits_for_the_delay_plus_random_jitter() {
         check(0, None, 200_000);
         check(1 << 63, None, 225_000);
         check(u64::MAX, None, 249_999);
     }
 
     #[test]
-    fn nobody_waits_beyond_its_patience() {
+    fn retry_wait_is_capped_at_the_remaining_wait() {
         check(1 << 63, Some(300), 225_000);
         check(1 << 63, Some(210), 210_000);
         check(0, Some(0), 0);

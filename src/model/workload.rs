@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_does_as_all_do_but_for_its_own_table() {
+    fn client_table_overrides_the_workload() {
         let workload: Workload = toml::from_str(
             r#"
             rounds = 3

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn ninety_nine_of_a_hundred_are_no_later() {
+    fn jitter_is_the_99th_percentile() {
         assert_eq!(all_but_a_hundredth((1..=1000).rev().collect()), 991);
         assert_eq!(all_but_a_hundredth(vec![]), 0);
     }

@@ -412,14 +412,14 @@ mod tests {
     }
 
     #[test]
-    fn the_world_agrees_with_itself_after_few_runs() {
+    fn simulator_agrees_with_itself_after_few_runs() {
         let (findings, result) = confirmed(false, false);
         assert!(findings.iter().all(|finding| *finding == Finding::Agree));
         assert_eq!((result.real_runs(), result.discarded), (4, 0));
     }
 
     #[test]
-    fn a_machine_that_stands_still_costs_runs_and_no_verdict() {
+    fn stalled_runs_are_discarded_and_not_judged() {
         let (findings, result) = confirmed(false, true);
         assert!(findings.iter().all(|finding| *finding == Finding::Agree));
         assert_eq!((result.real_runs(), result.discarded), (4, 4));

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_subset_has_every_sign_that_pictures_use() {
+    fn font_subset_has_every_glyph_that_pictures_use() {
         assert_eq!(missing("azAZ09äé∞≤≥±−–—×·→…µ%●○✗✓≈"), []);
         assert_eq!(missing("a 中"), ['中']);
     }

@@ -287,7 +287,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_pdf_cannot_have_is_refused() {
+    fn unsupported_pdf_content_is_rejected() {
         let huge = pdf(&Drawing::chart((20_000, 9)));
         assert!(
             huge.expect_err("too wide")

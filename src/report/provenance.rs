@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_says_where_it_comes_from() {
+    fn every_format_carries_its_provenance() {
         let drawing = stamped();
         let svg = svg(&drawing);
         let document = Document::parse(&svg).expect("it is an SVG");

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dialects_say_the_same_in_other_words() {
+    fn svg_dialects_draw_the_same_shapes() {
         let brief = svg(&of_text("'", Dialect::Brief));
         assert!(
             brief.ends_with(

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_when_necessary() {
         let mut csv = Csv::new(["lock", "what, in words"]);
         csv.push(vec!["a \"form\"".into(), "plain".into()]);
         let expected = "format,lock,\"what, in words\"\r\n1,\"a \"\"form\"\"\",plain\r\n";

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_all_adds_and_the_interval_that_of_the_runs() {
+    fn loss_rate_is_over_all_adds_and_its_interval_over_runs() {
         let rate = of(&[(40, 100), (50, 100), (60, 100)]);
         assert_eq!(
             rate.describe(),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_seen_to_grant_and_to_lose_the_lock() {
+    fn snapshots_show_grants_and_release_of_the_lock() {
         let (history, contents) = watched("kleppmann/k1");
         assert_eq!(contents.payloads.len(), history.messages.len());
         // c1's lease is over and replaced by c2's, which c2 gives back.

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_prediction_implies_needs_no_other() {
+    fn implied_violation_needs_no_prediction_of_its_own() {
         let lost = [Property::Belief, Property::Resource, Property::LostUpdate];
         check("resource = \"violated\"", &lost, Judgement::AsPredicted);
         check("lost-update = \"violated\"", &lost, Judgement::AsPredicted);

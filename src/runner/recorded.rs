@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_impossible_in_a_recording_is_told() {
+    fn impossible_values_in_a_recording_are_rejected() {
         assert_eq!(told(&[]), "kleppmann/k1");
         for (place, value, expected) in [
             (

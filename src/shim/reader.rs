@@ -15,7 +15,7 @@ use crate::record::{ClockRecord, RECORD_LEN, Readings, machine_mono_ns};
 ///
 /// It maps nothing, which would take `unsafe`: it reads the file before and after the machine's
 /// clocks, until both reads are the same. So a reading of both clocks takes about a microsecond,
-/// where the machine's own take 60 ns (measured on a machine of 2026; `what_a_reading_costs` among
+/// where the machine's own take 60 ns (measured on a machine of 2026; `cost_of_a_reading` among
 /// the tests measures it).
 #[derive(Debug)]
 pub struct ClockReader {

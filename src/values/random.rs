@@ -86,7 +86,7 @@ mod tests {
     /// Computed by a second implementation of the rule. If these values change, every seed
     /// means a different run.
     #[test]
-    fn a_seed_and_a_name_mean_the_same_numbers_for_ever() {
+    fn numbers_of_a_stream_never_change() {
         let draw = |seed, name| Stream::new(seed, name).next_u64();
         assert_eq!(draw(0, "network"), 7_291_638_063_001_997_332);
         assert_eq!(draw(0, "faults"), 1_889_521_557_006_398_499);

@@ -68,7 +68,7 @@ mod tests {
 
     /// What Linux 6.18 does, within a twentieth, on a connection that drops what arrives.
     #[test]
-    fn data_is_sent_again_as_linux_does() {
+    fn data_retransmission_matches_linux() {
         assert_eq!(
             transmissions_ms(Phase::Established, 6),
             [200, 400, 800, 1600, 3200, 6400]
@@ -78,7 +78,7 @@ mod tests {
 
     /// As above, and as its documentation has it: the last at 67 s, given up at 131 s.
     #[test]
-    fn a_connection_is_asked_for_again_as_linux_does() {
+    fn connection_retransmission_matches_linux() {
         let at_ms = [1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131].map(|s| s * 1000);
         assert_eq!(transmissions_ms(Phase::Opening, 11), at_ms);
         assert_eq!(Phase::Opening.patience_ns() / NS_PER_MS, at_ms[10]);

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_u64_cannot_hold_saturates() {
+    fn conversion_beyond_u64_saturates() {
         assert_eq!(ns_from_ms(u64::MAX / 1_000), u64::MAX);
         assert_eq!(ns_from_fractional_ms(f64::INFINITY) as u64, u64::MAX);
     }

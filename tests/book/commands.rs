@@ -258,7 +258,7 @@ fn check(name: &str, text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_true_page_has_no_mistake() {
+fn correct_page_has_no_findings() {
     let text = "\
 ```toml
 # my.toml
@@ -291,7 +291,7 @@ This was printed by no test.
 }
 
 #[test]
-fn a_wrong_page_has_every_mistake_found() {
+fn wrong_page_has_all_expected_findings() {
     let text = "\
 ```sh
 locklab list lokcs

@@ -41,7 +41,7 @@ fn holders_take_turns() {
 }
 
 #[test]
-fn a_row_outlives_its_owner_unless_it_has_a_time() {
+fn row_without_expiry_outlives_its_owner() {
     for (parameters, comes_free) in [(UNIQUE, false), (CAS, true)] {
         on_servers(parameters, 1, move |env, names| async move {
             let one = lock(&env, &names, parameters);
@@ -55,7 +55,7 @@ fn a_row_outlives_its_owner_unless_it_has_a_time() {
 }
 
 #[test]
-fn a_version_lets_one_of_two_win() {
+fn version_check_lets_one_of_two_clients_win() {
     on_servers(CAS, 1, async |env, names| {
         let first = lock(&env, &names, CAS);
         let grant = attempt(&first).await.expect("the lock is free");
@@ -68,7 +68,7 @@ fn a_version_lets_one_of_two_win() {
 }
 
 #[test]
-fn who_waits_in_the_queue_is_served_in_its_order() {
+fn waiters_are_served_in_the_order_of_the_queue() {
     on_servers(CONSENSUS, 3, async |env, names| {
         let lock = lock(&env, &names, CONSENSUS);
         let held = attempt_of(&lock, Owner(0)).await.expect("the lock is free");
@@ -107,7 +107,7 @@ fn who_waits_in_the_queue_is_served_in_its_order() {
 /// Its session ended while it waited, and its node with it: there is no node before it, and
 /// it is not in the queue.
 #[test]
-fn who_is_not_in_the_queue_does_not_get_the_lock() {
+fn client_outside_the_queue_does_not_get_the_lock() {
     const ANSWERS: &[(&str, &str)] = &[
         ("SESSION", ":1\r\n"),
         ("CREATE", "*2\r\n$7\r\n/lock/c\r\n:5\r\n"),

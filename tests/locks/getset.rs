@@ -98,7 +98,7 @@ async fn one_wins_and_all_overwrite(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn of_many_that_find_it_expired_one_wins() {
+fn one_of_many_clients_takes_over_an_expired_lock() {
     on_both!(1, one_wins_and_all_overwrite);
 }
 
@@ -113,7 +113,7 @@ async fn what_is_no_time_is_not_taken_over(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn a_value_that_is_no_time_stays() {
+fn value_that_is_not_a_time_is_never_taken_over() {
     on_both!(1, what_is_no_time_is_not_taken_over);
 }
 
@@ -133,7 +133,7 @@ async fn every_lock_is_a_second_old_at_most(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn as_listed_a_lock_is_anybodys_when_the_clock_has_moved() {
+fn listed_steps_lose_the_lock_when_the_clock_advances() {
     on_both!(1, every_lock_is_a_second_old_at_most);
 }
 

@@ -70,7 +70,7 @@ fn holders_take_turns_and_know_what_they_have() {
 }
 
 #[test]
-fn what_is_given_up_for_patience_was_tried_to_the_end_of_it() {
+fn try_acquire_tries_until_the_end_of_its_wait() {
     on_nodes(1, 0, async |env, nodes| {
         let notes = Notes::default();
         let holder = locker(&env, &nodes, &notes).acquire(Owner::ONLY).await;

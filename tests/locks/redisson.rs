@@ -174,13 +174,13 @@ async fn answers_again(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn a_request_that_comes_twice_is_answered_twice_and_done_once() {
+fn repeated_request_is_answered_twice_and_executed_once() {
     on_both!(1, answers_again);
 }
 
 /// The lease of a live holder is renewed until it releases the lock.
 #[test]
-fn the_watchdog_renews_until_the_release_and_a_lease_of_ones_own_is_not_renewed() {
+fn watchdog_renews_until_the_release_but_not_a_lease_given_by_the_user() {
     on_nodes(1, 0, async |env, nodes| {
         let lock = redisson(&env, &nodes, "");
         let grant = attempt(&lock).await.expect("the lock is free");

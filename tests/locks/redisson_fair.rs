@@ -199,7 +199,7 @@ fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
 
 /// Also if the waiter before it gives up or dies.
 #[test]
-fn waiters_get_it_one_after_the_other_and_patience_leaves_no_trace() {
+fn waiters_are_served_in_order_and_giving_up_leaves_nothing_behind() {
     on_nodes(1, 0, async |env, nodes| {
         let locker = || Locker::new(env.clone(), fair(&env, &nodes, ""), NoopObserver);
         let holder = locker().acquire(Owner::ONLY).await;

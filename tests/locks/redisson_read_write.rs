@@ -106,7 +106,7 @@ async fn readers_share(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn readers_share_and_each_hold_has_a_key_of_its_own() {
+fn readers_share_the_lock_with_one_key_per_hold() {
     on_both!(1, readers_share);
 }
 
@@ -230,7 +230,7 @@ fn check_wait(
 }
 
 #[test]
-fn releases_wake_those_who_wait() {
+fn release_wakes_waiters() {
     check_wait(Shared, 1_000..1_045, &[Exclusive], &[Exclusive]);
     check_wait(Exclusive, 1_000..1_045, &[Exclusive], &[Exclusive]);
     check_wait(Exclusive, 1_000..1_045, &[Shared], &[Shared]);

@@ -69,13 +69,13 @@ async fn tells_nobody(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn two_of_them_tell_nobody_of_a_release() {
+fn two_variants_do_not_publish_a_release() {
     on_both!(1, tells_nobody);
 }
 
 /// The holder releases the lock after 2 s of its lease of 20 s.
 #[test]
-fn a_spinning_waiter_comes_soon_and_one_that_waits_for_the_lease_comes_late() {
+fn spinning_waiter_is_prompt_and_waiter_for_the_lease_is_late() {
     for (name, expected_ms) in [
         // At most 128 ms, and two round trips.
         ("redisson-spin", 2_000..2_150),
@@ -115,6 +115,6 @@ async fn locks_without_replicas(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn where_there_are_no_replicas_none_must_have_the_lock() {
+fn replica_check_passes_without_replicas() {
     on_both!(1, locks_without_replicas);
 }

@@ -83,7 +83,7 @@ fn a_release_that_is_sent_again_is_not_the_owners_unless_its_answer_was_kept() {
 
 /// 30 s of lease, counted from the holder's script, for a lock that was held for 100 ms.
 #[test]
-fn who_is_not_told_of_a_release_waits_out_the_lease() {
+fn waiter_without_notification_waits_for_the_end_of_the_lease() {
     each_run("redisson/keyspace", |history| {
         let first = grants_ms(history, "c2")[0];
         assert!((30_000..30_050).contains(&first), "{first} ms");

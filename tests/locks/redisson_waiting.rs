@@ -166,7 +166,7 @@ async fn waits_ms(env: &SimulatedEnv, nodes: &[Name], waiter: &str, releases: bo
 /// Each waiting strategy against each way in which a lock becomes free. Messages and attempts
 /// take up to 45 ms, in addition to sleep or the remaining lease.
 #[test]
-fn what_a_waiter_hears_of_the_release_depends_on_how_it_waits() {
+fn notification_of_a_release_depends_on_the_way_of_waiting() {
     const ON: &str = "Kgx";
     for (waiter, events, releases, expected_ms) in [
         ("wait = 'publish'", "", true, 2_000..2_045),
@@ -196,7 +196,7 @@ fn what_a_waiter_hears_of_the_release_depends_on_how_it_waits() {
 /// Redis keeps no message for a client that is not connected; the waiter subscribes again,
 /// and waits until the lease ends.
 #[test]
-fn a_message_that_is_published_while_nobody_listens_is_lost() {
+fn message_published_without_subscriber_is_lost() {
     on_nodes(1, 0, async |env, nodes| {
         let holder = redisson(&env, &nodes, "lease_ms = 20_000");
         // From now on the node has the scripts cached, and a release takes one one-way

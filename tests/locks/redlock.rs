@@ -63,7 +63,7 @@ fn redlocks_validity_is_counted_from_the_first_request() {
 
 /// R9: the keys that a failed attempt leaves behind.
 #[test]
-fn a_failed_attempt_releases_what_it_was_told_to() {
+fn failed_attempt_releases_as_configured() {
     for (mode, left) in [("all", 0), ("acquired", 0), ("none", 2)] {
         on_nodes(5, 0, move |env, names| async move {
             for node in &names[..3] {
@@ -104,7 +104,7 @@ fn redlock_extends_on_a_majority() {
 
 /// K6: the random values of consecutive grants are unordered, so they are not fencing tokens.
 #[test]
-fn redlocks_random_values_are_no_order() {
+fn random_values_of_redlock_are_not_ordered() {
     on_nodes(3, 0, async |env, names| {
         let lock = redlock(&env, &names, "order = \"parallel\"");
         let mut tokens = Vec::new();
@@ -146,7 +146,7 @@ fn goes_backwards(run: &JudgedRun) -> bool {
 
 /// K6: of n grants the tokens go backwards unless they were drawn in ascending order.
 #[test]
-fn random_values_as_tokens_go_backwards_as_often_as_paper_says() {
+fn random_values_as_tokens_regress_as_often_as_computed() {
     check_k6(&[], 1.0 / 2.0, goes_backwards);
     check_k6(&["topology.clients=3"], 1.0 - 1.0 / 6.0, goes_backwards);
 }
@@ -187,7 +187,7 @@ fn an_extensions_validity_is_counted_from_its_first_request() {
 /// R9: a node may have granted the lock although its reply came too late. Here a reply takes 2 to
 /// 10 ms, and the client waits for 8 ms; so at times the release times out too.
 #[test]
-fn what_was_granted_unheard_is_given_back_by_a_release_on_all_nodes() {
+fn release_on_all_nodes_undoes_grants_whose_reply_was_lost() {
     on_nodes(3, 0, async |env, names| {
         let mut left = [0; 2];
         for (mode, left) in ["all", "acquired"].into_iter().zip(&mut left) {

@@ -34,7 +34,7 @@ async fn tokens_rise(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn tokens_rise_whoever_hands_them_out() {
+fn tokens_increase_whichever_source_issues_them() {
     on_both!(3, tokens_rise);
 }
 
@@ -78,6 +78,6 @@ async fn without_a_token(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn what_got_no_token_is_given_back() {
+fn lock_that_got_no_token_is_released() {
     on_both!(3, without_a_token);
 }

@@ -17,7 +17,7 @@ fn set_nx_px(env: &impl Env, names: &[Name], more: &str) -> Rc<dyn DynLock> {
 }
 
 #[test]
-fn one_at_a_time_and_again_after_the_release() {
+fn lock_is_exclusive_and_available_after_its_release() {
     on_nodes(1, 0, async |env, names| {
         let one = set_nx_px(&env, &names, "");
         let other = set_nx_px(&env, &names, "");
@@ -33,7 +33,7 @@ fn one_at_a_time_and_again_after_the_release() {
 }
 
 #[test]
-fn the_lease_ends_by_itself_and_not_before_the_holder_knows() {
+fn lease_expires_by_itself_and_not_before_the_holders_deadline() {
     on_nodes(1, 0, async |env, names| {
         let one = set_nx_px(&env, &names, "");
         let other = set_nx_px(&env, &names, "");
@@ -186,7 +186,7 @@ fn a_local_count_makes_it_reentrant_and_outlives_the_lease() {
 }
 
 #[test]
-fn without_a_count_an_owner_waits_for_itself() {
+fn owner_of_a_lock_that_is_not_reentrant_waits_for_itself() {
     on_nodes(1, 0, async |env, names| {
         let lock = set_nx_px(&env, &names, "");
         attempt(&lock).await.expect("the lock is free");
@@ -196,7 +196,7 @@ fn without_a_count_an_owner_waits_for_itself() {
 
 /// R6: the value of the key.
 #[test]
-fn a_token_is_as_unique_as_it_is_made() {
+fn each_kind_of_token_is_as_unique_as_its_source() {
     for (token, unique) in [("random", true), ("thread-id", false), ("seconds", false)] {
         on_nodes(1, 0, move |env, names| async move {
             let lock = set_nx_px(&env, &names, &format!("token = \"{token}\""));

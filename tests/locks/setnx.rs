@@ -40,7 +40,7 @@ fn a_key_without_lease_is_set_and_deleted_unseen() {
 /// A reply takes 2 to 10 ms: some come too late, and then the second SETNX finds the lock
 /// of the first.
 #[test]
-fn resent_it_finds_its_own_lock_and_nobody_gets_it_again() {
+fn resent_setnx_finds_its_own_lock_and_no_client_gets_it_again() {
     on_nodes(1, 0, async |env, nodes| {
         let hasty = lock(
             &env,

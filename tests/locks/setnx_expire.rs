@@ -93,6 +93,6 @@ async fn one_of_three_repairs(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn whoever_fails_gives_a_lease_to_a_lock_without_one_where_that_is_the_rule() {
+fn failed_attempt_repairs_a_missing_lease_if_configured() {
     on_both!(1, one_of_three_repairs);
 }

@@ -13,7 +13,7 @@ use super::{FAILOVER_TIMEOUT_MS, Place, Sentinels, ask, ours, text, texts, until
 
 /// The state of sentinels and servers after a restart, real ones and ours.
 #[test]
-fn a_restart_forgets_what_a_real_one_forgets() {
+fn restart_forgets_the_same_state_as_redis() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

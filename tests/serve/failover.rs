@@ -76,7 +76,7 @@ fn a_master_that_was_shut_down_is_replaced() {
 }
 
 #[test]
-fn a_master_that_slept_comes_back_as_a_replica_and_forgets_what_it_took_on() {
+fn master_that_slept_returns_as_a_replica_without_its_later_writes() {
     let served = cluster();
     let mut sleeper = served.connect(0);
     sleeper.check("SET lock c1\r\n", "+OK\r\n");

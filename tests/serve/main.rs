@@ -190,7 +190,7 @@ fn requests_come_in_any_pieces() {
 }
 
 #[test]
-fn what_waits_is_woken_by_others_and_by_time() {
+fn blocked_client_is_woken_by_other_clients_and_by_its_timeout() {
     let served = Served::new(1, &[]);
     let (mut waiter, mut other) = (served.connect(0), served.connect(0));
     waiter.check("BLPOP l 0.05\r\n", "*-1\r\n");
@@ -213,7 +213,7 @@ fn what_waits_is_woken_by_others_and_by_time() {
 }
 
 #[test]
-fn no_more_clients_than_it_was_told() {
+fn max_clients_is_enforced() {
     let served = Served::new(1, &["--maxclients", "2"]);
     let (mut one, mut two) = (served.connect(0), served.connect(0));
     one.check("PING\r\n", "+PONG\r\n");
@@ -254,7 +254,7 @@ impl Client {
 /// remaining expired keys and counts them; its count starts just before, so it excludes the
 /// keys deleted earlier.
 #[test]
-fn expired_keys_are_deleted_though_nobody_looks() {
+fn expired_keys_are_deleted_without_access() {
     let served = Served::new(1, &[]);
     let port = served.port(0);
     let time_us = |said: &str| -> u64 {
@@ -333,7 +333,7 @@ fn hostile_clients_harm_themselves() {
 
 /// 64 MB of an incomplete argument.
 #[test]
-fn a_request_without_end_ends_the_connection() {
+fn endless_request_ends_the_connection() {
     let served = Served::new(1, &[]);
     let mut second_client = served.connect(0);
     let mut client = served.connect(0);
@@ -364,7 +364,7 @@ fn a_request_of_many_arguments_is_read_once() {
 
 /// Two kilobytes of requests, for six gigabytes of replies.
 #[test]
-fn replies_that_nobody_reads_end_the_connection() {
+fn unread_replies_end_the_connection() {
     let served = Served::new(1, &[]);
     let mut second_client = served.connect(0);
     let value = "x".repeat(10 << 20);

@@ -134,7 +134,7 @@ fn messages_close_together_have_slices_that_nest() {
 }
 
 #[test]
-fn a_trace_has_what_was_held_and_what_was_faulty() {
+fn trace_contains_leases_and_faults() {
     let shown = Shown::of("kleppmann/k1", 3);
     let trace: Value = serde_json::from_str(&locklab_view::trace(&shown.subject())).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
@@ -160,7 +160,7 @@ fn dominates(one: &Clock, other: &Clock) -> bool {
 }
 
 #[test]
-fn vector_clocks_say_what_happened_before_what() {
+fn vector_clocks_match_happened_before() {
     for (name, seed) in RUNS {
         let shown = Shown::of(name, *seed);
         let log = locklab_view::log(&shown.subject());

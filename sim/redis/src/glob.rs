@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_cost_no_more_than_pattern_times_text() {
+    fn glob_with_many_stars_takes_at_most_pattern_times_text_steps() {
         let text = [b'a'; 10_000];
         assert!(!matches(b"a*a*a*a*a*a*a*a*a*b", &text));
     }

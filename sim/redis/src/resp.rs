@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_of_strings_is_garbled() {
+    fn input_other_than_an_array_of_strings_is_garbled() {
         for text in ["PING\r\n", ":1\r\n", "*1\r\n:1\r\n", "*1\r\n$-1\r\n"] {
             let mut inbound = BytesMut::from(text);
             assert_eq!(next_words(&mut inbound), Err(ProtocolError), "{text}");

@@ -66,7 +66,7 @@ fn a_short_script_takes_no_time() {
 }
 
 #[test]
-fn a_longer_one_takes_its_time_and_others_wait() {
+fn longer_script_delays_other_clients() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     assert_eq!(scene.say(runner, 0, &script(20)), []);
@@ -89,7 +89,7 @@ fn a_longer_one_takes_its_time_and_others_wait() {
 }
 
 #[test]
-fn one_beyond_the_threshold_makes_the_node_busy_until_it_ends() {
+fn script_beyond_the_threshold_makes_the_node_busy_until_it_ends() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     scene.say(other, 0, "CONFIG SET busy-reply-threshold 500");
@@ -114,7 +114,7 @@ fn one_beyond_the_threshold_makes_the_node_busy_until_it_ends() {
 }
 
 #[test]
-fn one_that_only_reads_can_be_killed_before_it_ends() {
+fn read_only_script_can_be_killed_before_it_ends() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     scene.say(runner, 0, "MULTI");
@@ -164,7 +164,7 @@ fn how_long_a_script_takes_does_not_depend_on_others() {
 }
 
 #[test]
-fn what_waits_for_the_keys_of_a_script_is_served_when_it_ends() {
+fn client_blocked_on_keys_of_a_script_is_served_when_it_ends() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     scene.say(other, 0, "BLPOP list 1");
@@ -204,7 +204,7 @@ fn a_loop_in_a_coroutine_ends_too() {
 }
 
 #[test]
-fn whoever_goes_away_leaves_the_script_behind() {
+fn script_continues_after_its_client_disconnects() {
     let mut scene = Scene::new();
     let (runner, other) = (scene.runner, scene.other);
     scene.say(runner, 0, &script(55));

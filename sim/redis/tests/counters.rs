@@ -47,7 +47,7 @@ impl Server {
 }
 
 #[test]
-fn a_client_that_is_unblocked_with_an_error_has_failed() {
+fn unblocking_with_an_error_counts_as_a_failed_call() {
     // As observed of 7.0.15, which counts the failure for whoever unblocked it, too.
     let mut server = Server::start();
     server.say(0, "BLPOP l 0");
@@ -68,7 +68,7 @@ fn a_client_that_is_unblocked_with_an_error_has_failed() {
 }
 
 #[test]
-fn what_is_tracked_is_counted() {
+fn tracked_keys_are_counted() {
     let mut server = Server::start();
     server.say(0, "CLIENT TRACKING on");
     server.say(0, "MGET a b");

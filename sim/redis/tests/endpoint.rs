@@ -101,7 +101,7 @@ fn accept_reading(endpoint: &mut Endpoint) -> Client {
 }
 
 #[test]
-fn what_a_socket_does_not_take_is_kept_in_order() {
+fn unwritten_output_is_kept_in_order() {
     let mut endpoint = endpoint(&[]);
     let mut client = Client::stalled(&mut endpoint);
     client.takes = 10;
@@ -128,7 +128,7 @@ fn a_client_that_reads_nothing_is_cut_off_at_the_hard_limit() {
 }
 
 #[test]
-fn one_reply_may_be_too_much() {
+fn single_reply_can_exceed_the_limit() {
     let mut endpoint = endpoint(&[]);
     let mut client = Client::stalled(&mut endpoint);
     let gets = "GET k\r\n".repeat(1 + LIMITS.output_bytes / REPLY_BYTES);
@@ -168,7 +168,7 @@ fn an_endless_request_ends_its_connection() {
 }
 
 #[test]
-fn all_clients_together_have_a_limit_and_what_is_read_counts_no_more() {
+fn total_memory_is_limited_and_written_output_no_longer_counts() {
     let mut endpoint = endpoint(&[]);
     let [one, two] = [(); 2].map(|()| Client::stalled(&mut endpoint));
     for client in [&one, &two] {
@@ -326,7 +326,7 @@ fn a_node_hands_over_much_output_before_it_makes_more() {
 }
 
 #[test]
-fn a_data_set_may_pass_to_a_replica_whatever_clients_may_keep() {
+fn data_set_for_a_replica_may_exceed_the_limits_of_clients() {
     let mut endpoint = endpoint(&[("repl-diskless-sync-delay", "0")]);
     let replica = Client {
         conn: accept(&mut endpoint).expect("there is room"),
@@ -368,7 +368,7 @@ fn http_ends_the_connection() {
 }
 
 #[test]
-fn what_was_answered_before_the_end_is_still_written() {
+fn replies_before_the_end_are_still_written() {
     let mut endpoint = endpoint(&[]);
     let client = Client::stalled(&mut endpoint);
     let conn = client.conn;
@@ -385,7 +385,7 @@ fn what_was_answered_before_the_end_is_still_written() {
 }
 
 #[test]
-fn there_is_room_for_so_many_and_again_when_one_has_gone() {
+fn client_limit_has_room_again_when_a_client_leaves() {
     let mut endpoint = endpoint(&[("maxclients", "1")]);
     let first = accept(&mut endpoint).expect("there is room");
     assert_eq!(accept(&mut endpoint), None);
@@ -394,7 +394,7 @@ fn there_is_room_for_so_many_and_again_when_one_has_gone() {
 }
 
 #[test]
-fn only_who_lasts_is_woken_for_keys_that_nobody_looks_at() {
+fn only_long_lived_nodes_wake_to_expire_unread_keys() {
     for (expiry, wakes) in [(Expiry::Always, true), (Expiry::WhenNoticed, false)] {
         let mut endpoint = Endpoint::new(Node::new(NodeConfig::default()), LIMITS, expiry);
         let conn = accept(&mut endpoint).expect("there is room");

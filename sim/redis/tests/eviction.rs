@@ -136,7 +136,7 @@ fn clients_that_poll_for_a_lock_keep_it_from_being_evicted() {
 
 /// Of a few drawn keys the best goes, so a young lock may go before older keys.
 #[test]
-fn which_keys_go_is_chance_that_the_seed_decides() {
+fn seed_decides_which_keys_are_evicted() {
     let outcome = |seed| {
         let mut server = Server::start();
         server.node = Node::new(NodeConfig { run_id_seed: seed });
@@ -155,7 +155,7 @@ fn which_keys_go_is_chance_that_the_seed_decides() {
 }
 
 #[test]
-fn an_evicted_key_goes_from_replicas_and_files_too() {
+fn evicted_key_is_deleted_from_replicas_and_files() {
     let mut server = Server::start();
     let replica = server.node.accept();
     server.say("CONFIG SET repl-diskless-sync-delay 0");

@@ -76,7 +76,7 @@ const CHANNELS: [&str; 5] = ["a", "b", "c", "d", "e"];
 /// Five times 60 MB are more than a node makes in one request: the oldest has to go, and then the
 /// rest is within the limit.
 #[test]
-fn no_more_are_disconnected_than_necessary() {
+fn only_as_many_clients_as_necessary_are_disconnected() {
     let mut bench = Bench::new(&CHANNELS);
     let caused = bench.publish(&CHANNELS, 1_000);
     assert_eq!(caused.closed, BTreeSet::from([bench.subscribers[0]]));
@@ -85,7 +85,7 @@ fn no_more_are_disconnected_than_necessary() {
 /// Each of the five gets more than a client may have. When they have gone, what was theirs counts
 /// for nobody else.
 #[test]
-fn those_with_little_output_stay() {
+fn clients_with_little_output_stay_connected() {
     let mut bench = Bench::new(&["a", "b", "c", "d", "e", "quiet"]);
     let caused = bench.publish(&CHANNELS, 1_200);
     let (greedy, quiet) = bench.subscribers.split_at(CHANNELS.len());

@@ -53,7 +53,7 @@ fn a_line_of_a_script_names_no_address() {
 }
 
 #[test]
-fn monitors_are_told_in_the_order_in_which_they_asked() {
+fn monitors_are_notified_in_order_of_registration() {
     let mut node = Node::new(NodeConfig::default());
     let clients = [0, 1, 2].map(|_| node.accept());
     for client in [clients[2], clients[0]] {
@@ -69,7 +69,7 @@ fn monitors_are_told_in_the_order_in_which_they_asked() {
 }
 
 #[test]
-fn a_monitor_that_does_not_read_is_cut_off_as_any_client_is() {
+fn monitor_that_does_not_read_is_disconnected_like_any_client() {
     let limits = Limits {
         output_bytes: 1000,
         soft_bytes: 1000,

@@ -24,7 +24,7 @@ fn scripts_and_libraries_are_refused_with_the_remedy() {
 }
 
 #[test]
-fn there_are_none_and_nothing_else_is_missed() {
+fn without_lua_only_scripts_are_missing() {
     let sha = "0".repeat(40);
     check(&format!("SCRIPT EXISTS {sha}"), "*1\r\n:0\r\n");
     check("FUNCTION LIST", "*0\r\n");

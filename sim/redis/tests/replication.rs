@@ -150,7 +150,7 @@ impl Cluster {
 }
 
 #[test]
-fn a_replica_has_what_its_master_has_and_is_as_far() {
+fn replica_has_the_data_and_the_offset_of_its_master() {
     let mut cluster = Cluster::of(2);
     for line in [
         "SET lock token NX PX 1000",
@@ -178,7 +178,7 @@ fn a_replica_has_what_its_master_has_and_is_as_far() {
 }
 
 #[test]
-fn a_snapshot_carries_what_was_there_before() {
+fn snapshot_contains_earlier_data() {
     let mut cluster = Cluster::of(2);
     cluster.say("n2", "REPLICAOF NO ONE");
     cluster.say("n1", "SET k v");
@@ -196,7 +196,7 @@ fn a_snapshot_carries_what_was_there_before() {
 }
 
 #[test]
-fn a_replica_hides_what_is_over_until_its_master_deletes_it() {
+fn replica_hides_expired_key_until_its_master_deletes_it() {
     let mut cluster = Cluster::of(2);
     cluster.say("n1", "DEBUG SET-ACTIVE-EXPIRE 0");
     cluster.say("n1", "SET k v PX 100");
@@ -237,7 +237,7 @@ fn a_master_that_hears_of_too_few_replicas_does_not_write() {
 }
 
 #[test]
-fn a_replica_that_was_away_goes_on_where_it_was() {
+fn reconnected_replica_resumes_at_its_offset() {
     let mut cluster = Cluster::of(2);
     cluster.say("n1", "SET k 1");
     let id = cluster.info("n2", "master_replid");
@@ -254,7 +254,7 @@ fn a_replica_that_was_away_goes_on_where_it_was() {
 }
 
 #[test]
-fn replicas_go_on_in_the_database_of_the_stream() {
+fn replicas_continue_in_the_selected_database_of_the_stream() {
     let mut cluster = Cluster::of(3);
     cluster.say("n1", "SELECT 5");
     cluster.say("n1", "SET k 1");
@@ -308,7 +308,7 @@ fn a_master_deletes_expired_keys_of_all_databases_on_its_replicas() {
 }
 
 #[test]
-fn a_failover_goes_on_in_the_database_of_the_stream() {
+fn failover_continues_in_the_selected_database_of_the_stream() {
     let mut cluster = Cluster::of(2);
     cluster.say("n1", "SELECT 5");
     cluster.say("n1", "SET k 1");
@@ -320,7 +320,7 @@ fn a_failover_goes_on_in_the_database_of_the_stream() {
 }
 
 #[test]
-fn after_a_failover_the_old_master_loses_what_it_wrote_alone() {
+fn old_master_loses_its_unreplicated_writes_after_a_failover() {
     let mut cluster = Cluster::of(3);
     cluster.say("n1", "SET k 1");
     cluster.cut_off.push("n1".to_owned());
@@ -343,7 +343,7 @@ fn after_a_failover_the_old_master_loses_what_it_wrote_alone() {
 }
 
 #[test]
-fn who_waits_is_let_go_when_the_node_becomes_a_replica() {
+fn blocked_clients_are_released_when_the_node_becomes_a_replica() {
     let mut cluster = Cluster::of(2);
     cluster.say("n2", "REPLICAOF NO ONE");
     assert_eq!(cluster.say("n2", "BLPOP l 0"), "");
@@ -367,7 +367,7 @@ fn messages_reach_the_subscribers_of_replicas() {
 }
 
 #[test]
-fn waitaof_counts_the_replicas_whose_files_have_it() {
+fn waitaof_counts_replicas_whose_files_are_synced() {
     let mut cluster = Cluster::of(4);
     cluster.say("n2", "CONFIG SET appendonly yes appendfsync always");
     cluster.say("n3", "CONFIG SET appendonly yes appendfsync everysec");
@@ -394,7 +394,7 @@ fn waitaof_counts_the_replicas_whose_files_have_it() {
 }
 
 #[test]
-fn a_file_that_is_not_synced_is_no_replica_of_waitaof() {
+fn waitaof_does_not_count_unsynced_files() {
     let mut cluster = Cluster::of(2);
     cluster.say("n2", "CONFIG SET appendonly yes appendfsync no");
     cluster.sleep(2000);
@@ -405,7 +405,7 @@ fn a_file_that_is_not_synced_is_no_replica_of_waitaof() {
 }
 
 #[test]
-fn a_pause_holds_back_what_would_make_the_stream_longer() {
+fn pause_defers_commands_that_would_extend_the_stream() {
     let mut cluster = Cluster::of(2);
     cluster.say("n1", "SET k v PX 100");
     cluster.sleep(50);
@@ -424,7 +424,7 @@ fn a_pause_holds_back_what_would_make_the_stream_longer() {
 }
 
 #[test]
-fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
+fn failover_without_target_goes_to_the_first_replica_that_has_everything() {
     let mut cluster = Cluster::of(3);
     cluster.sleep(2000);
     cluster.cut_off.push("n2".to_owned());
@@ -451,7 +451,7 @@ fn a_failover_to_anybody_is_to_the_first_who_has_everything() {
 }
 
 #[test]
-fn what_a_sentinel_reads_of_info_is_one_packet() {
+fn info_for_a_sentinel_fits_into_one_packet() {
     /// What a packet of 1500 bytes has room for.
     const MAX_BYTES: usize = 1460;
     let mut cluster = Cluster::of(5);

@@ -155,7 +155,7 @@ fn a_script_that_meets_the_memory_limit_may_try_again() {
 }
 
 #[test]
-fn a_script_can_catch_that_there_is_no_memory() {
+fn script_can_catch_out_of_memory() {
     check(
         "local ok, why = pcall(function() return string.rep(string.rep('x', 1000000), 1000) end) return why",
         "$17\r\nnot enough memory\r\n",
@@ -163,7 +163,7 @@ fn a_script_can_catch_that_there_is_no_memory() {
 }
 
 #[test]
-fn a_library_that_keeps_too_much_begins_anew() {
+fn library_over_the_memory_limit_is_reloaded() {
     let mut client = Client::new();
     let library = "#!lua name=hoard\nlocal kept = {}\n\
         redis.register_function('keep', function() \
@@ -183,7 +183,7 @@ fn a_library_that_keeps_too_much_begins_anew() {
 }
 
 #[test]
-fn what_the_libraries_make_counts_as_memory() {
+fn results_of_lua_libraries_count_as_memory() {
     let many = "local s = string.rep('x', 1000000) local t = {} for i = 1, 1000 do t[i] = s end";
     for made in ["cjson.encode(t)", "cmsgpack.pack(t)"] {
         let caught =
@@ -214,7 +214,7 @@ fn what_the_libraries_make_counts_as_memory() {
 
 /// A node with replicas, or a file, keeps what a script writes until the script ends.
 #[test]
-fn what_a_script_writes_for_replicas_and_files_counts_as_memory() {
+fn propagated_writes_count_as_memory_of_the_script() {
     let script = "local s = string.rep('x', 1000000) \
                   for i = 1, 1000 do redis.call('set', 'k', s) end return redis.status_reply('all')";
     let mut client = Client::new();
@@ -232,7 +232,7 @@ fn what_a_script_writes_for_replicas_and_files_counts_as_memory() {
 }
 
 #[test]
-fn there_is_an_end_to_what_is_unpacked() {
+fn unpack_is_limited() {
     let script = "return {cmsgpack.unpack(string.rep('\\1', 10000000))}";
     let reply = Client::new().eval(script);
     let start = "-ERR user_script:1: stack overflow (too many return values at once; use unpack_one or \

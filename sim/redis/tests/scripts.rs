@@ -125,7 +125,7 @@ fn a_script_sees_no_addresses_and_no_memory() {
 }
 
 #[test]
-fn a_script_that_nests_without_end_gets_an_error() {
+fn endlessly_nested_script_gets_an_error() {
     let mut client = Client::new();
     let nested = client.eval("local t = {} t[1] = t return t");
     assert!(
@@ -148,7 +148,7 @@ fn bytecode_is_refused() {
 }
 
 #[test]
-fn a_script_sees_one_time() {
+fn time_is_constant_within_a_script() {
     let mut client = Client::new();
     let twice = "return {redis.call('time')[1], redis.call('time')[2]}";
     assert_eq!(client.eval(twice), "*2\r\n$1\r\n1\r\n$1\r\n0\r\n");
@@ -213,7 +213,7 @@ fn values_of_scripts_become_replies_of_resp3() {
 }
 
 #[test]
-fn what_a_script_speaks_ends_with_it() {
+fn resp_version_of_a_script_ends_with_it() {
     let mut client = Client::new();
     assert_eq!(client.eval("redis.setresp(3) return false"), ":0\r\n");
     assert_eq!(client.eval("return false"), "$-1\r\n");
@@ -221,7 +221,7 @@ fn what_a_script_speaks_ends_with_it() {
 }
 
 #[test]
-fn packed_data_that_nests_without_end_gets_an_error() {
+fn endlessly_nested_packed_data_gets_an_error() {
     let mut client = Client::new();
     let packed = client.eval("return cmsgpack.unpack(string.rep(string.char(0x91), 100000))");
     assert!(packed.contains("stack overflow"), "{packed}");

@@ -61,7 +61,7 @@ fn a_replica_has_what_its_master_has() {
 }
 
 #[test]
-fn a_script_that_never_ends_keeps_nobody_waiting_for_long() {
+fn endless_script_does_not_block_other_clients_for_long() {
     for body in [
         "redis.call('ping')",
         "redis.pcall('set', 'k', 'v')",
@@ -94,7 +94,7 @@ fn time_passes_while_a_script_runs() {
 }
 
 #[test]
-fn a_restart_loses_what_nothing_keeps() {
+fn restart_without_persistence_loses_data() {
     for (persistence, kept) in [
         (Persistence::Nothing, "$-1\r\n"),
         (Persistence::AppendOnly(Fsync::EverySecond), "$1\r\nv\r\n"),
@@ -122,7 +122,7 @@ fn a_server_that_was_shut_down_starts_again() {
 }
 
 #[test]
-fn it_takes_as_many_clients_as_it_was_told() {
+fn server_accepts_as_many_clients_as_configured() {
     let one = NonZeroU32::new(1).expect("not zero");
     let server = Server::builder().max_clients(one).start();
     let server = server.expect("it starts");

@@ -96,7 +96,7 @@ fn ttl_rounds_to_the_nearest_second() {
 }
 
 #[test]
-fn a_time_that_is_not_in_the_future_deletes_at_once() {
+fn expiry_that_is_not_in_the_future_deletes_the_key() {
     check(&[
         (1000, "SET k v", "+OK"),
         (1000, "PEXPIREAT k 1000", ":1"),
@@ -108,7 +108,7 @@ fn a_time_that_is_not_in_the_future_deletes_at_once() {
 }
 
 #[test]
-fn dbsize_counts_expired_keys_until_somebody_looks() {
+fn dbsize_counts_expired_keys_until_they_are_accessed() {
     check(&[
         (1000, "DEBUG SET-ACTIVE-EXPIRE 0", "+OK"),
         (1000, "SET k v PX 50", "+OK"),

@@ -54,7 +54,7 @@ fn numbered(prefix: &str, count: usize) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_scan_finds_all_that_is_there_from_its_start_to_its_end() {
+fn scan_finds_every_element_present_throughout() {
     let mut client = Client::new(0);
     for key in numbered("stays", 500) {
         client.send(&format!("SET {key} 1"));
@@ -75,7 +75,7 @@ fn a_scan_finds_all_that_is_there_from_its_start_to_its_end() {
 }
 
 #[test]
-fn a_scan_of_what_does_not_change_finds_everything_once() {
+fn scan_of_unchanged_data_returns_each_element_once() {
     let mut client = Client::new(0);
     for member in numbered("m", 600) {
         client.send(&format!("SET {member} 1"));
@@ -101,7 +101,7 @@ fn a_scan_of_what_does_not_change_finds_everything_once() {
 }
 
 #[test]
-fn what_a_node_draws_its_seed_determines() {
+fn seed_determines_the_draws_of_a_node() {
     let draws = |seed| {
         let mut client = Client::new(seed);
         client.send("SADD s a b c d e f g h i j");
@@ -120,7 +120,7 @@ fn what_a_node_draws_its_seed_determines() {
 }
 
 #[test]
-fn every_member_is_drawn_as_often_as_any_other() {
+fn members_are_drawn_uniformly() {
     let mut client = Client::new(0);
     client.send("SADD s a b c d e");
     let drawn = client.send("SRANDMEMBER s -10000");

@@ -84,7 +84,7 @@ fn a_wait_ends_at_the_first_tick_after_its_time() {
 }
 
 #[test]
-fn until_that_tick_an_element_that_comes_is_still_taken() {
+fn element_that_arrives_before_the_tick_of_the_timeout_is_taken() {
     let mut server = Server::with_clients(2);
     server.say(1000, 0, "BLPOP l 0.25");
     let sent = server.say(1260, 1, "RPUSH l x");
@@ -121,7 +121,7 @@ fn requests_behind_a_wait_follow_its_end() {
 }
 
 #[test]
-fn a_client_that_goes_waits_no_longer() {
+fn disconnected_client_no_longer_waits() {
     let mut server = Server::with_clients(2);
     server.say(1000, 0, "BLPOP l 1");
     server.node.closed(server.clients[0]);
@@ -148,7 +148,7 @@ fn a_pause_holds_requests_back_and_loses_none() {
 }
 
 #[test]
-fn debug_sleep_stops_the_server_and_what_comes_meanwhile_waits() {
+fn debug_sleep_delays_requests_that_arrive_meanwhile() {
     let mut server = Server::with_clients(3);
     assert_eq!(
         server.say(1000, 0, "PING\r\nDEBUG SLEEP 0.25\r\nPING x"),
@@ -230,7 +230,7 @@ fn expired_keys_are_not_counted_after_the_tick_that_would_have_found_them() {
 }
 
 #[test]
-fn a_cycle_deletes_all_that_is_over_its_time_and_the_earliest_first() {
+fn expiry_cycle_deletes_expired_keys_earliest_first() {
     let mut server = Server::with_clients(2);
     server.say(1000, 0, "CONFIG SET notify-keyspace-events Ex");
     server.say(1000, 1, "SUBSCRIBE __keyevent@0__:expired");
@@ -298,7 +298,7 @@ fn a_driver_may_ask_for_the_memory_that_nobody_would_miss() {
 }
 
 #[test]
-fn a_clock_that_steps_back_does_not_bring_back_what_a_cycle_had_deleted() {
+fn clock_step_back_does_not_restore_keys_deleted_by_a_cycle() {
     let mut server = Server::with_clients(1);
     server.say(1000, 0, "SET k v PX 50");
     server.say(1200, 0, "PING");
@@ -315,7 +315,7 @@ fn shutdown_is_for_the_driver_to_carry_out() {
 }
 
 #[test]
-fn shutdown_looks_ten_times_a_second_whether_the_replica_has_everything() {
+fn shutdown_checks_ten_times_a_second_whether_the_replica_has_everything() {
     let mut node = Node::new(NodeConfig::default());
     let [asker, writer, replica] = [(); 3].map(|()| node.accept());
     let mut say = |now_ms: u64, conn, line: &str| {

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_of_power_takes_what_was_not_synced() {
+    fn power_loss_discards_unsynced_data() {
         let mut disk = Disk::default();
         append(&mut disk, "a", SECOND);
         disk.write(DiskWrite::Fsync, SECOND);

@@ -101,7 +101,7 @@ fn the_time_is_that_of_the_databases_wall_clock() {
 }
 
 #[test]
-fn neither_a_crash_nor_a_kill_loses_what_was_acknowledged() {
+fn acknowledged_statements_survive_crash_and_kill() {
     let requests = &[
         "INSERT l c1",
         "INSERT l c2",

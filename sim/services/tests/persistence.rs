@@ -88,7 +88,7 @@ fn shutdown(machine: &mut Machine) {
 }
 
 #[test]
-fn what_survives_depends_on_how_it_ends_and_on_what_was_synced() {
+fn surviving_data_depends_on_the_kind_of_end_and_on_fsync() {
     const SNAPSHOT: &[(&str, &str)] = &[("save", "3600 1")];
     let kill = |_: &mut Machine| {};
     for (parameters, after_kill, after_power_loss, after_shutdown) in [
@@ -109,7 +109,7 @@ fn what_survives_depends_on_how_it_ends_and_on_what_was_synced() {
 }
 
 #[test]
-fn every_second_what_was_written_is_synced() {
+fn everysec_syncs_once_a_second() {
     let mut machine = Machine::start(EVERY_SECOND, 9_500);
     machine.say(10_000, "SET a v");
     machine.say(10_100, "SET k v");
@@ -122,7 +122,7 @@ fn every_second_what_was_written_is_synced() {
 }
 
 #[test]
-fn a_snapshot_is_taken_when_enough_has_changed_for_long_enough() {
+fn snapshot_is_taken_after_enough_changes_and_time() {
     let mut machine = Machine::start(&[("save", "2 2")], 10_000);
     machine.say(10_000, "SET a v");
     assert_eq!(machine.node.next_wake_us(), None);
@@ -136,7 +136,7 @@ fn a_snapshot_is_taken_when_enough_has_changed_for_long_enough() {
 }
 
 #[test]
-fn time_goes_on_while_the_node_is_down() {
+fn time_passes_while_the_node_is_down() {
     for parameters in [ALWAYS, &[("save", "3600 1")]] {
         let mut machine = Machine::start(parameters, 10_000);
         machine.say(10_000, "SET short v PX 500");
@@ -150,7 +150,7 @@ fn time_goes_on_while_the_node_is_down() {
 }
 
 #[test]
-fn what_scripts_and_transactions_did_is_there_whole() {
+fn scripts_and_transactions_are_restored_whole() {
     let mut machine = Machine::start(ALWAYS, 10_000);
     for line in [
         "EVAL \"redis.call('set','a','1','PX',5000); return redis.call('incr','b')\" 0",
@@ -271,7 +271,7 @@ fn a_file_that_was_given_up_is_not_waited_for() {
 }
 
 #[test]
-fn shutdown_saves_as_it_is_told() {
+fn shutdown_saves_as_its_arguments_say() {
     for (parameters, command, kept) in [
         (&[("save", "3600 1")][..], "SHUTDOWN", true),
         (&[("save", "3600 1")], "SHUTDOWN NOSAVE", false),
@@ -288,7 +288,7 @@ fn shutdown_saves_as_it_is_told() {
 }
 
 #[test]
-fn what_a_script_did_that_had_not_ended_is_on_no_disk() {
+fn writes_of_an_unfinished_script_are_not_on_disk() {
     const ENDLESS: &str = "EVAL \"redis.call('set', 'k', 'v') while true do end\" 0";
     for parameters in [ALWAYS, &[("save", "3600 1")]] {
         let mut machine = Machine::start(parameters, 10_000);
@@ -311,7 +311,7 @@ const NO_FILE: &str =
     "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n";
 
 #[test]
-fn waitaof_waits_until_what_was_written_survives() {
+fn waitaof_waits_until_writes_are_durable() {
     let mut machine = Machine::start(EVERY_SECOND, 9_500);
     machine.say(10_000, "SET before v");
     machine.say(10_100, "SET k v");
@@ -326,7 +326,7 @@ fn waitaof_waits_until_what_was_written_survives() {
 }
 
 #[test]
-fn waitaof_answers_at_once_if_every_write_is_synced() {
+fn waitaof_returns_immediately_if_every_write_is_synced() {
     let mut machine = Machine::start(ALWAYS, 9_500);
     assert_eq!(machine.say(10_000, "SET k v"), "+OK\r\n");
     assert_eq!(machine.say(10_000, "WAITAOF 1 0 0"), DURABLE);
@@ -358,7 +358,7 @@ fn waitaof_gives_up_when_its_time_is_over() {
 }
 
 #[test]
-fn waitaof_does_not_wait_for_what_others_wrote() {
+fn waitaof_does_not_wait_for_writes_of_other_clients() {
     let mut machine = Machine::start(EVERY_SECOND, 9_500);
     machine.say(10_000, "SET k v");
     let other = machine.node.accept();

@@ -168,7 +168,7 @@ fn a_wait_ends_by_the_wall_clock_of_the_node() {
 const MESSAGE_BYTES: usize = 1 << 20;
 
 #[test]
-fn nobody_waits_for_a_subscriber_that_does_not_read() {
+fn subscriber_that_does_not_read_blocks_no_other_client() {
     let mut world = world(2);
     let published = Rc::new(Cell::new(0));
     client(&mut world, 1, |host, mut client| async move {
@@ -222,7 +222,7 @@ fn shutdown_ends_every_connection_and_the_listening() {
 }
 
 #[test]
-fn a_node_that_only_answers_has_no_timer() {
+fn node_that_only_answers_sets_no_timer() {
     let mut world = world(1);
     client(&mut world, 1, |host, mut client| async move {
         for line in ["SET k v NX PX 100", "GET k", "SUBSCRIBE a", "PING"] {
@@ -325,7 +325,7 @@ fn lease_lasts_ms(clock: serve::Clock, fault: impl FnOnce(&mut World, HostId) + 
 }
 
 #[test]
-fn a_lease_ends_by_the_clock_that_the_node_goes_by() {
+fn lease_expires_by_the_configured_clock_of_the_node() {
     let step =
         |ms: i64| move |world: &mut World, node: HostId| world.step_wall(node, ms * MS as i64);
     let twice_as_fast = |world: &mut World, node: HostId| {
@@ -343,7 +343,7 @@ fn a_lease_ends_by_the_clock_that_the_node_goes_by() {
 }
 
 #[test]
-fn a_parameter_that_redis_would_refuse_is_no_parameter() {
+fn parameter_that_redis_rejects_is_rejected() {
     let refused = |name, value| Parameters::new([(name, value)]).is_err();
     assert!(!refused("appendonly", "yes"));
     assert!(refused("appendonly", "maybe"));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_sees_time_contents_and_where_one_ends() {
+    fn hash_covers_time_contents_and_boundaries() {
         let base = trace_of(&[(1, b"ab"), (2, b"c")]).hash();
         assert_eq!(base, trace_of(&[(1, b"ab"), (2, b"c")]).hash());
         assert_ne!(base, trace_of(&[(1, b"ab"), (3, b"c")]).hash());
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_says_where_two_runs_part() {
+    fn log_shows_where_two_runs_diverge() {
         let one = trace_of(&[(1, b"a"), (2, b"b"), (3, b"c")]).into_log();
         let other = trace_of(&[(1, b"a"), (2, b"x"), (3, b"c")]).into_log();
         assert_eq!(first_difference(&one, &other), Some(1));

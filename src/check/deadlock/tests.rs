@@ -26,7 +26,7 @@ fn tries_on(mut story: HistoryBuilder, from_ms: u64, to_ms: u64) -> HistoryBuild
 }
 
 #[test]
-fn a_failover_by_hand_is_no_excuse() {
+fn manual_failover_excuses_nothing() {
     let held = tries_on(story().holds(10, "c1"), 20, 20);
     let failed_over = held.fault_begins(100, "s1", "failover");
     let orphaned = failed_over.fault_begins(200, "c1", "kill");
@@ -55,7 +55,7 @@ fn trying_for_longer_than_the_bound_with_no_holder_is_violated() {
 }
 
 #[test]
-fn the_bound_itself_is_not_exceeded() {
+fn wait_of_exactly_the_bound_holds() {
     // c2 tries from 20 ms on and fails for the last time at 1020 or 1021 ms.
     let dead = || story().holds(10, "c1").fault_begins(20, "c1", "kill");
     tries_on(dead(), 20, 820)
@@ -89,7 +89,7 @@ fn a_call_that_does_not_return_is_still_trying() {
 }
 
 #[test]
-fn nobody_wanting_it_holds() {
+fn free_lock_without_requests_holds() {
     story()
         .holds(10, "c1")
         .tries(20, "c2")
@@ -100,7 +100,7 @@ fn nobody_wanting_it_holds() {
 }
 
 #[test]
-fn one_that_had_the_lock_wants_it_again_from_its_next_attempt() {
+fn former_holder_requests_again_from_its_next_attempt() {
     story()
         .tries(0, "c1")
         .granted(10, "c1")
@@ -111,7 +111,7 @@ fn one_that_had_the_lock_wants_it_again_from_its_next_attempt() {
 }
 
 #[test]
-fn of_two_holders_the_one_that_lasts_longer_counts() {
+fn longer_of_two_holds_counts() {
     let both = story().holds(0, "c1").holds(10, "c3").releases(15, "c3");
     tries_on(both, 20, 1_820)
         .releases(1_900, "c1")
@@ -165,7 +165,7 @@ fn cannot_be_told(end_ms: u64) -> String {
 const SLOW: PacketFault = PacketFault::Slow { extra_ns: MS };
 
 #[test]
-fn a_client_that_stands_still_wants_nothing_and_starts_afresh() {
+fn paused_client_requests_nothing_and_then_starts_a_new_wait() {
     for kind in ["pause", "suspend"] {
         for property in [Deadlock, Availability] {
             let until = |ends_ms| {
@@ -179,7 +179,7 @@ fn a_client_that_stands_still_wants_nothing_and_starts_afresh() {
 }
 
 #[test]
-fn a_silent_server_excuses_until_it_answers_but_the_lock_is_not_available() {
+fn silent_server_excuses_a_deadlock_until_it_answers_but_not_availability() {
     let until = |ends_ms| {
         let silent = unanswered().fault_begins(60, "n1", "pause");
         silent.fault_ends(4_000, "n1", "pause").ends(ends_ms)
@@ -217,7 +217,7 @@ fn the_resource_excuses_only_if_tokens_come_from_it() {
 }
 
 #[test]
-fn a_slow_link_adds_what_it_adds_where_it_is_in_the_way() {
+fn slow_link_extends_the_bound_of_affected_clients_by_its_delay() {
     // Ten round trips, each 2 ms longer.
     for (sides, deadlock_ms, availability_ms) in [
         (["c2", "n1"], 1_070, 1_070),
@@ -248,7 +248,7 @@ fn a_slow_link_adds_what_it_adds_where_it_is_in_the_way() {
 }
 
 #[test]
-fn a_link_too_slow_for_a_client_is_as_good_as_cut() {
+fn link_slower_than_the_timeout_counts_as_cut() {
     let slow = |slack_ms| {
         let patient = unanswered().patient_for(slack_ms);
         contended(patient.links_fail(60, "slow", ["c2", "n1"], SLOW)).ends(9_000)
@@ -258,7 +258,7 @@ fn a_link_too_slow_for_a_client_is_as_good_as_cut() {
 }
 
 #[test]
-fn a_cut_link_excuses_whom_it_cuts_off() {
+fn cut_link_excuses_the_disconnected_client() {
     let cut = |sides| contended(unanswered().links_fail(60, "cut", sides, Cut)).ends(9_000);
     let told = cannot_be_told(9_000);
     cut(["c2", "n1"]).expect_inconclusive(Deadlock, &told);
@@ -276,7 +276,7 @@ fn a_cut_link_excuses_whom_it_cuts_off() {
 }
 
 #[test]
-fn of_several_faults_each_excuses_whom_it_hinders_until_it_ends() {
+fn each_of_several_faults_excuses_its_clients_until_it_ends() {
     let told = cannot_be_told(9_000);
     let cut = |story: HistoryBuilder| story.links_fail(60, "cut", ["c2", "n1"], Cut);
     let beside_another = cut(unanswered().links_fail(55, "slow", ["c1", "n1"], SLOW));
@@ -291,7 +291,7 @@ fn of_several_faults_each_excuses_whom_it_hinders_until_it_ends() {
 }
 
 #[test]
-fn a_cut_of_which_nobody_knows_where_it_is_may_be_anywhere() {
+fn cut_without_recorded_links_may_be_anywhere() {
     let cut = |host| contended(unanswered().fault_begins(60, host, "partition")).ends(9_000);
     cut("c2").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
     cut("n1").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
@@ -299,7 +299,7 @@ fn a_cut_of_which_nobody_knows_where_it_is_may_be_anywhere() {
 }
 
 #[test]
-fn silences_between_which_nothing_was_sent_again_are_one() {
+fn silences_without_retransmission_between_them_count_as_one() {
     let lost = |from_ms, to_ms| {
         let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
         let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
@@ -322,7 +322,7 @@ fn silences_between_which_nothing_was_sent_again_are_one() {
 }
 
 #[test]
-fn what_was_lost_comes_as_much_later_again_and_a_second() {
+fn lost_packet_arrives_within_the_outage_duration_again_plus_a_second() {
     // Lost from 100 to 600 ms, retransmitted by 2100 ms.
     let lost = |end: fn(HistoryBuilder) -> HistoryBuilder| {
         let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
@@ -350,7 +350,7 @@ fn what_was_lost_comes_as_much_later_again_and_a_second() {
 }
 
 #[test]
-fn who_waits_for_an_answer_in_vain_does_so_for_its_time_outs() {
+fn unanswered_request_is_excused_for_its_timeouts() {
     let silent = unanswered()
         .times_out_after(300)
         .fault_begins(60, "n1", "pause");
@@ -360,7 +360,7 @@ fn who_waits_for_an_answer_in_vain_does_so_for_its_time_outs() {
 }
 
 #[test]
-fn a_lossy_link_adds_what_one_transmission_in_a_million_is_late() {
+fn lossy_link_extends_the_bound_by_a_one_in_a_million_delay() {
     for (probability, expected_s) in [(0.0, 0), (1e-6, 1), (0.001, 3), (0.01, 7), (0.1, 63)] {
         assert_eq!(
             retransmission_ns(probability),
@@ -378,7 +378,7 @@ fn a_lossy_link_adds_what_one_transmission_in_a_million_is_late() {
 }
 
 #[test]
-fn a_fault_of_another_client_or_of_clocks_is_no_excuse() {
+fn faults_of_other_clients_or_clocks_excuse_nothing() {
     for (host, kind) in [("c1", "pause"), ("n1", "clock-step"), ("c2", "clock-rate")] {
         story()
             .holds(10, "c1")
@@ -416,7 +416,7 @@ fn a_stretch_ends_when_the_lock_is_taken() {
 }
 
 #[test]
-fn a_grant_that_comes_too_late_does_not_undo_the_wait() {
+fn late_grant_does_not_undo_the_violation() {
     let waited = |granted_ms| {
         let asks = story().holds(10, "c1").tries(20, "c2").releases(50, "c1");
         asks.granted(granted_ms, "c2").ends(9_000)
@@ -430,7 +430,7 @@ fn a_grant_that_comes_too_late_does_not_undo_the_wait() {
 }
 
 #[test]
-fn a_client_that_waits_for_its_turn_asks_on_without_an_attempt() {
+fn client_waiting_for_its_turn_keeps_requesting_without_attempts() {
     let refused = || story().holds(10, "c1").tries(20, "c2").fails(30, "c2");
     let waits = refused().waits(40, "c2").releases(50, "c1").ends(9_000);
     waits.expect_violation_at(Deadlock, 1_050);

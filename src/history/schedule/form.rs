@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_written_as_it_is_read() {
+    fn every_kind_round_trips() {
         let at = r#""at":{"at_ns":5}"#;
         let after = r#""after":{"client":"c1","point":"read","nth":2,"delay_ns":7}"#;
         for kind in [
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_needs_and_does_not_have_is_named() {
+    fn missing_amount_of_a_kind_is_named() {
         for (kind, lacking) in [
             (r#""kind":"pause""#, "hosts"),
             (r#""kind":"suspend","from":["c1"]"#, "hosts"),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_of_one_sending_is_not_known_of_all() {
+    fn one_unanswered_transmission_makes_the_outcome_unknown() {
         check(&["done"], "done", 0);
         check(&["unknown", "done"], "done", 1_500);
         check(&["not sent", "not sent", "not sent"], "not sent", 3_000);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_not_sent_again() {
+    fn refused_command_is_not_retransmitted() {
         check(&["refused"], "refused", 0);
         check(&["not sent", "refused"], "refused", 1_500);
         check(&["unknown", "refused"], "unknown", 1_500);

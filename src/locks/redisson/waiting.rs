@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_the_longest_with_jitter_and_begin_anew() {
+    fn back_off_doubles_up_to_the_maximum_and_resets() {
         let back_off = BackOff::default();
         let (one, other) = (Owner(1), Owner(2));
         let least = [1, 2, 4, 8, 16, 32, 64, 128, 128, 128];

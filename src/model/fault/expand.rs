@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_fault_changes_no_other() {
+    fn added_fault_does_not_change_the_others() {
         let alone = schedule(GC, 3).faults;
         let both = schedule(&format!("{CUTS}{GC}"), 3).faults;
         assert_eq!(both.last(), alone.last());

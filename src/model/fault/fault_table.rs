@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_a_fault_has_no_use_for_is_named() {
+    fn unused_key_of_a_fault_is_named() {
         let refused = |keys: &str| refused(&format!("kind = 'kill'\non = 'n1'\n{keys}"));
         for key in ["extra_ms", "step_ms", "drift_ppm", "probability"] {
             let expected = format!("a fault of kind `kill` takes no `{key}`");
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_the_keys_of_each_kind() {
+    fn every_kind_lists_its_keys() {
         let keys: Vec<String> = FaultKind::ALL.iter().map(|&kind| keys(kind)).collect();
         assert_eq!(
             keys,

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_strike_after_the_beginning_and_are_over_when_all_is_to_be_well() {
+    fn campaign_faults_lie_between_their_beginning_and_the_healed_phase() {
         let scenario = redlock();
         for seed in 0..200 {
             let schedule = scenario.drawn(seed).schedule;

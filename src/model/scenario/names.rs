@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_only_one_scenario_shows_is_its_name() {
+    fn unique_claim_selects_its_scenario() {
         check("b16", Ok("redisson/watchdog-retries-too-late"));
         check("b23", Err(&["baselines/unique", "baselines/unique-crash"]));
     }

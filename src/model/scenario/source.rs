@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_named() {
+    fn file_that_is_not_text_is_named() {
         let check = |bytes: &[u8], line, begins: &str| match text(bytes.to_vec()) {
             Ok(text) => panic!("{text}"),
             Err((at, what)) => {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_one_kind_are_told_apart_by_name() {
+    fn faults_of_one_kind_are_distinguished_by_name() {
         let path = "fault.cut-c1.duration_ms";
         check("kleppmann/k10", &[], path, "partition “cut-c1” (ms)");
     }

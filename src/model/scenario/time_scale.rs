@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scale_is_refused() {
+    fn invalid_scale_is_rejected() {
         for text in ["0", "-1", "1.5", "10", "NaN", "a tenth", ""] {
             let error = text.parse::<Scale>().expect_err(text);
             assert!(error.contains("is not a scale"), "{error}");

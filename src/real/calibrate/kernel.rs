@@ -96,7 +96,7 @@ mod tests {
     /// It arrives when the kernel sends it again: neither when it was written nor when the filter
     /// was taken away.
     #[test]
-    fn what_was_dropped_comes_with_the_next_retransmission() {
+    fn dropped_segment_arrives_with_the_next_retransmission() {
         let took = measure(Phase::Established, 1).expect("the kernel has filters");
         assert!(took > Duration::from_millis(180), "{took:?}");
     }

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_nought_is_written_as_nought() {
+    fn only_zero_is_printed_as_zero() {
         let written = [0.0, 0.05, 9.96, 12.34, 99.95, 100.0].map(short);
         assert_eq!(written, ["0", "<0.1", "10.0", "12.3", ">99", "100"]);
     }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heartbeats_are_idle_and_what_changes_something_is_not() {
+    fn heartbeats_are_idle_and_changes_are_not() {
         for idle in [
             "PING",
             "PONG 3",

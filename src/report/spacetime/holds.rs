@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_no_overlap() {
+    fn consecutive_holds_do_not_overlap() {
         let (first, second) = (hold("c1", 0, None, 5), hold("c2", 5, None, 30));
         check(&[first, second], &[]);
     }
@@ -154,7 +154,7 @@ mod tests {
 
     /// A client that extends an expired lease did not hold the lock in between.
     #[test]
-    fn a_lease_renewed_in_time_is_one_hold_and_two_if_it_was_over() {
+    fn lease_renewed_in_time_is_one_hold_and_late_renewal_starts_another() {
         let begins = |at_ns| Record {
             at_ns,
             host: "c1".into(),

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_takes_its_second_place_and_then_none() {
+    fn label_takes_its_second_place_and_is_then_omitted() {
         let page = Area {
             left: 0.0,
             top: 0.0,

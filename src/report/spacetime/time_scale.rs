@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn one_instant_stands_in_the_middle() {
+    fn single_instant_is_centred() {
         assert_eq!(scale(&[3]).x(3 * MS), 500.0);
     }
 }

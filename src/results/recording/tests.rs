@@ -112,7 +112,7 @@ fn spaces_and_a_missing_last_newline_do_not_matter() {
 }
 
 #[test]
-fn what_is_no_recording_is_said_to_be_none() {
+fn file_that_is_not_a_recording_is_rejected() {
     for file in ["", "\n", "title = \"K1\"", "{\"seed\":7}\n", "\u{0}\u{1}"] {
         check_error(
             file,
@@ -122,7 +122,7 @@ fn what_is_no_recording_is_said_to_be_none() {
 }
 
 #[test]
-fn another_format_is_refused_and_a_later_release_with_this_one_is_read() {
+fn other_format_is_rejected_and_later_release_with_this_format_is_read() {
     assert!(read_text(&SAMPLE.replacen("0.1.0", "0.2.9", 1)).is_ok());
     let of = |format: &str| SAMPLE.replacen("\"format\":1,", format, 1);
     let newer = "read it with a newer version";
@@ -205,7 +205,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_is_written_is_read_again_byte_for_byte(recording in recordings()) {
+    fn recording_round_trips_byte_for_byte(recording in recordings()) {
         let file = write(&recording);
         let again = read(&file, Path::new(PATH)).unwrap();
         let mut expected = recording;

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pending_is_recorded_by_whoever_completes_it() {
+    fn pending_injection_is_recorded_when_it_completes() {
         let failover = "by-hand = { kind = 'failover', on = 's1', at_ms = 5 }";
         check(
             failover,

@@ -283,7 +283,7 @@ mod tests {
 
     /// Safety alone is easy: a register that refuses a holder's second access is safe, too.
     #[test]
-    fn a_holder_is_admitted_as_often_as_it_comes() {
+    fn holder_may_access_repeatedly() {
         for fencing in [Fencing::None, Fencing::Writes, Fencing::ReadsAndWrites] {
             let accesses = [(Read, 1), (Write, 1), (Write, 1), (Read, 2), (Write, 2)];
             check(fencing, &accesses, &[true; 5]);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_token_is_refused_where_tokens_are_compared() {
+    fn fenced_register_refuses_a_lower_token() {
         let late = [
             (Read, 2),
             (Read, 1),

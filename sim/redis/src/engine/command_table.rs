@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_sorted_and_so_every_name_is_found() {
+    fn command_tables_are_sorted_for_binary_search() {
         for table in [
             COMMANDS, ACL, CLIENT, COMMAND, CONFIG, FUNCTION, LATENCY, MEMORY, SLOWLOG, OBJECT,
             PUBSUB, SCRIPT,

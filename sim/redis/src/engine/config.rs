@@ -263,7 +263,7 @@ mod tests {
     use super::parameter::{Kind, PARAMETERS};
 
     #[test]
-    fn every_default_is_a_value_that_may_be_set() {
+    fn every_default_value_can_be_set() {
         for parameter in PARAMETERS {
             if !matches!(parameter.kind, Kind::Immutable) {
                 let read = parameter.read(parameter.default.as_bytes());

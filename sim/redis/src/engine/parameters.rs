@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_parameters_are_those_of_a_file() {
+    fn typed_parameters_equal_parsed_ones() {
         let none = Parameters::default;
         check(none().port(7001), &[("port", "7001")]);
         check(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn each_persistence_is_what_a_file_asks_for() {
+    fn each_persistence_mode_equals_its_configuration_file() {
         let with = |persistence| Parameters::default().persistence(&persistence);
         check(with(Persistence::Nothing), &[]);
         for (fsync, name) in [
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_refuses_is_said() {
+    fn rejected_parameter_is_named_in_the_error() {
         for (name, value, expected) in [
             ("prot", "1", "prot 1: there is no parameter of this name"),
             (

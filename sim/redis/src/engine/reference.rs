@@ -186,7 +186,7 @@ const ABSENT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn the_page_says_what_there_is() {
+fn command_page_is_up_to_date() {
     let path = root().join("../../docs/redis-commands.md");
     let expected = page();
     if std::env::var_os("LOCKLAB_BLESS").is_some() {
@@ -200,7 +200,7 @@ fn the_page_says_what_there_is() {
 }
 
 #[test]
-fn every_command_says_how_it_is_called() {
+fn every_command_documents_its_syntax() {
     let usages = usages();
     let missing = all().into_iter().map(shown_name);
     let missing: Vec<String> = missing.filter(|name| !usages.contains_key(name)).collect();

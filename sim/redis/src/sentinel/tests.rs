@@ -273,7 +273,7 @@ fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
 
 /// An old master is demoted four `PUBLISH_PERIOD`s after it first reports being a master.
 #[test]
-fn an_old_master_stays_one_for_eight_seconds() {
+fn old_master_is_demoted_after_eight_seconds() {
     let mut cluster = Cluster::new();
     cluster.pass(5000);
     cluster.servers.get_mut("m").expect("the master").is_up = false;
@@ -371,7 +371,7 @@ fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
 /// The new master is written to the file as soon as the replica is promoted, before the
 /// others follow.
 #[test]
-fn a_leader_that_dies_after_the_promotion_knows_whom_it_promoted() {
+fn leader_that_dies_after_the_promotion_remembers_the_promoted_replica() {
     let mut cluster = Cluster::new();
     cluster.pass(5000);
     let asked = cluster.ask(0, &["SENTINEL", "failover", "mymaster"]);

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_is_what_redis_makes_without_compression() {
+    fn dump_equals_redis_without_compression() {
         let code = b"#!lua name=one\nredis.register_function{function_name=\"o\",callback=\
             function(k) return 1 end,flags={\"no-writes\",\"allow-oom\",\"allow-stale\",\
             \"no-cluster\",\"allow-cross-slot-keys\",\"no-writes\"},description=\"reads\"}";

@@ -176,7 +176,7 @@ mod tests {
 
     /// Sizes of jemalloc's manual.
     #[test]
-    fn sizes_are_those_of_jemalloc() {
+    fn allocation_sizes_match_jemalloc() {
         for (bytes, class) in [
             (1, 8),
             (9, 16),

@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_and_length_comes_back_and_nothing_short_does() {
+    fn every_type_round_trips_and_truncated_input_is_rejected() {
         let limits = Limits::default();
         let mut hash = Hash::default();
         hash.set(b"field", "value".into(), limits.hash);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_counter_grows_ever_more_slowly_and_falls_with_time() {
+    fn lfu_counter_grows_ever_more_slowly_and_decays() {
         let mut usage = Usage::new(0);
         let mut grew_at = Vec::new();
         for access in 1..=100 {

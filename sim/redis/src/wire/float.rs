@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_80_bits() {
+    fn sums_match_80_bit_long_doubles() {
         let sum = |one: &str, other: &str| {
             let read = |text: &str| LongDouble::parse(text.as_bytes()).expect("it is a number");
             read(one).plus(read(other)).human()
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number() {
+    fn invalid_numbers_are_rejected() {
         for text in [
             "", " 1", "1 ", "x", "1x", "nan", "-nan", "1e", "--1", "1e400", "1e-400",
         ] {

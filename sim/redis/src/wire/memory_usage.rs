@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shared_counts_once_and_until_the_last_has_gone() {
+    fn shared_chunk_counts_once_until_its_last_holder_is_gone() {
         let bytes = Bytes::from(vec![0; SHARED_FROM]);
         let (one, other) = (Chunk::of(&bytes), Chunk::of(&bytes.clone()));
         let small = Chunk::of(&Bytes::from_static(b"ab"));

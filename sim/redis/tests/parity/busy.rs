@@ -129,7 +129,7 @@ fn without_durations(text: &[u8]) -> String {
 const LIBRARY: &str = "FUNCTION LOAD `#!lua name=lib\\nredis.register_function('loop', function() while true do end end)\\nredis.register_function('w', function(k) redis.call('set', k[1], 'v') while true do end end)`";
 
 #[test]
-fn what_others_hear_of_a_script() {
+fn replies_to_other_clients_during_a_script() {
     let mut both = Both::start();
     both.say_long("EVAL `while true do end` 0");
     for line in [
@@ -173,7 +173,7 @@ fn what_others_hear_of_a_script() {
 }
 
 #[test]
-fn what_others_hear_of_a_function() {
+fn replies_to_other_clients_during_a_function() {
     let mut both = Both::start();
     both.say(0, LIBRARY);
     both.say_long("FCALL loop 1 key arg");
@@ -208,7 +208,7 @@ fn a_script_cannot_catch_its_end() {
 }
 
 #[test]
-fn a_transaction_goes_on_after_its_script() {
+fn transaction_continues_after_its_script() {
     let mut both = Both::start();
     for line in ["MULTI", "SET a 1", "EVAL `while true do end` 0", "SET b 2"] {
         both.say(0, line);

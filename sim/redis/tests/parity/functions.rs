@@ -101,7 +101,7 @@ fn registering() {
 }
 
 #[test]
-fn what_a_library_sees_while_it_is_loaded() {
+fn environment_of_a_library_while_it_is_loaded() {
     check_libraries(&[
         "(",
         "error('x')",
@@ -140,7 +140,7 @@ fn the_database_that_a_function_selects_is_its_own() {
 }
 
 #[test]
-fn what_a_function_sees_and_answers() {
+fn environment_and_replies_of_functions() {
     check_libraries(&[
         "redis.register_function('f', function(keys, args) return {keys, args, #keys, type(args)} end)",
         "redis.register_function('f', function(...) return select('#', ...) end)",
@@ -267,7 +267,7 @@ fn functions_as_commands() {
 }
 
 #[test]
-fn dumps_are_read_whoever_made_them() {
+fn function_dumps_of_either_server_are_restored() {
     let mut pair = Pair::start(1);
     let mut say = |words: &[&[u8]]| {
         let compared = pair.compare(0, words, Likeness::Bytes);
@@ -333,7 +333,7 @@ fn first_lines_of_scripts() {
 }
 
 #[test]
-fn what_only_reads_may_not_publish() {
+fn read_only_functions_cannot_publish() {
     let library = "`#!lua name=p\\n\
         redis.register_function('w', function(_, a) return redis.call(a[1], 'c', 'm') end)\\n\
         redis.register_function{function_name='r', flags={'no-writes'}, callback=function(_, a) return redis.call(a[1], 'c', 'm') end}\\n\
@@ -370,7 +370,7 @@ fn what_only_reads_may_not_publish() {
 }
 
 #[test]
-fn what_a_script_may_where_nothing_is_written() {
+fn commands_allowed_in_read_only_scripts() {
     let scripts = [
         "return 1",
         "#!lua\\nreturn 1",

@@ -71,7 +71,7 @@ fn the_fields_are_those_of_redis_and_in_their_order() {
 }
 
 #[test]
-fn what_needs_no_measurement_is_said_as_redis_says_it() {
+fn fields_without_measurements_equal_those_of_redis() {
     if versions::skips_test() {
         return;
     }

@@ -167,7 +167,7 @@ fn commands(stream: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_master_passes_on_what_a_real_one_does() {
+fn master_propagates_the_same_commands_as_redis() {
     if versions::skips_test() {
         return;
     }
@@ -496,7 +496,7 @@ fn only_a_replica_that_reads_to_an_end_mark_is_kept_waiting() {
 }
 
 #[test]
-fn a_key_that_is_over_is_deleted_before_what_found_it() {
+fn expired_key_is_deleted_before_the_command_that_found_it() {
     let mut masters = Masters::start();
     masters.say("SET k v PX 20");
     masters.clock.pass(Duration::from_millis(40));

@@ -411,7 +411,7 @@ fn plain_value(key: &str, value: &str, ids: &mut Vec<String>) -> String {
 }
 
 #[test]
-fn a_pair_says_of_itself_what_a_real_pair_says() {
+fn pair_reports_the_same_replication_state_as_redis() {
     if versions::skips_test() {
         return;
     }

@@ -277,7 +277,7 @@ fn the_sandbox_is_that_of_redis() {
 }
 
 #[test]
-fn only_the_globals_have_a_metatable_and_nobody_can_change_it() {
+fn only_globals_have_a_metatable_and_it_is_read_only() {
     let mut scripts = vec![
         "return type(getmetatable(_G))".to_owned(),
         "return getmetatable(_G) == getmetatable(_G)".to_owned(),
@@ -461,7 +461,7 @@ fn random_numbers_are_the_same_on_every_server() {
 }
 
 #[test]
-fn a_first_line_says_what_a_script_may_do() {
+fn shebang_declares_script_flags() {
     check(&[
         "#!lua\nreturn 1",
         "#!lua\nreturn foo",

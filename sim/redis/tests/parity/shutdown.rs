@@ -195,7 +195,7 @@ fn a_master_waits_no_longer_than_it_may() {
 }
 
 #[test]
-fn a_master_that_need_not_wait_ends_at_once() {
+fn master_with_nothing_to_wait_for_shuts_down_immediately() {
     for (timeout_s, order) in [(10, "SHUTDOWN NOW"), (0, "SHUTDOWN")] {
         let real = is_at_once(&mut Real::start(), timeout_s, order);
         check(&real, &is_at_once(&mut Fake::start(), timeout_s, order));

@@ -95,7 +95,7 @@ fn nameless(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_command_drops_what_is_too_much() {
+fn command_evicts_excess_tracked_keys() {
     if versions::skips_test() {
         return;
     }
@@ -119,7 +119,7 @@ fn a_command_drops_what_is_too_much() {
 }
 
 #[test]
-fn a_tick_drops_what_is_too_much() {
+fn tick_evicts_excess_tracked_keys() {
     if versions::skips_test() {
         return;
     }

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_created_ends_with_it() {
+    fn ephemeral_nodes_end_with_their_session() {
         let mut log = Log::default();
         let (one, other) = (log.open(), log.open());
         log.create(one, 1, Naming::Sequential);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_as_given_can_be_taken_once() {
+    fn plain_path_can_be_created_once() {
         let mut log = Log::default();
         let session = log.open();
         assert_eq!(

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_amounts_to_what_was_saved() {
+    fn loaded_file_equals_the_saved_state() {
         let entry = |term, command: &'static str| {
             let command = command.into();
             Record::Entry(Entry { term, command })

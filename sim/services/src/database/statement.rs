@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_statement_is_refused() {
+    fn invalid_statement_is_rejected() {
         for text in [
             "INSERT a",
             "INSERT a b c",

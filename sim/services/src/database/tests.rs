@@ -88,7 +88,7 @@ fn statement() -> impl Strategy<Value = Statement> {
 
 proptest! {
     #[test]
-    fn statements_do_what_they_do_in_sqlite(
+    fn statements_match_sqlite(
         statements in prop::collection::vec(statement(), 1..60)
     ) {
         let sqlite = Connection::open_in_memory().expect("SQLite opens");

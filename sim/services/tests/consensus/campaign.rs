@@ -169,7 +169,7 @@ fn cut(world: &mut World, from: Vec<HostId>, to: Vec<HostId>, (at_ns, end_ns): (
 }
 
 #[test]
-fn no_fault_breaks_what_a_linearizable_service_promises() {
+fn histories_under_faults_are_linearizable() {
     let mut beliefs = 0;
     for seed in 0..60 {
         let outcome = run(seed, Disks::Honest);

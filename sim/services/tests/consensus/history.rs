@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_linearizable_service_shows_passes() {
+    fn linearizable_history_passes() {
         check(|history| list(history, span(15, 30), &[]), &[]);
         check(|history| list(history, span(30, 40), &[7]), &[]);
         check(|history| list(history, span(900, 1_100), &[]), &[]);
     }
 
     #[test]
-    fn a_node_that_is_lost_or_comes_back_is_noticed() {
+    fn lost_or_resurrected_node_is_detected() {
         check(|history| list(history, span(30, 40), &[]), &["lost"]);
         let back = |history: &mut History| {
             history.nodes[0].deleted = Some(span(50, 60));

@@ -71,7 +71,7 @@ fn a_change_takes_two_round_trips() {
 }
 
 #[test]
-fn a_service_of_one_serves() {
+fn service_with_one_member_works() {
     let answers = answers(1, REQUESTS, |_| {});
     assert_eq!(answers[2].1, NODE);
 }
@@ -100,7 +100,7 @@ fn a_majority_that_is_lost_is_waited_for() {
 }
 
 #[test]
-fn all_members_at_once_lose_nothing_when_power_fails() {
+fn power_failure_of_all_members_loses_nothing() {
     let answers = answers(3, REQUESTS, |cluster| {
         outage(cluster, 0..3, 5 * SECOND, 6 * SECOND);
     });

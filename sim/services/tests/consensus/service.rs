@@ -63,7 +63,7 @@ fn a_session_takes_a_place_and_gives_it_back() {
 }
 
 #[test]
-fn a_watch_tells_when_a_silent_clients_node_is_gone() {
+fn watch_fires_when_the_node_of_a_silent_client_is_gone() {
     let mut cluster = Cluster::new(2, 3, 2);
     let log = Log::default();
     cluster.client(0, |host, mut client| async move {

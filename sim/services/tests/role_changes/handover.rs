@@ -154,7 +154,7 @@ fn a_handover_loses_no_acknowledged_write() {
 }
 
 #[test]
-fn forced_while_the_link_is_cut_it_loses_what_the_replica_did_not_get() {
+fn forced_failover_over_a_cut_link_loses_unreplicated_writes() {
     let seen = run("FAILOVER TO n2 6379 TIMEOUT 1000 FORCE", cut_for_a_while);
     assert_eq!(seen.roles, ["slave", "master"]);
     let lost = seen.lost.len();

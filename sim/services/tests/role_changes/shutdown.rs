@@ -127,7 +127,7 @@ fn an_orderly_shutdown_loses_no_acknowledged_write() {
 }
 
 #[test]
-fn at_once_it_loses_what_is_under_way() {
+fn immediate_shutdown_loses_writes_in_transit() {
     let seen = run("SHUTDOWN NOW", |_, _| {});
     // 50 ms in which each write takes some 6 ms.
     assert!((10..50).contains(&seen.lost), "{}", seen.lost);
@@ -135,7 +135,7 @@ fn at_once_it_loses_what_is_under_way() {
 }
 
 #[test]
-fn when_time_is_over_it_loses_what_the_replica_did_not_get() {
+fn shutdown_after_its_timeout_loses_unreplicated_writes() {
     let seen = run("SHUTDOWN", |world, between| {
         world.at(3 * SECOND, move |world| {
             world.install(LinkRule {

@@ -158,7 +158,7 @@ fn a_suspended_clock_keeps_its_rate() {
 
 /// Half a year has 15 552 000 s; the sleep of 584 years goes on.
 #[test]
-fn a_sleep_without_end_has_none() {
+fn endless_sleep_never_ends() {
     let mut world = World::new(Config::default(), &[drift(-500_000)]);
     let host = world.hosts()[0];
     let diary = Diary::default();

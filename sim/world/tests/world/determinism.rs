@@ -97,7 +97,7 @@ fn fingerprint(variant: Variant) -> (u64, u64) {
 }
 
 #[test]
-fn a_seed_gives_the_same_run_one_after_the_other() {
+fn same_seed_repeats_the_run_in_sequence() {
     for order in [TaskOrder::FirstInFirstOut, TaskOrder::Shuffled] {
         for seed in 0..20 {
             let variant = Variant {
@@ -111,7 +111,7 @@ fn a_seed_gives_the_same_run_one_after_the_other() {
 }
 
 #[test]
-fn a_seed_gives_the_same_run_on_many_threads_at_once() {
+fn same_seed_repeats_the_run_on_parallel_threads() {
     let here = fingerprint(PLAIN);
     let threads: Vec<_> = (0..8)
         .map(|_| thread::spawn(|| (0..5).map(|_| fingerprint(PLAIN)).collect::<Vec<_>>()))
@@ -133,7 +133,7 @@ fn another_seed_or_order_gives_another_run() {
 }
 
 #[test]
-fn more_draws_from_one_stream_shift_no_other() {
+fn extra_draws_from_one_stream_do_not_shift_others() {
     let drawing = Variant {
         idle_draws: 7,
         ..PLAIN
@@ -155,7 +155,7 @@ fn a_run_can_be_interrupted() {
 }
 
 #[test]
-fn the_logs_of_two_runs_say_where_they_part() {
+fn traces_show_where_two_runs_diverge() {
     let log = |fault_at_ns: u64| {
         let mut world = world_of(PLAIN);
         let host = world.hosts()[0];

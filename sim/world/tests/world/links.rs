@@ -166,7 +166,7 @@ fn both_from_the_server([server, client]: [HostId; 2]) -> LinkRule<HostId> {
 /// The first number is sent at 100 ms, and again 200, 400, 800 and 1600 ms later; the others wait
 /// behind it.
 #[test]
-fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
+fn held_segment_arrives_with_the_first_retransmission_after_a_partition() {
     for rule in [forth, both, both_from_the_server] {
         let arrives = ["1703 0", "1703 1", "1703 2"];
         check_link(LinkEffect::Cut, rule, (50, 1_699), &arrives);
@@ -184,7 +184,7 @@ fn what_a_partition_holds_back_arrives_with_the_first_try_after_it() {
 
 /// The data arrives, and the writer does not wait for acknowledgements.
 #[test]
-fn a_partition_of_the_other_direction_concerns_nobody() {
+fn partition_of_the_reverse_direction_has_no_effect() {
     check_link(
         LinkEffect::Cut,
         back,
@@ -269,7 +269,7 @@ fn a_partition_of_groups_parts_the_groups_alone() {
 }
 
 #[test]
-fn a_run_without_anything_to_do_is_over() {
+fn run_with_nothing_to_do_ends() {
     let (mut world, _) = world::<2>();
     assert_eq!(world.run(SECOND), Ending::Idle);
     assert_eq!(world.now_ns(), 0);
@@ -333,7 +333,7 @@ fn a_fault_of_links_is_one_way_or_both_ways_as_its_rule_says() {
 
 /// Two hosts that send a message back and forth without delay.
 #[test]
-fn a_run_in_which_no_time_passes_is_ended() {
+fn run_without_time_progress_is_stopped() {
     let (mut world, [server, client]) = world_with(Config {
         latency: Dist::Constant(0.0),
         ..config()
@@ -373,7 +373,7 @@ fn a_task_that_never_waits_is_ended() {
 
 /// What a host sends to itself takes no time, and needs no other event to arrive.
 #[test]
-fn a_host_talks_to_itself_at_once() {
+fn loopback_has_no_latency() {
     let (mut world, [server]) = world();
     let diary = Diary::default();
     diary.start(&mut world, server, |host, diary| async move {

@@ -177,7 +177,7 @@ fn a_crash_is_silent_and_its_peer_is_reset_after_the_restart() {
 
 /// Power fails for good at the instant at which the server has written.
 #[test]
-fn what_was_written_before_a_crash_arrives() {
+fn data_written_before_a_crash_arrives() {
     let (mut world, [server, client]) = world();
     let diary = Diary::default();
     diary.start(&mut world, server, move |host, diary| async move {

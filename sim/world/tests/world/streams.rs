@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::setup::{Diary, PORT, SECOND, ms, outcome, within, world};
 
 #[test]
-fn what_is_written_at_once_after_connecting_arrives() {
+fn data_written_immediately_after_connecting_arrives() {
     cov_mark::check!(the_end_of_a_handshake_goes_alone);
     let (mut world, [server, client]) = world();
     let diary = Diary::default();
@@ -113,7 +113,7 @@ fn byte_at(index: usize) -> u8 {
 /// No host reads for a second, so none has written everything before that. Then every 3 ms a
 /// window is sent each way, 16 windows after those that fill the buffers.
 #[test]
-fn a_writer_waits_for_a_reader_whatever_the_reader_reads_at_once() {
+fn writer_waits_for_a_reader_with_any_read_size() {
     cov_mark::check!(an_acknowledgement_makes_room);
     for piece in [1 << 20, 65_536, 32_768, 4_096, 100] {
         check_exchange(

@@ -180,7 +180,7 @@ pub fn got(side: Side, text: &str) -> Seen {
 }
 
 #[test]
-fn a_meter_says_when_there_is_room_again() {
+fn meter_reports_when_there_is_room_again() {
     let changed = Rc::new(Notify::new());
     let meter = Meter::new(changed.clone());
     let large = Payload::new(vec![0; 1 << 20].into(), &meter);

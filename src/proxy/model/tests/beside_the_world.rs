@@ -354,7 +354,7 @@ fn segments_under_way_to_a_host_that_loses_power_are_sent_again_in_order() {
 }
 
 #[test]
-fn the_timers_of_a_suspended_host_stand_still_in_both() {
+fn suspension_stops_timers_in_proxy_and_simulator() {
     let outcome = check(&[
         (99, Install(0, Server, Ways::One, Cut)),
         (100, Write(Server)),
@@ -397,7 +397,7 @@ fn segments_that_a_suspended_host_loses_with_its_power_are_sent_again() {
 }
 
 #[test]
-fn a_host_without_power_sends_nothing_again() {
+fn host_without_power_retransmits_nothing() {
     let outcome = check(&[
         (100, Write(Connector)),
         (102, CutPower(Connector)),

@@ -70,7 +70,7 @@ fn a_connector_whose_refusals_are_all_lost_gives_up() {
 }
 
 #[test]
-fn a_connector_that_gives_up_sends_no_more() {
+fn connector_that_gives_up_sends_nothing_more() {
     let mut bench = Bench::new(5.0);
     let cut = bench.install("c1", "n1", Ways::One, Cut);
     let id = bench.open();

@@ -62,7 +62,7 @@ fn a_cut_both_ways_cuts_both_and_other_links_not() {
 }
 
 #[test]
-fn a_fault_spares_what_has_already_left() {
+fn link_fault_does_not_affect_segments_in_transit() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     bench.wrote(id.connector(), "x");
@@ -121,7 +121,7 @@ fn losses_have_their_probability() {
 }
 
 #[test]
-fn a_host_reaches_itself_whatever_its_links_do() {
+fn host_reaches_itself_despite_link_faults() {
     let mut bench = Bench::with(Dist::Constant(5.0), 0.9);
     bench.install("n1", "n1", Ways::Both, Cut);
     let id = bench.network.open("n1".into(), "n1".into(), 0);

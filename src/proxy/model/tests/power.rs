@@ -22,7 +22,7 @@ fn wake(bench: &mut Bench, host: &str) {
 }
 
 #[test]
-fn a_host_without_power_neither_sends_nor_says_goodbye() {
+fn host_without_power_sends_neither_data_nor_fin() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     cut_power(&mut bench, "n1");
@@ -35,7 +35,7 @@ fn a_host_without_power_neither_sends_nor_says_goodbye() {
 }
 
 #[test]
-fn what_has_left_arrives_and_what_is_held_is_lost() {
+fn sent_segments_arrive_and_held_ones_are_lost() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     bench.wrote(id.server(), "left");
@@ -88,7 +88,7 @@ fn a_peer_that_sends_nothing_learns_nothing() {
 }
 
 #[test]
-fn a_segment_whose_reset_is_lost_is_sent_again() {
+fn segment_is_retransmitted_if_its_reset_is_lost() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     cut_power(&mut bench, "n1");
@@ -187,7 +187,7 @@ fn a_suspended_host_sends_when_it_wakes() {
 }
 
 #[test]
-fn the_timers_of_a_suspended_host_stand_still() {
+fn suspension_stops_timers() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     let cut = bench.install("n1", "c1", Ways::One, Cut);
@@ -215,7 +215,7 @@ fn a_handshake_waits_for_a_suspended_server() {
 }
 
 #[test]
-fn a_suspended_host_that_loses_power_has_not_received_what_waited() {
+fn power_loss_while_suspended_discards_waiting_segments() {
     let mut bench = Bench::new(5.0);
     let id = bench.established();
     suspend(&mut bench, "n1");
@@ -233,7 +233,7 @@ fn a_suspended_host_that_loses_power_has_not_received_what_waited() {
 }
 
 #[test]
-fn what_a_suspended_host_was_to_send_after_a_reset_is_lost() {
+fn reset_discards_unsent_data_of_a_suspended_host() {
     let mut bench = Bench::new(1.0);
     let id = bench.established();
     bench.install("c1", "n1", Ways::One, Slow { extra_ns: 10 * MS });

@@ -66,7 +66,7 @@ fn a_handshake_goes_on_at_the_next_retransmission() {
 }
 
 #[test]
-fn later_data_waits_behind_what_is_held_and_arrives_in_order() {
+fn later_data_waits_behind_held_segments_and_arrives_in_order() {
     let mut bench = Bench::new(1.0);
     let id = bench.established();
     let cut = bench.install("c1", "n1", Ways::One, Cut);
@@ -119,7 +119,7 @@ fn the_peer_of_a_sender_that_gave_up_is_reset_when_it_sends() {
 }
 
 #[test]
-fn a_reset_drops_what_is_held_and_is_not_sent_again() {
+fn reset_drops_held_segments_and_is_not_retransmitted() {
     let mut bench = Bench::new(1.0);
     let id = bench.established();
     let cut = bench.install("c1", "n1", Ways::One, Cut);

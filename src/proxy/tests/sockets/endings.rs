@@ -34,7 +34,7 @@ fn the_end_of_a_stream_does_not_pass_a_cut() {
 }
 
 #[test]
-fn a_reset_passes_to_a_peer_that_stands_still() {
+fn reset_reaches_a_stopped_peer() {
     let bench = Bench::new(1.0);
     let (mut client, server) = bench.connected();
     end_with_reset(server, &mut client);

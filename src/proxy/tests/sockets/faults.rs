@@ -57,7 +57,7 @@ fn a_slow_link_is_slower_by_its_delay() {
 
 /// The machine may delay a byte on its loopback, but seldom does.
 #[test]
-fn what_was_written_before_a_power_cut_has_left() {
+fn data_written_before_a_power_cut_is_sent() {
     let bench = Bench::new(0.0);
     let mut left = 0;
     for _ in 0..40 {
@@ -91,7 +91,7 @@ fn after_a_power_cut_the_next_use_meets_a_reset() {
 }
 
 #[test]
-fn what_is_sent_during_a_power_cut_meets_a_reset_at_its_retransmission() {
+fn data_sent_during_a_power_cut_is_reset_at_its_retransmission() {
     let bench = Bench::new(0.0);
     let (mut client, server) = bench.connected();
     bench.proxy.cut_power(&n1());

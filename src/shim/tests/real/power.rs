@@ -92,7 +92,7 @@ fn a_write_that_is_never_synced_survives_a_kill_and_no_power_loss() {
 }
 
 #[test]
-fn of_writes_synced_once_a_second_those_survive_that_are_on_the_disk() {
+fn everysec_writes_survive_if_they_are_on_the_disk() {
     if !is_there() {
         return;
     }
@@ -194,7 +194,7 @@ fn await_rewrite(server: &Server, round: u32) {
 }
 
 #[test]
-fn all_below_the_folder_is_lost_and_nothing_beside_it() {
+fn power_loss_affects_only_files_below_the_folder() {
     let folder = Folder::new("lose");
     let data = folder.join("data");
     fs::create_dir_all(data.join("deeper")).unwrap();
@@ -231,7 +231,7 @@ fn of_a_file_that_is_gone_nothing_is_on_the_disk() {
 }
 
 #[test]
-fn what_is_no_log_takes_nothing() {
+fn invalid_sync_log_discards_nothing() {
     let folder = Folder::new("no-log");
     let data = folder.join("data");
     fs::create_dir(&data).unwrap();

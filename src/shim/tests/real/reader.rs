@@ -105,7 +105,7 @@ fn a_clock_file_is_neither_overwritten_nor_mistaken() {
 
 /// Not a test of speed: it prints what the documentation of `ClockReader` says.
 #[test]
-fn what_a_reading_costs() {
+fn cost_of_a_reading() {
     let folder = Folder::new("cost");
     let path = folder.join("clock");
     let _clocks = ClockFile::create(&path).unwrap();

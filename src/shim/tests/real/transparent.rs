@@ -17,7 +17,7 @@ use crate::server::{Plan, is_there};
 const US_PER_S: u64 = NS_PER_S / NS_PER_US;
 
 #[test]
-fn a_server_without_faults_is_as_without_the_library() {
+fn library_without_faults_changes_nothing() {
     if !is_there() {
         return;
     }
@@ -114,7 +114,7 @@ fn time_and_gettimeofday_are_wrong_too() {
 
 /// `sync` calls `fsync` for what it is given, or with `-d` `fdatasync`.
 #[test]
-fn what_was_synced_is_noted_for_regular_files_alone() {
+fn only_regular_files_are_logged_as_synced() {
     let folder = Folder::new("sync");
     let (file, other, log) = (
         folder.join("file"),

@@ -59,7 +59,7 @@ mod tests {
     use super::Notify;
 
     #[test]
-    fn letters_are_shown_as_redis_shows_them() {
+    fn event_flags_are_printed_like_redis() {
         for (text, expected) in [
             ("", Some("")),
             ("KEA", Some("AKE")),

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_fails_one_script_and_nothing_else() {
+    fn panic_fails_only_its_own_script() {
         let mut node = Node::new(NodeConfig::default());
         let conn = node.accept();
         let mut say = |line: &str| {

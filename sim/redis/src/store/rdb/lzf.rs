@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_may_repeat_and_reach_into_themselves() {
+    fn back_references_may_overlap_their_own_output() {
         check(b"\x02abc", 3, Ok("abc"));
         check(b"\x02abc\x20\x02", 6, Ok("abcabc"));
         check(b"\x00a\x80\x00\x00b", 8, Ok("aaaaaaab"));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_lzf_is_refused() {
+    fn invalid_lzf_is_rejected() {
         check(b"\x02ab", 3, Err(CorruptRdb));
         check(b"\x20\x00", 3, Err(CorruptRdb));
         check(b"\x00a\x20", 4, Err(CorruptRdb));

@@ -123,7 +123,7 @@ fn the_limits_of_sets_and_sorted_sets_are_parameters() {
 }
 
 #[test]
-fn what_a_limit_may_be() {
+fn valid_encoding_limits() {
     check(&["CONFIG GET hash-max-ziplist-entries
          CONFIG GET zset-max-ziplist-value
          CONFIG GET list-max-listpack-size

@@ -3,7 +3,7 @@
 use crate::pair::Pair;
 
 #[test]
-fn bytes_that_are_no_requests() {
+fn malformed_requests() {
     let mut pair = Pair::start(0);
     let long_inline = vec![b'x'; 70_000];
     let long_count = [b"*".as_slice(), &vec![b'1'; 70_000]].concat();

@@ -3,7 +3,7 @@
 use super::check;
 
 #[test]
-fn elements_go_to_whoever_waited_longest() {
+fn elements_go_to_the_longest_waiting_client() {
     check(&[
         "BLPOP l 0
          2: BRPOP l 0
@@ -165,7 +165,7 @@ fn nothing_waits_in_transactions_and_scripts() {
 }
 
 #[test]
-fn waits_that_somebody_ends() {
+fn waits_ended_by_another_client() {
     check(&[
         "BLPOP a 0
          2: CLIENT UNBLOCK $1

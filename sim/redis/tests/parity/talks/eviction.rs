@@ -162,7 +162,7 @@ fn keys_go_by_the_policy() {
 }
 
 #[test]
-fn object_tells_of_accesses_what_the_policy_needs() {
+fn object_reports_the_access_data_of_the_policy() {
     check(&[
         "SET a x
          OBJECT IDLETIME a

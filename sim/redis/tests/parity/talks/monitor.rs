@@ -95,7 +95,7 @@ fn scripts_and_what_they_call_are_shown() {
 }
 
 #[test]
-fn those_who_wait_are_shown_when_they_ask() {
+fn blocking_commands_are_shown_when_they_are_sent() {
     check(&["2: MONITOR
          BLPOP l 0
          3: RPUSH l a b

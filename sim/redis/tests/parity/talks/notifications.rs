@@ -161,7 +161,7 @@ fn in_transactions_and_scripts() {
 }
 
 #[test]
-fn expiry_is_heard_of_before_what_found_it_and_without_anybody_looking() {
+fn expiry_is_notified_before_the_command_that_found_it_and_without_access() {
     check(&[
         "DEBUG SET-ACTIVE-EXPIRE 0
          CONFIG SET notify-keyspace-events EA

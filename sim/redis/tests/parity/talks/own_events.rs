@@ -144,7 +144,7 @@ fn sets_and_sorted_sets() {
 }
 
 #[test]
-fn what_expired_comes_first() {
+fn expired_events_come_first() {
     check_own(&["SET k v PX 5
          RPUSH l a
          PEXPIRE l 5

@@ -58,7 +58,7 @@ fn messages_go_to_subscribers() {
 }
 
 #[test]
-fn in_resp2_a_subscriber_may_do_little_else() {
+fn resp2_subscriber_may_send_few_commands() {
     check(&[
         "SUBSCRIBE a
          GET k
@@ -86,7 +86,7 @@ fn in_resp2_a_subscriber_may_do_little_else() {
 }
 
 #[test]
-fn messages_to_oneself_come_where_they_were_published() {
+fn own_messages_arrive_where_they_were_published() {
     check(&[
         "~HELLO 3
          SUBSCRIBE a
@@ -138,7 +138,7 @@ fn messages_to_oneself_come_where_they_were_published() {
 }
 
 #[test]
-fn whoever_goes_is_no_subscriber() {
+fn disconnected_client_is_no_longer_subscribed() {
     check(&[
         "SUBSCRIBE a
          2: CLIENT KILL ID $1

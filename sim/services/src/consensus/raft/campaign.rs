@@ -235,7 +235,7 @@ fn violations(runs: u64, disk: Disk) -> Vec<String> {
 }
 
 #[test]
-fn no_schedule_breaks_what_raft_guarantees() {
+fn raft_guarantees_hold_under_random_schedules() {
     assert_eq!(violations(300, Disk::Honest), Vec::<String>::new());
 }
 

@@ -98,7 +98,7 @@ fn a_log_that_lacks_entries_gets_no_vote() {
 }
 
 #[test]
-fn entries_follow_an_entry_on_which_both_agree() {
+fn entries_are_appended_after_an_entry_on_which_both_agree() {
     let mut raft = member(0, &[1, 1, 2, 2]);
     // Too far ahead, and of another term: go back to where the logs may agree.
     assert_eq!(append(&mut raft, 3, (6, 3), &[3], 0), Verdict::TryFrom(5));
@@ -126,7 +126,7 @@ fn a_former_leader_is_not_heard() {
 
 /// Figure 8 of the paper.
 #[test]
-fn an_entry_of_an_earlier_term_is_committed_only_with_one_of_this_term() {
+fn entry_of_an_earlier_term_commits_only_with_one_of_the_current_term() {
     let mut raft = member(0, &[1, 2]);
     elect(&mut raft);
     assert_eq!(terms(&raft), [1, 2, 3]);
@@ -190,7 +190,7 @@ fn a_leader_gives_way_to_a_later_term_and_to_silence() {
 }
 
 #[test]
-fn a_read_waits_for_answers_to_what_was_sent_after_it() {
+fn read_waits_for_answers_to_requests_sent_after_it() {
     let mut raft = member(0, &[]);
     elect(&mut raft);
     let (_, early) = raft.request_for(1, 300 * MS).expect("entries to send");
