@@ -1,12 +1,11 @@
-//! One direction of a connection: segments in order, and when TCP sends one again.
+//! One direction of a connection: segments in order, and the times of retransmissions.
 //!
-//! A segment that does not get through is sent again after a timeout, later after twice that, and
-//! so on ([`Phase`]). All later segments of the flow wait behind it, since TCP delivers in order.
-//! When a segment has been sent again for long enough, its sender gives up and resets the
-//! connection.
+//! A segment that does not get through is retransmitted after a timeout, which doubles each time
+//! ([`Phase`]). All later segments of the flow wait behind it, since TCP delivers in order. After
+//! the last timeout its sender gives up and resets the connection.
 //!
-//! A segment counts as acknowledged when it arrives. Then the timeouts begin afresh for those
-//! behind it, as Linux's do (`tcp_ack` sets `icsk_retransmits` to 0, and the measured round trip
+//! A segment counts as acknowledged when it arrives. Then the timeouts start again for the segments
+//! behind it, as in Linux (`tcp_ack` sets `icsk_retransmits` to 0, and the measured round trip
 //! `icsk_backoff`).
 
 use std::collections::VecDeque;
@@ -15,7 +14,7 @@ use locklab_values::tcp::Phase;
 
 use super::links::{Hop, Links};
 
-/// What a segment is to TCP.
+/// The kind of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// It belongs to the opening handshake.
@@ -29,7 +28,7 @@ pub enum Kind {
 /// A segment that has left its sender, or waits to do so again.
 #[derive(Debug)]
 pub struct Transit<S> {
-    /// What its user put into it.
+    /// The user's data.
     pub segment: S,
     kind: Kind,
     /// Its place in its flow.
@@ -40,7 +39,7 @@ pub struct Transit<S> {
     since_ns: u64,
 }
 
-/// What becomes of a segment.
+/// The outcome of sending a segment.
 #[derive(Debug)]
 pub enum Delivery<S> {
     /// It arrives at this time.
@@ -50,17 +49,17 @@ pub enum Delivery<S> {
         /// The segment, to be delivered then.
         transit: Transit<S>,
     },
-    /// It did not get through. What the flow holds is to be sent again ([`Flow::retry`]) at this
-    /// time, in nanoseconds.
+    /// It did not get through. The user has to call [`Flow::retry`] at this time, in nanoseconds,
+    /// to retransmit the held segments.
     Retransmits {
         /// In nanoseconds.
         at_ns: u64,
     },
-    /// It waits for others of its flow, which are to be sent again.
+    /// It waits behind other segments of its flow that have to be retransmitted.
     Queued,
-    /// It is lost for ever: a reset is not sent again.
+    /// It is lost: a reset is not retransmitted.
     Lost,
-    /// Its sender gives up: the connection is reset at the sender. The flow holds nothing more.
+    /// Its sender gives up: the connection is reset at the sender. The flow holds no more segments.
     TimedOut(Transit<S>),
 }
 
@@ -74,11 +73,11 @@ struct Timer {
 /// The state of one direction of a connection, whose segments carry `S`.
 #[derive(Debug)]
 pub struct Flow<S> {
-    /// When its last segment arrives: later ones must not overtake it.
+    /// The arrival time of its last segment, in nanoseconds. Later segments must not overtake it.
     last_due_ns: u64,
-    /// Segments that did not get through yet, in order.
+    /// Segments that have not got through yet, in order.
     held: VecDeque<Transit<S>>,
-    /// Runs if and only if segments are held.
+    /// The retransmission timer; it runs if and only if segments are held.
     timer: Option<Timer>,
     sent: u64,
 }
@@ -114,8 +113,7 @@ impl<S> Flow<S> {
         self.failed(transit, now_ns)
     }
 
-    /// A transmission did not reach its receiver, or was not acknowledged: the segment will be
-    /// sent again.
+    /// Handles a transmission that was lost or not acknowledged: the segment will be retransmitted.
     pub fn failed(&mut self, mut transit: Transit<S>, now_ns: u64) -> Delivery<S> {
         if transit.kind == Kind::Reset {
             return Delivery::Lost;
@@ -138,8 +136,8 @@ impl<S> Flow<S> {
         Delivery::Retransmits { at_ns }
     }
 
-    /// Sends the held segments again, in order, until one does not get through; returns what
-    /// becomes of each that was sent. Does nothing if the timer does not end at `at_ns` any more.
+    /// Retransmits the held segments, in order, until one does not get through; returns the outcome
+    /// of each transmission. Does nothing if the timer no longer ends at `at_ns`.
     pub fn retry<H: Ord>(
         &mut self,
         links: &mut Links<H>,
@@ -174,13 +172,13 @@ impl<S> Flow<S> {
             .is_some_and(|first| first.kind == Kind::Opening)
     }
 
-    /// Drops what is held: its sender knows the connection no more.
+    /// Drops the held segments, because their sender no longer has the connection.
     pub fn clear(&mut self) {
         self.held.clear();
         self.timer = None;
     }
 
-    /// Drops the segments of the handshake that are held: its sender connects no more.
+    /// Drops the held segments of the handshake, because their sender has stopped connecting.
     pub fn stop_opening(&mut self) {
         self.held.retain(|held| held.kind != Kind::Opening);
         if self.held.is_empty() {
@@ -188,8 +186,8 @@ impl<S> Flow<S> {
         }
     }
 
-    /// Its sender stood still from `since_ns` until `now_ns`: its timers run on from there.
-    /// Returns when the retransmission timer ends now, in nanoseconds.
+    /// Extends the timers of a sender that was suspended from `since_ns` until `now_ns`. Returns
+    /// the new end of the retransmission timer, in nanoseconds.
     pub fn resume_timers(&mut self, since_ns: u64, now_ns: u64) -> Option<u64> {
         let timer = self.timer.as_mut()?;
         let lost_ns = now_ns.saturating_sub(since_ns.max(timer.since_ns));
@@ -362,8 +360,7 @@ mod tests {
         }
     }
 
-    /// Segments that have left and reach a host without power, as they do if it loses power
-    /// meanwhile, keep their order.
+    /// Segments in transit to a host that loses power are retransmitted in order.
     #[test]
     fn unreceived_segment_is_retransmitted_before_later_ones() {
         let mut fixture = Fixture::new();
@@ -401,15 +398,15 @@ mod tests {
         );
     }
 
-    /// Two segments were transmitted in vain. Then the first arrives and the second is lost: it
-    /// waits like a segment that has been transmitted once.
+    /// Two segments were lost. After a retransmission the first arrives and the second is lost
+    /// again: it waits like a segment that has been transmitted once.
     #[test]
     fn timeouts_begin_afresh_behind_a_segment_that_arrives() {
         let mut fixture = Fixture::new();
         let (first, second) = (fixture.departed(0, "a"), fixture.departed(0, "b"));
         fixture.flow.failed(first, 3 * MS);
         fixture.flow.failed(second, 3 * MS);
-        // A stream of which the first of two transmissions survives.
+        // A random stream in which the first of two transmissions survives.
         let survives = |seed: &u64| {
             let mut stream = Stream::new(*seed, "network");
             stream.chance(0.5) && !stream.chance(0.5)

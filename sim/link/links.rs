@@ -87,7 +87,7 @@ impl<H: Ord> Links<H> {
         id
     }
 
-    /// Ends a fault of links. What was held back is sent at its next retransmission.
+    /// Ends a fault of links. Held segments are sent at their next retransmission.
     pub fn lift(&mut self, id: RuleId) {
         self.rules.retain(|(installed, _)| *installed != id);
     }

@@ -124,7 +124,7 @@ mod tests {
     use crate::history_builder::HistoryBuilder;
 
     /// c1 adds two elements, c2 two, and one of c2's adds has an unknown outcome.
-    fn story() -> HistoryBuilder {
+    fn builder() -> HistoryBuilder {
         HistoryBuilder::default()
             .adds(10, "c1", Outcome::Ok)
             .adds(20, "c2", Outcome::Ok)
@@ -138,7 +138,7 @@ mod tests {
             &[("c1", 1), ("c1", 2), ("c2", 1)][..],
             &[("c1", 1), ("c1", 2), ("c2", 1), ("c2", 2)],
         ] {
-            story()
+            builder()
                 .members(90, "c1", members)
                 .expect_holds_as_it_is(AcknowledgedLost);
         }
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn acknowledged_element_that_is_missing_is_lost() {
-        let story = story().members(90, "c1", &[("c1", 1), ("c2", 2)]);
-        let history = story.clone().history();
+        let builder = builder().members(90, "c1", &[("c1", 1), ("c2", 2)]);
+        let history = builder.clone().history();
         assert_eq!(
             loss(&history),
             Some(Loss {
@@ -155,7 +155,7 @@ mod tests {
                 lost: 2
             })
         );
-        story.expect_violated(
+        builder.expect_violated(
             AcknowledgedLost,
             (20, 90),
             "2 of 3 acknowledged adds were not in the set that c1 read at 90.0 ms; the first of \
@@ -165,16 +165,16 @@ mod tests {
 
     #[test]
     fn element_acknowledged_after_the_read_is_not_missing() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .adds(10, "c1", Outcome::Ok)
             .members(20, "c1", &[("c1", 1)])
             .adds(30, "c1", Outcome::Ok);
-        story.expect_holds_as_it_is(AcknowledgedLost);
+        builder.expect_holds_as_it_is(AcknowledgedLost);
     }
 
     #[test]
     fn history_without_read_or_acknowledgement_is_inconclusive() {
-        story().expect_inconclusive(AcknowledgedLost, "the set was never read");
+        builder().expect_inconclusive(AcknowledgedLost, "the set was never read");
         HistoryBuilder::default()
             .adds(10, "c1", Outcome::Failed)
             .members(20, "c1", &[])
@@ -182,22 +182,22 @@ mod tests {
                 AcknowledgedLost,
                 "no add was acknowledged before the set was read",
             );
-        assert_eq!(loss(&story().history()), None);
+        assert_eq!(loss(&builder().history()), None);
     }
 
     #[test]
     fn history_without_adds_is_not_judged() {
-        let is_judged = |story: HistoryBuilder| {
-            let verdicts = crate::judge(&story.history(), &crate::random::BOUNDS);
+        let is_judged = |builder: HistoryBuilder| {
+            let verdicts = crate::judge(&builder.history(), &crate::random::BOUNDS);
             verdicts.contains_key(&AcknowledgedLost)
         };
-        assert!(is_judged(story()));
+        assert!(is_judged(builder()));
         assert!(!is_judged(HistoryBuilder::default().holds(10, "c1")));
     }
 
     #[test]
     fn a_fault_that_missed_leaves_it_open() {
-        story()
+        builder()
             .fault_missed(85, "n1", "partition")
             .members(90, "c1", &[("c1", 1), ("c1", 2), ("c2", 1)])
             .expect_inconclusive(AcknowledgedLost, "fault partition never took effect");

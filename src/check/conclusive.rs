@@ -1,22 +1,21 @@
 //! Whether a run could have shown a violation at all.
 //!
-//! A run whose fault never took effect, whose clients never contended while it mattered, or whose
-//! lock does not have an operation that a client asked for, contradicts no property. Such a run is
-//! evidence of nothing.
+//! A run is no evidence if its fault never took effect, if its clients never contended while the
+//! fault mattered, or if its lock lacks an operation that a client requested: such a run could not
+//! have violated any property.
 //!
-//! A repeated fault (`NAME#1`, `NAME#2`, …) counts as struck if one instance took effect.
+//! A repeated fault (`NAME#1`, `NAME#2`, …) took effect if one instance did.
 //!
 //! Clients contend while one requests the lock and another holds or requests it too. A client
 //! requests the lock from its first attempt until it is granted the lock, gives up or dies, and
-//! holds it until its release has returned. A client that died meanwhile still counts, because
-//! what it took or requested outlives it.
+//! holds it until its release has returned. A client that has died still counts, because the lock
+//! it held or requested outlives it.
 //!
-//! In a run with faults they have to contend when a fault could matter: at or after its
-//! beginning and, if it ended, no later than the bound of the lock after its end. By then
-//! everything that was under way at its end is over: a lease, a wait, an attempt. For a client
-//! that requested or held the lock during the fault, the fault matters for as long as it does
-//! so. A kill and a crash matter to the end of the run, because the process's memory is lost
-//! for good.
+//! In a run with faults they have to contend when a fault could matter: at or after its beginning
+//! and, if it ended, no later than the bound of the lock after its end. By then every lease, wait
+//! and attempt that was in progress at its end is over. For a client that requested or held the
+//! lock during the fault, the fault matters until that request or hold ends. A kill and a crash
+//! matter to the end of the run, because the process's memory is lost for good.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -207,9 +206,9 @@ mod tests {
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
-    /// Judges the story alone; [`HistoryBuilder::expect_holds`] would add contention. The order
+    /// Judges this history alone; [`HistoryBuilder::expect_holds`] would add contention. The order
     /// of grants requires more than contention, and reports that itself.
-    fn check(story: HistoryBuilder, expected: Option<&str>) {
+    fn check(builder: HistoryBuilder, expected: Option<&str>) {
         let of_contention = |property: &Property| {
             let others = [
                 Property::AcknowledgedLost,
@@ -220,49 +219,49 @@ mod tests {
         };
         for property in Property::ALL.into_iter().filter(of_contention) {
             match expected {
-                Some(why) => story.expect_inconclusive(property, why),
-                None => story.expect_holds_as_it_is(property),
+                Some(why) => builder.expect_inconclusive(property, why),
+                None => builder.expect_holds_as_it_is(property),
             }
         }
     }
 
     #[test]
     fn trying_while_another_holds_the_lock_is_contention() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
             .fails(30, "c2")
             .reads(30, "c1", 0);
-        check(story, None);
+        check(builder, None);
     }
 
     #[test]
     fn what_a_lock_cannot_do_makes_the_run_another_one() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c2")
             .fails(30, "c2")
             .reads(30, "c1", 0)
             .cannot_extend(40, "c1");
-        check(story, Some("this lock does not support extend"));
+        check(builder, Some("this lock does not support extend"));
     }
 
     #[test]
     fn two_calls_that_overlap_are_contention() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .fails(10, "c1")
             .fails(10, "c2")
             .reads(10, "c1", 0);
-        check(story, None);
+        check(builder, None);
     }
 
     #[test]
     fn one_after_the_other_or_alone_is_none() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
             .tries(20, "c1")
@@ -272,7 +271,7 @@ mod tests {
             .tries(50, "c2")
             .granted(60, "c2")
             .reads(60, "c2", 0);
-        check(story, Some(UNCONTENDED));
+        check(builder, Some(UNCONTENDED));
         check(
             HistoryBuilder::default().reads(0, "c1", 0),
             Some(UNCONTENDED),
@@ -281,8 +280,8 @@ mod tests {
 
     #[test]
     fn lock_of_a_dead_holder_is_contended() {
-        let then_c2 = |story: HistoryBuilder| {
-            let dead = story.fault_begins(30, "c1", "crash");
+        let then_c2 = |builder: HistoryBuilder| {
+            let dead = builder.fault_begins(30, "c1", "crash");
             dead.tries(40, "c2").granted(50, "c2").reads(55, "c2", 0)
         };
         check(
@@ -348,8 +347,8 @@ mod tests {
             let held = HistoryBuilder::default().tries(0, "c1").granted(5, "c1");
             held.reads(6, "c1", 0).tries(6, "c2").fails(8, "c2")
         };
-        let on = |host, story: HistoryBuilder| {
-            let paused = story.releases(10, "c1").fault_begins(11, host, "pause");
+        let on = |host, builder: HistoryBuilder| {
+            let paused = builder.releases(10, "c1").fault_begins(11, host, "pause");
             paused.released(12, "c1", 1)
         };
         for host in ["n1", "c2"] {
@@ -361,7 +360,7 @@ mod tests {
             let gave_up = on(host, refused().waits(9, "c2").gives_up(9, "c2"));
             check(gave_up.tries(20, "c2"), Some(TOO_EARLY));
         }
-        // What it had asked for died with the attempt that was refused.
+        // Its request ended with the refused attempt.
         let dead = refused().fault_begins(9, "c2", "kill");
         let dead = dead.releases(10, "c1").released(12, "c1", 1);
         let asks = dead.tries(20, "c3").fails(21, "c3").tries(30, "c2");
@@ -377,7 +376,7 @@ mod tests {
                 .fault_begins(5, "n1", "pause")
                 .fault_ends(10, "n1", "pause")
         };
-        let then_c2 = |story: HistoryBuilder| story.tries(500, "c2").reads(500, "c2", 0);
+        let then_c2 = |builder: HistoryBuilder| builder.tries(500, "c2").reads(500, "c2", 0);
         let asks_again = found().fails(20, "c1").tries(90, "c1");
         check(then_c2(asks_again.granted(100, "c1")), None);
         check(then_c2(found().granted(20, "c1")), None);
@@ -426,7 +425,7 @@ mod tests {
             .fault_named_begins(5, "n1", "gd#1")
             .fault_missed(100, "n1", "gc#1");
         check(other, Some("fault gc never took effect"));
-        // What is behind the sign is no number of an instance.
+        // The text behind the `#` is not the number of an instance.
         let named = met()
             .fault_named_begins(5, "n1", "gc#of-c2")
             .fault_missed(100, "n1", "gc#of-c1");
@@ -435,21 +434,21 @@ mod tests {
 
     #[test]
     fn fault_that_never_began_makes_holds_inconclusive() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .tries(5, "c2")
             .reads(10, "c1", 0)
             .fault_missed(100, "c1", "gc");
-        check(story, Some("fault gc never took effect"));
+        check(builder, Some("fault gc never took effect"));
     }
 
     #[test]
     fn violation_is_conclusive_whatever_is_in_doubt() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")
             .fault_missed(100, "c1", "gc");
-        story.expect_violation_at(Property::Belief, 20);
-        story.expect_inconclusive(Property::LostUpdate, "fault gc never took effect");
+        builder.expect_violation_at(Property::Belief, 20);
+        builder.expect_inconclusive(Property::LostUpdate, "fault gc never took effect");
     }
 }

@@ -37,9 +37,9 @@
 //! died, the wait between two attempts, and the attempts. Clients that keep each other from the
 //! lock for ever (live-lock) violate this as much as a key that no client deletes.
 //!
-//! A wait that exceeds the bound and that only faults excuse does not violate the property if a
-//! grant ended it: then the lock was available once the faults were over. Otherwise the cause
-//! of the wait is unknown, and the verdict is inconclusive.
+//! A wait beyond the bound that is excused only by faults does not violate the property if a grant
+//! ended it: the lock was available once the faults were over. Otherwise the cause of the wait is
+//! unknown, and the verdict is inconclusive.
 //!
 //! Availability ([`Excuse::OwnHost`]) counts only faults of the client's own host and of its
 //! links to the servers. Servers that do not answer cost it timeouts, which its bound covers.
@@ -79,7 +79,7 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
     }
 }
 
-/// The first wait whose part from `since_ns` on exceeds the bound, whatever the faults.
+/// The first wait whose part from `since_ns` on exceeds the bound, regardless of faults.
 pub(super) fn first_unexcused(
     timeline: &Timeline,
     bounds: &Bounds,
@@ -178,9 +178,9 @@ struct Requester<'h> {
     in_call: bool,
     /// When its last call failed.
     failed_ns: u64,
-    /// How many faults in effect hinder it.
+    /// The number of faults in effect that hinder it.
     hindered: usize,
-    /// Until when faults that are over hinder it.
+    /// The time until which faults that have ended still hinder it, in nanoseconds.
     hindered_until_ns: u64,
     /// The silence in which its packets were last lost.
     silence: Silence,

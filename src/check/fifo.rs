@@ -234,8 +234,8 @@ mod tests {
 
     #[test]
     fn client_that_gave_up_or_died_no_longer_waits() {
-        let then_c3 = |story: HistoryBuilder| {
-            let asks_on = story.tries(52, "c3").fails(53, "c3");
+        let then_c3 = |builder: HistoryBuilder| {
+            let asks_on = builder.tries(52, "c3").fails(53, "c3");
             asks_on.releases(55, "c1").tries(60, "c3").granted(70, "c3")
         };
         then_c3(queued().gives_up(50, "c2")).expect_holds_as_it_is(Fifo);

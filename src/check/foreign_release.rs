@@ -97,8 +97,9 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
     Verdict::Holds
 }
 
-/// Of the grants that a client had when it released one of them, the last that the key may
-/// belong to: that one, or another one that it requested when the lease of that one was over.
+/// The last of a client's grants that the key may belong to when the client releases one of them:
+/// the released grant, or one that the client requested after the lease of the released one was
+/// over.
 fn last_of_own<'t, 'h>(
     timeline: &'t Timeline<'h>,
     own: &'t Grant<'h>,
@@ -154,7 +155,7 @@ impl<'t, 'h> Conflicting<'t, 'h> {
     }
 }
 
-/// Of the grants so far, the one requested last, and the last of any other client.
+/// The grant requested last so far, and the last one of any other client.
 #[derive(Default)]
 struct LastAsked<'t, 'h> {
     last: Option<&'t Grant<'h>>,
@@ -171,7 +172,7 @@ impl<'t, 'h> LastAsked<'t, 'h> {
             }
             self.last = Some(grant);
         } else if grant.asked >= asked(self.other) {
-            // A client's own grants are told in the order in which it asked for them.
+            // A client's own grants are ordered by its requests.
             self.other = Some(grant);
         }
     }
@@ -223,7 +224,7 @@ mod tests {
             .releases(60, "c1")
             .released(70, "c1", 1)
             .expect_holds(ForeignRelease);
-        // But no writer is admitted beside a reader whose hold still exists.
+        // But a reader whose hold still exists excludes writers.
         HistoryBuilder::default()
             .tries(0, "c1")
             .granted_to_read(10, "c1")
@@ -291,7 +292,7 @@ mod tests {
             .releases(20, "c1")
             .tries(500, "c2")
             .granted(510, "c2");
-        let deletes = |story: HistoryBuilder| story.deletes(600, "c1").released(610, "c1", 1);
+        let deletes = |builder: HistoryBuilder| builder.deletes(600, "c1").released(610, "c1", 1);
         assert!(deletes(looks).violates(ForeignRelease));
         HistoryBuilder::default()
             .tries(0, "c1")
@@ -352,8 +353,8 @@ mod tests {
                 .tries(530, "c1")
                 .holds_for(540, "c1", Wall, 100)
         };
-        let released = |story: HistoryBuilder| {
-            story
+        let released = |builder: HistoryBuilder| {
+            builder
                 .releases_grant(600, "c1", 1)
                 .released_grant(610, "c1", 1, 1)
         };
@@ -376,8 +377,8 @@ mod tests {
                 .tries(50, "c2")
                 .tries(60, "c1")
         };
-        let deletes = |story: HistoryBuilder| {
-            story
+        let deletes = |builder: HistoryBuilder| {
+            builder
                 .deletes(140, "c1")
                 .released_grant(150, "c1", 1, 1)
                 .releases(160, "c1")

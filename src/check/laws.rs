@@ -68,7 +68,7 @@ fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     vec((1..60_u64, 0..30_u64, came), 0..8)
 }
 
-/// The story of clients that make these attempts independently.
+/// The history of clients that make these attempts independently.
 fn asking(clients: &[Vec<Attempt>; 2]) -> HistoryBuilder {
     let mut steps = Vec::new();
     for (attempts, client) in clients.iter().zip(CLIENTS) {
@@ -88,16 +88,16 @@ fn asking(clients: &[Vec<Attempt>; 2]) -> HistoryBuilder {
         }
     }
     steps.sort_by_key(|&(at_ms, ..)| at_ms);
-    let story = steps.into_iter().fold(
+    let builder = steps.into_iter().fold(
         HistoryBuilder::default(),
-        |story, (at_ms, client, what)| match what {
-            0 => story.tries(at_ms, client),
-            1 => story.fails(at_ms, client),
-            2 => story.granted(at_ms, client),
-            _ => story.releases(at_ms, client),
+        |builder, (at_ms, client, what)| match what {
+            0 => builder.tries(at_ms, client),
+            1 => builder.fails(at_ms, client),
+            2 => builder.granted(at_ms, client),
+            _ => builder.releases(at_ms, client),
         },
     );
-    story.ends(LAST_MS)
+    builder.ends(LAST_MS)
 }
 
 /// An upper bound on the times of these attempts.
@@ -158,8 +158,8 @@ fn accesses(history: &History) -> Vec<AccessEntry<'_>> {
     accesses.collect()
 }
 
-/// Compares every write with every write before it: the first that is an older holder's, and
-/// whether there is one for which that is unknown.
+/// Compares every write with every earlier write; returns the first write of an older holder, and
+/// whether the order is unknown for any.
 fn first_stale_write(history: &History) -> (Option<u64>, bool) {
     let timeline = Timeline::of(history);
     let is_write = |access: &Access| matches!(access, Access::Write { .. });
@@ -235,8 +235,8 @@ fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Op
     }
 }
 
-/// The laws would prove little on histories in which no property is ever violated, or ever
-/// holds.
+/// The laws prove something only if each property is violated in some of the histories and holds in
+/// others.
 #[test]
 fn among_the_histories_each_property_is_violated_and_holds() {
     let mut runner = TestRunner::deterministic();

@@ -38,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_holder_that_outlives_its_lease_breaks_belief_but_not_the_lease() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .holds(110, "c2")
             .releases(150, "c1");
-        story.expect_violation_at(Belief, 110);
-        story.expect_holds(Lease);
+        builder.expect_violation_at(Belief, 110);
+        builder.expect_holds(Lease);
     }
 
     #[test]
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn a_step_forward_over_the_deadline_ends_belief_at_that_instant() {
-        let story = |granted_ms| {
+        let builder = |granted_ms| {
             HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .steps(50, "c1", 70)
                 .holds(granted_ms, "c2")
         };
-        story(50).expect_holds(Lease);
+        builder(50).expect_holds(Lease);
         HistoryBuilder::default()
             .holds_for(10, "c1", Wall, 100)
             .holds(49, "c2")
@@ -140,62 +140,62 @@ mod tests {
 
     #[test]
     fn suspension_stops_the_monotonic_clock_but_not_the_wall_clock() {
-        let story = |clock, granted_ms| {
+        let builder = |clock, granted_ms| {
             HistoryBuilder::default()
                 .holds_for(10, "c1", clock, 100)
                 .suspends(50, "c1")
                 .resumes(150, "c1")
                 .holds(granted_ms, "c2")
         };
-        story(Monotonic, 209).expect_violation_at(Lease, 209);
-        story(Monotonic, 210).expect_holds(Lease);
-        story(Wall, 151).expect_holds(Lease);
+        builder(Monotonic, 209).expect_violation_at(Lease, 209);
+        builder(Monotonic, 210).expect_holds(Lease);
+        builder(Wall, 151).expect_holds(Lease);
     }
 
     #[test]
     fn a_deadline_within_a_suspension_is_reached_there_by_the_wall_clock() {
-        let story = |granted_ms| {
+        let builder = |granted_ms| {
             HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .suspends(50, "c1")
                 .holds(granted_ms, "c2")
                 .resumes(150, "c1")
         };
-        story(109).expect_violation_at(Lease, 109);
-        story(110).expect_holds(Lease);
+        builder(109).expect_violation_at(Lease, 109);
+        builder(110).expect_holds(Lease);
     }
 
     #[test]
     fn a_slow_clock_is_late_by_its_rate() {
         // 100 ms at 8/10 of the rate take 125 ms.
-        let story = |granted_ms| {
+        let builder = |granted_ms| {
             HistoryBuilder::default()
                 .drifts(0, "c1", -200_000)
                 .holds_for(10, "c1", Wall, 100)
                 .holds(granted_ms, "c2")
                 .drifts(200, "c1", 0)
         };
-        story(134).expect_violated(
+        builder(134).expect_violated(
             Lease,
             (134, 135),
             "c2 was granted the lock at 134.0 ms while c1, granted it at 10.0 ms, could rely on \
              it until 135.0 ms",
         );
-        story(135).expect_holds(Lease);
+        builder(135).expect_holds(Lease);
     }
 
     #[test]
     fn a_fast_clock_is_early_by_its_rate() {
         // 100 ms at twice the rate take 50 ms; the other client's clock is right.
-        let story = |granted_ms| {
+        let builder = |granted_ms| {
             HistoryBuilder::default()
                 .drifts(0, "c1", 1_000_000)
                 .holds_for(10, "c1", Monotonic, 100)
                 .holds_for(granted_ms, "c2", Monotonic, 100)
                 .drifts(200, "c1", 0)
         };
-        story(59).expect_violation_at(Lease, 59);
-        story(60).expect_holds(Lease);
+        builder(59).expect_violation_at(Lease, 59);
+        builder(60).expect_holds(Lease);
     }
 
     #[test]
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn a_lease_prolonged_too_late_leaves_a_gap() {
-        let story = |granted_ms, deadline_ms| {
+        let builder = |granted_ms, deadline_ms| {
             HistoryBuilder::default()
                 .holds_for(10, "c1", Wall, 100)
                 .holds_for(granted_ms, "c2", Wall, deadline_ms)
                 .prolongs(200, "c1", Wall, 100)
         };
-        story(110, 90).expect_holds(Lease);
-        story(110, 91).expect_violation_at(Lease, 200);
+        builder(110, 90).expect_holds(Lease);
+        builder(110, 91).expect_violation_at(Lease, 200);
     }
 }

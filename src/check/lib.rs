@@ -48,9 +48,8 @@ pub use writes::{Writes, writes};
 /// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients
 /// add to a set, [`Property::Recovery`] where the lock has a time to settle, the others always.
 ///
-/// A violation counts whatever else happened. A property that holds only because the run could
-/// not have shown a violation (a fault never took effect, or no clients contended for the lock)
-/// is inconclusive.
+/// A violation always counts. A property that holds only because the run could not have shown a
+/// violation (a fault never took effect, or no clients contended for the lock) is inconclusive.
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
     let timeline = Timeline::of(history);
     let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);

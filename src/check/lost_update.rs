@@ -111,12 +111,12 @@ mod tests {
         ReadsAndWrites,
     }
 
-    /// Plays one order of two read-modify-writes, `false` for a step of the client with token
-    /// 33 and `true` for one with 34, on a register with that fencing. Returns the history, and
-    /// whether an acknowledged update was lost: whether the final value, to which each client
-    /// adds one, is below the number of acknowledged additions.
+    /// Executes two read-modify-writes in one order, `false` for a step of the client with token 33
+    /// and `true` for one with 34, on a register with this fencing. Returns the history, and
+    /// whether an acknowledged update was lost: each client adds one, so an update is lost if the
+    /// final value is below the number of acknowledged additions.
     fn play(order: [bool; 4], fencing: Fencing) -> (HistoryBuilder, bool) {
-        let mut story = HistoryBuilder::default();
+        let mut builder = HistoryBuilder::default();
         let (mut value, mut acknowledged, mut highest) = (0, 0, 0);
         let mut seen: [Option<u64>; 2] = [None, None];
         let mut version = 0;
@@ -134,7 +134,7 @@ mod tests {
             };
             if checked && token < highest {
                 if !is_read {
-                    story = story.refused_writing(at_ms, client, seen_version[me]);
+                    builder = builder.refused_writing(at_ms, client, seen_version[me]);
                 }
                 continue;
             }
@@ -144,15 +144,15 @@ mod tests {
             if is_read {
                 seen[me] = Some(value);
                 seen_version[me] = version;
-                story = story.reads(at_ms, client, version);
+                builder = builder.reads(at_ms, client, version);
             } else if let Some(read) = seen[me] {
                 value = read + 1;
                 acknowledged += 1;
                 version += 1;
-                story = story.writes(at_ms, client, seen_version[me]);
+                builder = builder.writes(at_ms, client, seen_version[me]);
             }
         }
-        (story, value < acknowledged)
+        (builder, value < acknowledged)
     }
 
     #[test]
@@ -170,8 +170,12 @@ mod tests {
         ] {
             let mut lost = 0;
             for &order in &orders {
-                let (story, is_lost) = play(order, fencing);
-                assert_eq!(story.violates(LostUpdate), is_lost, "{fencing:?} {order:?}");
+                let (builder, is_lost) = play(order, fencing);
+                assert_eq!(
+                    builder.violates(LostUpdate),
+                    is_lost,
+                    "{fencing:?} {order:?}"
+                );
                 lost += u32::from(is_lost);
             }
             assert_eq!(lost, expected, "{fencing:?}");

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_grant_belongs_to_the_part_in_which_it_begins() {
-        let mut story = HistoryBuilder::default();
+        let mut builder = HistoryBuilder::default();
         for (ms, client) in [
             (0, "c1"),
             (100, "c1"),
@@ -71,12 +71,12 @@ mod tests {
             (199, "c1"),
             (200, "c2"),
         ] {
-            story = match ms {
-                100 => story.fault_begins(100, "n1", "pause"),
-                200 => story.fault_ends(200, "n1", "pause"),
-                _ => story,
+            builder = match ms {
+                100 => builder.fault_begins(100, "n1", "pause"),
+                200 => builder.fault_ends(200, "n1", "pause"),
+                _ => builder,
             };
-            story = story.holds(ms, client).releases(ms, client);
+            builder = builder.holds(ms, client).releases(ms, client);
         }
         let part = |ms, grants| Part {
             lasts_ns: ms * MS,
@@ -87,14 +87,14 @@ mod tests {
             during: part(100, 3),
             after: part(300, 1),
         };
-        assert_eq!(pace(&story.ends(500).history()), Some(expected));
+        assert_eq!(pace(&builder.ends(500).history()), Some(expected));
     }
 
     #[test]
     fn without_a_fault_that_ends_there_are_no_parts() {
-        let story = || HistoryBuilder::default().holds(10, "c1").releases(20, "c1");
-        assert_eq!(pace(&story().ends(100).history()), None);
-        let paused = story().fault_begins(30, "n1", "pause");
+        let builder = || HistoryBuilder::default().holds(10, "c1").releases(20, "c1");
+        assert_eq!(pace(&builder().ends(100).history()), None);
+        let paused = builder().fault_begins(30, "n1", "pause");
         assert_eq!(pace(&paused.ends(100).history()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The resource refuses no access of a rightful holder.
+//! The resource rejects no access of a rightful holder.
 //!
 //! It is violated by an access that was refused although
 //!

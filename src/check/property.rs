@@ -32,7 +32,7 @@ macro_rules! properties {
                 }
             }
 
-            /// What it promises, in a sentence.
+            /// The promise, in one sentence.
             pub fn describes(self) -> &'static str {
                 match self {
                     $(Property::$Property => $promises,)*
@@ -46,7 +46,7 @@ macro_rules! properties {
                 }
             }
 
-            /// What charts call it.
+            /// The name in charts.
             pub fn title(self) -> &'static str {
                 match self {
                     $(Property::$Property => $title,)*

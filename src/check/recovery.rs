@@ -1,10 +1,10 @@
 //! Once all faults are over, the lock works again.
 //!
-//! The run's faults have ended at some moment, and what they left behind (a lease, a failover, a
-//! packet that TCP sends again later) has had [`Bounds::settle_ns`] to pass. From then on nothing
-//! excuses a wait: the rule is that of [`deadlock`](super::deadlock), with the part of each wait
-//! that comes later. So a lock that no client can take any more violates this, however it was lost,
-//! and one that is slow while faults last does not.
+//! All faults of the run have ended, and their consequences (a lease, a failover, a packet that TCP
+//! retransmits later) have had [`Bounds::settle_ns`] to pass. From then on nothing excuses a wait:
+//! the rule of [`deadlock`](super::deadlock) applies to the later part of each wait. So a lock that
+//! no client can take any more violates this for whatever reason, and a lock that is slow only
+//! during faults does not.
 //!
 //! A run whose faults never end proves nothing, nor does one that ends before a wait could have
 //! exceeded its bound, or in which no client was granted the lock in this time.
@@ -64,12 +64,12 @@ mod tests {
     /// The lock settles within 100 ms, and a free one is taken within 50 ms. Two clients contend,
     /// and n1 is silent from 100 to 200 ms.
     fn silenced() -> HistoryBuilder {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .deadlock_after(50)
             .settles_within(100);
-        let story = story.tries(0, "c1").tries(0, "c2").granted(10, "c1");
-        let story = story.releases(20, "c1").released(25, "c1", 1);
-        story
+        let builder = builder.tries(0, "c1").tries(0, "c2").granted(10, "c1");
+        let builder = builder.releases(20, "c1").released(25, "c1", 1);
+        builder
             .fault_begins(100, "n1", "pause")
             .fault_ends(200, "n1", "pause")
     }

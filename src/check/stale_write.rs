@@ -1,11 +1,11 @@
 //! No write of an older holder is accepted after a newer holder's.
 //!
 //! A holder is a grant, not a client: a request of a client's first grant that arrives after a
-//! write of its third is as stale as another client's. Nor does it matter what the writer
-//! believed by then. A write that was in transit when its client released the lock is judged
-//! like one of a client that was paused beyond its lease; and while no newer holder has
-//! written, it is not a stale write, only a late one. (If the newer holder then overwrites it
-//! without having read it, that is a lost update.)
+//! write of its third is as stale as another client's. The belief of the writer does not matter
+//! either. A write that was in transit when its client released the lock is judged like one of a
+//! client that was paused beyond its lease; and while no newer holder has written, it is not a
+//! stale write, only a late one. (If the newer holder then overwrites it without having read it,
+//! that is a lost update.)
 //!
 //! Grants are ordered by the time at which `acquire` returned. That may not be the order in
 //! which the lock was granted: a reply can be delayed in a paused client while the lease runs

@@ -1,4 +1,4 @@
-//! What became of the writes that reached the resource: a measurement, not a property.
+//! Counts accepted, lost and refused writes at the resource: a measurement, not a property.
 //!
 //! An update is an accepted write. It is lost if the last version was not computed from it, step
 //! by step: this is what Jepsen counts when clients add elements to a set under a lock, and the
@@ -58,40 +58,40 @@ mod tests {
     use crate::history_builder::HistoryBuilder;
 
     #[track_caller]
-    fn check(story: HistoryBuilder, expected: (u64, u64, u64)) {
+    fn check(builder: HistoryBuilder, expected: (u64, u64, u64)) {
         let Writes {
             accepted,
             refused,
             lost,
-        } = writes(&story.history());
+        } = writes(&builder.history());
         assert_eq!((accepted, refused, lost), expected);
     }
 
     #[test]
     fn updates_that_build_on_each_other_are_all_kept() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .writes(1, "c1", 0)
             .writes(2, "c2", 1);
-        check(story.writes(3, "c1", 2), (3, 0, 0));
+        check(builder.writes(3, "c1", 2), (3, 0, 0));
         check(HistoryBuilder::default(), (0, 0, 0));
     }
 
     #[test]
     fn late_write_loses_every_unseen_version() {
-        let story = HistoryBuilder::default()
+        let builder = HistoryBuilder::default()
             .writes(1, "c1", 0)
             .writes(2, "c2", 1)
             .writes(3, "c2", 2)
             // From version 1: versions 2 and 3 are gone.
             .writes(4, "c1", 1);
-        check(story.clone(), (4, 0, 2));
-        check(story.writes(5, "c2", 4), (5, 0, 2));
+        check(builder.clone(), (4, 0, 2));
+        check(builder.writes(5, "c2", 4), (5, 0, 2));
     }
 
     #[test]
     fn a_refused_write_changes_nothing() {
-        let story = HistoryBuilder::default().writes(1, "c1", 0);
-        let story = story.refused_writing(2, "c2", 0).writes(3, "c1", 1);
-        check(story, (2, 1, 0));
+        let builder = HistoryBuilder::default().writes(1, "c1", 0);
+        let builder = builder.refused_writing(2, "c2", 0).writes(3, "c1", 1);
+        check(builder, (2, 1, 0));
     }
 }

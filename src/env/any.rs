@@ -1,5 +1,4 @@
-//! An environment behind a pointer, for locks of which the compiler that builds the laboratory
-//! knows nothing.
+//! A type-erased [`Env`], for locks of other crates.
 
 use std::future::Future;
 use std::io;
@@ -30,7 +29,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream for S {}
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// [`Env`], without types of its own.
+/// The object-safe form of [`Env`].
 trait DynEnv {
     fn now_ns(&self, clock: ClockKind) -> u64;
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;

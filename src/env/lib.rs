@@ -72,7 +72,7 @@ impl fmt::Display for Elapsed {
     }
 }
 
-/// Waits for `future`, but not longer than `limit`; without a limit, for ever.
+/// Waits for `future`, at most for `limit` if there is one.
 pub async fn timeout<E: Env, T>(
     env: &E,
     limit: Option<Duration>,

@@ -1,4 +1,4 @@
-//! An environment for unit tests, in which nothing happens except sleep, which takes no time.
+//! An environment for unit tests: sleep returns immediately, and nothing else happens.
 
 use std::cell::Cell;
 use std::future::{Future, pending, ready};

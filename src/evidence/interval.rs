@@ -76,9 +76,9 @@ fn score(successes: u64, trials: u64, z: f64) -> Interval {
     }
 }
 
-/// The interval for the mean of a quantity between 0 and 1, from `count` measurements of which
-/// the sum and the sum of squares are known: the mean ± 1.96 standard errors, which is accurate
-/// from some tens of measurements on. With fewer than two measurements it is 0 to 1.
+/// The interval for the mean of a quantity between 0 and 1, from the number of measurements, their
+/// sum and their sum of squares: the mean ± 1.96 standard errors, which is accurate from some tens
+/// of measurements on. With fewer than two measurements it is 0 to 1.
 pub fn of_mean(count: u64, sum: f64, squares: f64) -> Interval {
     of_quantity(count, sum, squares).map_or(Interval::OF_A_SHARE, |interval| Interval {
         high: interval.high.min(1.0),
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Of 0, 1/4, 1/2, 3/4 and 1 the mean is 1/2 and the variance 5/32.
+    /// The numbers 0, 1/4, 1/2, 3/4 and 1 have the mean 1/2 and the variance 5/32.
     #[test]
     fn the_interval_of_a_mean_is_196_standard_errors_each_way() {
         let near = |one: f64, other: f64| (one - other).abs() < 1e-4;

@@ -1,13 +1,13 @@
-//! The meaning of numbers: the only place that turns runs into rates, gives rates intervals,
-//! and judges predictions by them.
+//! Rates, intervals and predictions: the only place that turns runs into rates, computes their
+//! intervals, and judges predictions.
 //!
 //! - A *rate* is violated runs over **all** runs. A run whose fault never took effect, or in
 //!   which no clients contended, is a run without a violation; the number of such runs is
 //!   reported beside the rate. See [`Tally`] and [`Rate`].
 //! - A *conditional rate* names its condition, and the condition is a property of the run that
 //!   does not depend on its outcome. There is one: every fault of the run took effect.
-//! - A *prediction* is a verdict and how far it has to be shown; see [`Prediction`].
-//! - Whether two rates may be the same is a matter of Fisher's exact test; see [`same_rate`].
+//! - A *prediction* is a verdict and the evidence that it needs; see [`Prediction`].
+//! - Fisher's exact test compares two rates; see [`same_rate`].
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns

@@ -50,7 +50,7 @@ pub enum Expected {
     Violated,
 }
 
-/// What many runs of one scenario show about a property together.
+/// The finding of many runs of one scenario about a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -97,10 +97,10 @@ impl Prediction {
     ///
     /// - *Holds up to b*: differs with the first violation; as predicted when, of the runs
     ///   that could have shown one, the 95 % interval ends at b or below.
-    /// - *Violated at a rate from a to b*: as predicted when some run violates it and the
-    ///   95 % interval of the rate meets the range and is no wider than that; differs when
-    ///   the 99.9 % interval does not meet it. (The matrix judges some hundred rates at
-    ///   once, of which 95 % intervals would refute several that are right.)
+    /// - *Violated at a rate from a to b*: as predicted when some run violates it and the 95 %
+    ///   interval of the rate meets the range and is no wider than that; differs when the 99.9 %
+    ///   interval does not meet it. (The matrix judges some hundred rates together; 95 % intervals
+    ///   would refute several correct ones.)
     /// - *Violated* without a rate: as predicted with the first violation; differs when the
     ///   99.9 % interval of the rate ends below 1 %.
     ///
@@ -125,8 +125,8 @@ impl Prediction {
         }
     }
 
-    /// What the runs show together. It is `Holds` only if they show it to the bound that the
-    /// prediction gives, or, if the prediction gives none, to the default bound.
+    /// The finding of all runs. It is `Holds` only if they show it to the bound of the prediction,
+    /// or, if the prediction gives none, to the default bound.
     pub fn finding(self, tally: &Tally) -> Finding {
         let wanted = match self {
             Prediction::Holds { at_most } => at_most,

@@ -1,4 +1,4 @@
-//! A rate, and what it is a share of.
+//! A rate with its numerator and denominator.
 
 use super::words::{decimals, percent, thousands};
 use super::{Interval, wilson};
@@ -23,9 +23,8 @@ impl Rate {
         wilson(self.violated, self.runs)
     }
 
-    /// For a person, with what it is a share of: `37.2 % (34.3–40.2 %), 372 of 1,000 runs`,
-    /// or at the ends `0 of 1,000 runs (at most 0.38 %)` and
-    /// `1,000 of 1,000 runs (at least 99.62 %)`.
+    /// Formats the rate with its counts: `37.2 % (34.3–40.2 %), 372 of 1,000 runs`, or at the ends
+    /// `0 of 1,000 runs (at most 0.38 %)` and `1,000 of 1,000 runs (at least 99.62 %)`.
     ///
     /// Rates within one percent of 0 or 100 % are printed with enough decimals to differ from
     /// it.

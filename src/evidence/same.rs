@@ -20,7 +20,7 @@ pub fn same_rate(one: Rate, other: Rate) -> f64 {
         ln.exp()
     };
     let possible = violated.saturating_sub(other.runs)..=violated.min(one.runs);
-    // Cases as probable as this one count, whatever the rounding.
+    // Cases as probable as this one count despite rounding errors.
     let most = probability(one.violated) * (1.0 + 1e-7);
     let as_extreme = possible.map(probability).filter(|p| *p <= most);
     as_extreme.sum::<f64>().min(1.0)

@@ -14,9 +14,9 @@ pub struct Tally {
     pub violated: u64,
     /// Runs without a violation that could not have shown one.
     pub inconclusive: u64,
-    /// Runs in which every fault took effect, whatever the verdict.
+    /// Runs in which every fault took effect, with any verdict.
     pub struck: u64,
-    /// Those of them in which it was violated.
+    /// Runs in which every fault took effect and it was violated.
     pub violated_struck: u64,
 }
 

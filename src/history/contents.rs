@@ -1,6 +1,6 @@
-//! What a run was made of beside its history: the bytes of its messages, and the keys of its
-//! nodes. A viewer shows them; no check reads them, and no recording has them, because a run of
-//! the world can be repeated.
+//! The contents of a run that are not in its history: the bytes of its messages, and the keys of
+//! its nodes. A viewer shows them. No check reads them, and no recording has them, because a
+//! simulated run can be repeated.
 
 use crate::{Deadline, Name};
 
@@ -9,11 +9,11 @@ use crate::{Deadline, Name};
 pub struct Contents {
     /// The bytes of each message, in the order of [`History::messages`](crate::History).
     pub payloads: Vec<Vec<u8>>,
-    /// What the nodes held, in the order of true time.
+    /// The keys of the nodes, in the order of true time.
     pub snapshots: Vec<KeySnapshot>,
 }
 
-/// A look at a node's keys. A node has one whenever they have changed, and one at the end of the
+/// The keys of a node at one time. It is taken whenever they have changed, and at the end of the
 /// run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeySnapshot {
@@ -34,15 +34,15 @@ pub struct KeySnapshot {
 pub struct KeyChange {
     /// Its name.
     pub key: String,
-    /// What the node holds under it now; `None` if it was deleted.
+    /// Its new state; `None` if it was deleted.
     pub now: Option<KeyState>,
 }
 
-/// What a node holds under a key.
+/// The state of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyState {
     /// The value as readable text.
     pub value: String,
-    /// When it is over by the node's own clock; `None` if it has no time to live.
+    /// The end of its time to live by the node's own clock; `None` if it has none.
     pub expires: Option<Deadline>,
 }

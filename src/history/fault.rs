@@ -1,23 +1,23 @@
-//! What faults do, and the traits of each kind.
+//! The effects of faults, and the traits of each kind.
 //!
-//! A fault strikes hosts or links, never both: [`HostFault`] and [`LinkFault`] are two types. Code
+//! A fault affects hosts or links, never both: [`HostFault`] and [`LinkFault`] are two types. Code
 //! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; only a fault
 //! injector matches on the faults themselves.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 
-/// What a fault does to hosts.
+/// The effect of a fault on hosts.
 ///
 /// The amounts are those of a schedule: a step in nanoseconds (negative: backwards), a rate in
 /// parts per million (100 000 is 10 % fast). A scenario writes them in another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostFault<Step = i64, Rate = i64> {
-    /// The host's process stands still; its kernel and both its clocks go on, as
-    /// under SIGSTOP or a stop-the-world garbage collection.
+    /// The host's process stops; its kernel and both its clocks continue, as under SIGSTOP or a
+    /// stop-the-world garbage collection.
     Pause,
-    /// The whole machine stands still, its monotonic clock too; the wall clock has
-    /// moved on when it resumes, as with a suspended virtual machine.
+    /// The whole machine stops, with its monotonic clock; the wall clock has advanced when it
+    /// resumes, as with a suspended virtual machine.
     Suspend,
     /// The process ends, the kernel closes its sockets; it starts again after the
     /// fault's duration, if it has one.
@@ -40,7 +40,7 @@ pub enum HostFault<Step = i64, Rate = i64> {
     Failover,
 }
 
-/// What a fault does to links.
+/// The effect of a fault on links.
 ///
 /// The amounts are those of a schedule: a delay in nanoseconds, a share from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,10 +132,10 @@ impl<Delay, Share> LinkFault<Delay, Share> {
     }
 }
 
-/// What a kind of fault targets, with its faults as they are without amounts.
+/// The targets of a kind of fault, with its faults without amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// Processes; a fault cannot strike a process that has ended.
+    /// Processes; a fault cannot affect a process that has ended.
     Processes(HostFault<(), ()>),
     /// Whole machines, with everything that runs on them.
     Machines(HostFault<(), ()>),
@@ -167,7 +167,7 @@ pub enum Span {
     Down,
 }
 
-/// What a peer notices while it waits for an answer from a struck host.
+/// The symptom for a peer that waits for an answer from an affected host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symptom {
     /// Nothing.
@@ -326,7 +326,7 @@ impl FaultKind {
         self.traits().meaning
     }
 
-    /// What the fault targets.
+    /// The target of the fault.
     pub fn aim(&self) -> Aim {
         self.traits().aim
     }
@@ -346,7 +346,7 @@ impl FaultKind {
         self.span() == Span::Down
     }
 
-    /// What a peer notices while it waits for a struck host.
+    /// The symptom for a peer that waits for an affected host.
     pub fn symptom(&self) -> Symptom {
         self.traits().symptom
     }
@@ -382,7 +382,7 @@ mod tests {
 
     use super::*;
 
-    /// The names of the kinds of which something is true.
+    /// The names of the kinds that satisfy a predicate.
     fn those(is_one: impl Fn(&FaultKind) -> bool) -> Vec<&'static str> {
         let all = FaultKind::ALL.iter().filter(|kind| is_one(kind));
         all.map(FaultKind::name).collect()

@@ -1,7 +1,7 @@
-//! What happened in a run: the recorded events, in the order of true time.
+//! The history of a run: the recorded events, in the order of true time.
 //!
 //! A history is the only input of a check. It does not depend on where it was recorded: in the
-//! world true time is virtual, on real Redis it is the machine's `CLOCK_MONOTONIC`, which all
+//! simulator true time is virtual, on real Redis it is the machine's `CLOCK_MONOTONIC`, which all
 //! processes of one machine share.
 
 mod contents;
@@ -40,7 +40,7 @@ pub struct Record {
     pub wall_ns: u64,
     /// The host's monotonic clock, nanoseconds since an origin of its own.
     pub mono_ns: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -62,9 +62,9 @@ pub enum Event {
         call: u32,
         /// The operation.
         op: Op,
-        /// What the client now knows about the effect.
+        /// The client's knowledge about the effect.
         outcome: Outcome,
-        /// What the client received, as readable text; also the reason for a failure.
+        /// The result that the client received, as readable text; also the reason for a failure.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
     },
@@ -133,8 +133,8 @@ pub enum Event {
         kind: FaultKind,
         /// Beginning or end.
         phase: Phase,
-        /// The affected links and the effect on their packets; `None` if the fault strikes the
-        /// host itself.
+        /// The affected links and the effect on their packets; `None` if the fault affects the host
+        /// itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         links: Option<FaultyLinks>,
     },
@@ -198,7 +198,7 @@ pub enum Op {
     Members,
 }
 
-/// What a client knows about the effect of an operation that returned.
+/// A client's knowledge about the effect of an operation that returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -323,7 +323,7 @@ pub struct Message {
 /// Everything that happened in a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Ordered by true time; at equal times in the order in which they happened.
+    /// Ordered by true time; at equal times in the order of occurrence.
     pub records: Vec<Record>,
     /// Messages in the order in which they were sent; empty unless the run kept them.
     pub messages: Vec<Message>,

@@ -24,7 +24,7 @@ pub struct Fault {
     /// The duration in nanoseconds; `None`: to the end of the run. Its meaning for this kind is
     /// given by [`Span`](crate::Span).
     pub duration_ns: Option<u64>,
-    /// What it does, and to what.
+    /// Its kind and its targets.
     pub effect: Effect,
 }
 
@@ -45,12 +45,12 @@ pub enum Start {
         point: Failpoint,
         /// Counted from 1.
         nth: u32,
-        /// Nanoseconds of true time; with 0 the client does nothing before the fault strikes.
+        /// Nanoseconds of true time; with 0 the client does nothing before the fault takes effect.
         delay_ns: u64,
     },
 }
 
-/// What a fault does, and to what. A scenario describes both sorts of fault in a form of its own.
+/// A fault with its targets. A scenario writes both sorts of fault in a form of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect<OfHosts = HostFault, OfLinks = LinkFault> {
     /// A fault of hosts, or of their processes.
@@ -128,7 +128,7 @@ impl Fault {
         self.effect.kind()
     }
 
-    /// The links affected by the fault, and its effect on packets; `None` if it strikes hosts.
+    /// The links affected by the fault, and its effect on packets; `None` if it affects hosts.
     pub fn faulty_links(&self) -> Option<FaultyLinks> {
         match &self.effect {
             Effect::Hosts { .. } => None,

@@ -1,5 +1,5 @@
-//! Which client believed when: one pass over a history. Checks, gauges and pictures all read
-//! its result, so they cannot contradict one another.
+//! Which client believed when, computed in one pass over a history. Checks, metrics and pictures
+//! all read this result, so they cannot contradict one another.
 //!
 //! The pass also numbers the hosts, so that a check compares numbers, not names. A history may
 //! come from a file, so nothing here assumes that it is well formed.
@@ -22,9 +22,10 @@ pub struct Timeline<'h> {
     numbers: BTreeMap<&'h str, usize>,
     /// Per host, the numbers of its grants and their indices in `grants`, in that order.
     grants_of: Vec<Vec<(u32, usize)>>,
-    /// Per host, for each entry of `grants_of`: the last record to which it or one before it is
-    /// believed, and the first from which it or one after it is. Both grow from entry to entry, so a
-    /// search finds the few that may be believed at a record.
+    /// Per host, for each entry of `grants_of`: the last record up to which this or an earlier
+    /// grant is believed, and the first record from which this or a later one is. Both increase
+    /// from entry to entry, so a binary search finds the few grants that may be believed at a
+    /// record.
     spans_of: Vec<Vec<(usize, usize)>>,
 }
 
@@ -360,11 +361,12 @@ fn spans(of_host: &[(u32, usize)], grants: &[Grant]) -> Vec<(usize, usize)> {
 }
 
 /// The first nanosecond of true time, after `from` and up to `to`, at which a clock shows the
-/// deadline, if it reaches it. Each of the two is a true time and what the clock showed then.
+/// deadline, if it reaches it. `from` and `to` are each a true time with the clock's reading at
+/// that time.
 ///
-/// Between two records of a host its clocks are linear, so this is exact apart from the rounding
-/// of the readings. A clock that jumps past the deadline reaches it at the instant of the jump; a
-/// clock that stands still does not approach it.
+/// Between two records of a host its clocks are linear, so this is exact apart from the rounding of
+/// the readings. A clock that jumps past the deadline reaches it at the instant of the jump; a
+/// stopped clock does not approach it.
 pub fn reached(deadline_ns: u64, from: (u64, u64), to: (u64, u64)) -> Option<u64> {
     let ((from_ns, start), (to_ns, stop)) = (from, to);
     if stop < deadline_ns {
@@ -378,7 +380,7 @@ pub fn reached(deadline_ns: u64, from: (u64, u64), to: (u64, u64)) -> Option<u64
     Some(from_ns + u64::try_from(share_ns).unwrap_or(elapsed_ns))
 }
 
-/// What the clock of this kind shows in a record, in nanoseconds of that clock.
+/// The reading of this kind of clock in a record, in nanoseconds.
 pub fn reading(record: &Record, clock: ClockKind) -> u64 {
     match clock {
         ClockKind::Wall => record.wall_ns,
@@ -390,7 +392,7 @@ pub fn reading(record: &Record, clock: ClockKind) -> u64 {
 mod tests {
     use super::*;
 
-    /// A history of events: when, on which host, what. Every clock shows true time.
+    /// A history of events, given as time, host and event. Every clock shows true time.
     fn history<const N: usize>(events: [(u64, &str, Event); N]) -> History {
         let record = |(at_ns, host, event): (u64, &str, Event)| Record {
             at_ns,

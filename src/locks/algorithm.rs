@@ -1,4 +1,4 @@
-//! What the catalogue knows about every lock.
+//! The entry of each lock in the catalogue, and the rules for its parameters.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use locklab_env::Env;
 use locklab_history::Name;
 use locklab_history::Topology;
 
-/// A parameter in the catalogue: its name, its default, and what it is for.
+/// A parameter in the catalogue: its name, its default and its purpose.
 pub type Parameter = (&'static str, &'static str, &'static str);
 
-/// The parameters of a lock, and what follows from them.
+/// The parameters of a lock, and the properties derived from them.
 pub trait Algorithm {
     /// The lock as one process uses it, on these nodes.
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock>
@@ -78,8 +78,8 @@ pub(super) const CONNECTING: u32 = 1;
 /// A script that its node does not know yet is sent a second time, in full.
 pub(super) const SCRIPT: u32 = 2;
 
-/// A key is gone at most this many milliseconds after its lease: Redis counts whole
-/// milliseconds.
+/// The maximum time from the end of a lease to the deletion of its key, in milliseconds: Redis
+/// counts whole milliseconds.
 pub(super) const EXPIRY_MS: u64 = 1;
 
 /// The kind of servers that a lock uses.
@@ -116,11 +116,11 @@ pub struct CatalogueEntry {
 pub struct InvalidParams {
     /// Its path in the scenario: `["lock", "ttl_ms"]`.
     pub path: [&'static str; 2],
-    /// What is wrong with it.
+    /// The reason why it is invalid.
     pub why: String,
 }
 
-/// An error unless `possible`.
+/// Returns an error with `path` and `why` unless `possible`.
 pub(super) fn require(
     possible: bool,
     path: [&'static str; 2],
@@ -135,7 +135,7 @@ pub(super) fn require(
     }
 }
 
-/// The check of every lock on one node, `n1`.
+/// Checks the topology of a lock on one node, `n1`.
 pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     let nodes = topology.nodes;
     require(
@@ -145,7 +145,7 @@ pub(super) fn one_node(name: &str, topology: &Topology) -> Result<(), InvalidPar
     )
 }
 
-/// The check of every lock whose servers are not Redis.
+/// Checks the topology of a lock whose servers are not Redis.
 pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), InvalidParams> {
     require(
         topology.replicas == 0 && topology.sentinels == 0,
@@ -154,7 +154,7 @@ pub(super) fn no_replicas(name: &str, topology: &Topology) -> Result<(), Invalid
     )
 }
 
-/// The check of every lock with a lease.
+/// Checks the lease of a lock that has one.
 pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
     require(
         ttl_ms > 0,
@@ -163,7 +163,7 @@ pub(super) fn lease(ttl_ms: u64) -> Result<(), InvalidParams> {
     )
 }
 
-/// The check of every client that retransmits commands.
+/// Checks the retransmissions of a client.
 pub(super) fn resend(times: u32) -> Result<(), InvalidParams> {
     require(
         times <= MAX_RESENDS,

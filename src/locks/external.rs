@@ -14,7 +14,7 @@ use super::lock::DynLock;
 use locklab_env::any::AnyEnv;
 use locklab_history::Name;
 
-/// A lock of another crate, as the laboratory has to know it.
+/// The registration of a lock of another crate.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     entry: CatalogueEntry,
@@ -24,7 +24,7 @@ pub struct Registration {
 type Read = fn(&Value) -> Result<Arc<dyn AnyAlgorithm>, serde_json::Error>;
 
 impl Registration {
-    /// The lock whose parameters, all of a scenario's `[lock]` but `name`, are a `P`.
+    /// A registration whose parameters are of type `P`: a scenario's `[lock]` without `name`.
     pub const fn of<P>(entry: CatalogueEntry) -> Registration
     where
         P: Algorithm + DeserializeOwned + Send + Sync + 'static,
@@ -36,8 +36,8 @@ impl Registration {
 
 static REGISTERED: RwLock<Vec<&'static Registration>> = RwLock::new(Vec::new());
 
-/// Makes these locks known to every scenario that is read from now on. Those that already are
-/// known are not registered again.
+/// Registers these locks, so that scenarios read from now on may name them. Registering a lock
+/// again has no effect.
 ///
 /// # Panics
 ///

@@ -66,7 +66,7 @@ impl LockSpec {
         }
     }
 
-    /// What follows from its parameters.
+    /// The properties derived from its parameters.
     fn rules(&self) -> &dyn Algorithm {
         match self {
             LockSpec::Shipped(lock) => lock.rules(),
@@ -279,7 +279,7 @@ mod tests {
                 match written.iter().find_map(|written| read(written).ok()) {
                     _ if *shown == "required" => {}
                     Some(written) => assert_eq!(written, taken, "{}: {name}", entry.name),
-                    // What is absent by default cannot be written.
+                    // A parameter that is absent by default has no value to write.
                     None => assert!(["none", "N/2 + 1"].contains(shown), "{name} = {shown}"),
                 }
             }

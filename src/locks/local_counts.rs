@@ -1,5 +1,5 @@
-//! Holds counted beside the lock, in the memory of the process. This is how a lock whose key
-//! has no room for a count is made reentrant with a `ThreadLocal`.
+//! Holds counted in the memory of the process. This makes a lock reentrant whose key has no room
+//! for a count, as blog texts do with a `ThreadLocal`.
 //!
 //! The counts ignore leases. A guard that is forgotten leaves its count behind; from then on
 //! its owner gets the lock from the count without contacting any node.

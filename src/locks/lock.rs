@@ -1,4 +1,4 @@
-//! What a lock is, for the author of one.
+//! The interface that the author of a lock implements.
 //!
 //! A lock knows how to make one attempt, how to wait for the next, and how to keep and
 //! release a grant. [`Locker`](super::Locker) builds the user's interface on that:
@@ -14,8 +14,8 @@ use locklab_env::redis;
 use locklab_env::{Duration, Env};
 use locklab_history::Deadline;
 
-/// A lock as one process uses it: connections, parameters, and nothing about grants
-/// but what the algorithm itself keeps on the client's side.
+/// A lock as one process uses it: connections and parameters. It stores grants only if the
+/// algorithm itself keeps state on the client's side.
 pub trait Lock {
     /// Opens the connections that the lock will need, so that the first attempt does
     /// not pay for them. An unreachable node is not an error yet.
@@ -32,7 +32,7 @@ pub trait Lock {
     /// no longer than `request.wait`.
     fn wait(&self, request: Request, failed: &LockError) -> impl Future<Output = ()>;
 
-    /// Undoes what waiting has left behind: the caller has given up.
+    /// Cleans up after a wait that the caller has given up.
     fn give_up(&self, _request: Request) -> impl Future<Output = ()> {
         ready(())
     }
@@ -40,8 +40,8 @@ pub trait Lock {
     /// Gives a grant a new full lease, if the holder still has the lock.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if it does not; [`LockError::Unsupported`] if the lock cannot do that,
-    /// as unless it says otherwise. A run in which that is asked of it is inconclusive.
+    /// [`LockError::Lost`] if it does not; [`LockError::Unsupported`], by default, if the lock has
+    /// no such operation. A run that requests an unsupported operation is inconclusive.
     fn extend(&self, _grant: &Grant) -> impl Future<Output = Result<Grant, LockError>> {
         ready(Err(LockError::Unsupported("extend")))
     }
@@ -120,7 +120,7 @@ pub struct Grant {
     pub fencing_token: Option<u64>,
 }
 
-/// What is known of an operation that did not succeed.
+/// The outcome of an operation that did not succeed.
 #[derive(Debug, Error)]
 pub enum LockError {
     /// Another client holds the lock, or too few nodes granted it.

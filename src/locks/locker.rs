@@ -6,8 +6,8 @@
 //! guard.release().await?;
 //! ```
 //!
-//! Every call of a user, its result, and every guard that is dropped goes to an [`Observer`]:
-//! this is where a history's calls and beliefs come from.
+//! An [`Observer`] records every call of a user, its result, and every guard that is dropped. A
+//! history's calls and beliefs come from these records.
 
 use std::rc::Rc;
 

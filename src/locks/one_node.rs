@@ -1,4 +1,4 @@
-//! What the locks on one node share: a key with its holder's value, the four common ways to
+//! The shared parts of locks on one node: a key with its holder's value, the four common ways to
 //! delete it, the extension of its lease, and the parameters of the client.
 
 use std::future::Future;
@@ -19,11 +19,11 @@ use locklab_history::{ClockKind, Deadline, Failpoint, Name};
 pub(super) struct Shared {
     /// How many replicas must have the lock before it counts.
     pub wait_replicas: u32,
-    /// For how long to wait for them, in milliseconds; 0: for ever.
+    /// How long to wait for them, in milliseconds; 0: without limit.
     pub wait_timeout_ms: u64,
     /// The wait between two attempts.
     pub retry: Retry,
-    /// How long to wait for a connection or a reply, in milliseconds; `None`: for ever.
+    /// How long to wait for a connection or a reply, in milliseconds; `None`: without limit.
     pub timeout_ms: Option<u64>,
 }
 
@@ -183,7 +183,7 @@ impl<E: Env> OneNode<E> {
         }
     }
 
-    /// Deletes the key, whatever it holds.
+    /// Deletes the key without comparing its value.
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
         self.env.reach(Failpoint::Deleting).await;
         Ok(self.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await?)

@@ -9,11 +9,11 @@
 /// parameters and those of its family, if it has one: `one_node` or `redisson`. For a family,
 /// `shared()` returns the family's.
 ///
-/// A parameter is `name: Type = default, "what it is for";`, and the default is one of
+/// A parameter is `name: Type = default, "purpose";`, and the default is one of
 /// - `required`: a scenario has to give it,
 /// - a number or `true` or `false`,
-/// - `(value => "shown")`: a value, and what the catalogue shows for it, as a scenario would
-///   write it; a test compares the two.
+/// - `(value => "shown")`: a value, and its form in the catalogue, as a scenario would write it; a
+///   test compares the two.
 macro_rules! params {
     ($(#[$doc:meta])* pub struct Params { $($own:tt)* }) => {
         params! { @join $(#[$doc])* { $($own)* } {} {} }

@@ -268,7 +268,7 @@ params! {
         /// Whether to ask the nodes in turn or in parallel.
         order: Order = (Order::Sequential => "sequential"),
             "sequential | parallel: ask the nodes in turn or all at once";
-        /// What to release after an attempt that failed (step 5).
+        /// The nodes to release after a failed attempt (step 5).
         release_on_failure: ReleaseOnFailure = (ReleaseOnFailure::All => "all"),
             "all | acquired | none: where a failed attempt releases";
         /// What a grant carries for a resource to compare.
@@ -370,7 +370,7 @@ pub enum Order {
     Parallel,
 }
 
-/// What to release after a failed attempt.
+/// The nodes to release after a failed attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseOnFailure {
@@ -412,7 +412,7 @@ impl FencingToken {
     }
 }
 
-/// Small against the TTL, as the specification has it: 5 to 50 ms for a TTL of 10 s.
+/// Small compared with the TTL, as the specification requires: 5 to 50 ms for a TTL of 10 s.
 pub(super) const NODE_TIMEOUT_MS: u64 = 50;
 
 /// `redlock` in the catalogue.

@@ -121,7 +121,7 @@ impl<E: Env> Lock for RedlockFenced<E> {
             Ok(_) => "its token came when the lease was over".into(),
             Err(error) => format!("no token: {error}"),
         };
-        // Where the release fails, the lease ends the lock.
+        // If the release fails on a node, the lock ends there with its lease.
         let _ = Lock::release(&self.redlock, &grant).await;
         Err(LockError::taken(why))
     }

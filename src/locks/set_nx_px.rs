@@ -168,7 +168,7 @@ params! {
         /// The value that distinguishes one grant from another.
         #[serde(skip_serializing_if = "Token::is_random")]
         token: Token = (Token::Random => "random"), "random | thread-id | seconds: the value of the key";
-        /// What happens when an owner takes a lock that it already has.
+        /// The behaviour when an owner takes a lock that it already has.
         #[serde(skip_serializing_if = "Reentrant::is_no")]
         reentrant: Reentrant = (Reentrant::No => "no"),
             "no | local: count in the process how often an owner has it";
@@ -235,7 +235,7 @@ impl Token {
     }
 }
 
-/// What happens when an owner takes a lock that it already has.
+/// The behaviour when an owner takes a lock that it already has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reentrant {

@@ -101,8 +101,8 @@ params! {
         /// The client's clock for the deadline.
         clock: ClockKind = (super::CLOCK => "monotonic"),
             "wall | monotonic: which clock of the client the deadline is on";
-        /// How the lock is released. The texts that start from here go on to compare the value,
-        /// one with two commands, one in a script.
+        /// How the lock is released. The texts that start from this lock then add a comparison of
+        /// the value, one with two commands, one in a script.
         release: Release = (Release::Del => "del"), "del | get-del | compare-del | watch-del";
     }
 }

@@ -1,5 +1,5 @@
-//! What a run is asked to be, as data: a scenario with its faults and its workload, read from TOML,
-//! validated, and drawn from a seed. It runs nothing.
+//! The description of a run, as data: a scenario with its faults and its workload, read from TOML,
+//! validated, and drawn from a seed. This crate runs nothing.
 
 pub mod fault;
 pub mod scenario;

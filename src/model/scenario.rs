@@ -63,7 +63,7 @@ pub struct Scenario {
     /// The author of the claim, and where it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What was claimed, what this run does, and what to look for.
+    /// The claim, the course of a run, and the signs to look for.
     #[serde(default)]
     pub about: String,
     /// The run ends here at the latest, in milliseconds of true time.
@@ -77,10 +77,10 @@ pub struct Scenario {
     pub node: NodeSpec,
     /// The lock and its parameters.
     pub lock: LockSpec,
-    /// What the clients do with the lock.
+    /// The work of the clients.
     #[serde(default)]
     pub workload: Workload,
-    /// What the lock protects.
+    /// The resource that the lock protects.
     #[serde(default)]
     pub resource: Resource,
     /// The network between the hosts.
@@ -113,7 +113,7 @@ pub struct Scenario {
     /// The prediction for each property, over all runs together.
     #[serde(default)]
     pub expect: BTreeMap<Property, Prediction>,
-    /// What real Redis is known to show otherwise.
+    /// The known differences on real Redis.
     #[serde(default, rename = "on-redis", skip_serializing_if = "Option::is_none")]
     pub on_redis: Option<OnRedis>,
     /// The default grid of a sweep.

@@ -1,4 +1,4 @@
-//! What the clients do with a lock, as a scenario describes it.
+//! The work of the clients, as a scenario describes it.
 //!
 //! Every client does the same, `rounds` times: take the lock, read the resource, work for a
 //! while, write the resource, release the lock. With `kind = "adds"`, it instead adds one more
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use locklab_values::dist::Dist;
 
-/// What every client does, unless its own table says otherwise.
+/// The work of every client, unless its own table overrides it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
@@ -54,7 +54,7 @@ pub struct Workload {
     /// clock; the run ends with this read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ms: Option<u64>,
-    /// What a client checks before it writes.
+    /// A client's check before it writes.
     pub check: CheckBeforeWrite,
     /// The work that remains between that check and the write, in milliseconds; goes with
     /// `check = "deadline"`.
@@ -115,7 +115,7 @@ fn is_nothing(time: &Dist) -> bool {
     *time == Dist::default()
 }
 
-/// What the clients do in each round.
+/// The work in each round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadKind {
@@ -132,7 +132,7 @@ impl WorkloadKind {
     }
 }
 
-/// What a client checks before it writes.
+/// A client's check before it writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckBeforeWrite {
@@ -143,7 +143,7 @@ pub enum CheckBeforeWrite {
     Deadline,
 }
 
-/// What a client uses the lock for.
+/// The mode in which a client uses the lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {

@@ -29,7 +29,7 @@ pub struct Cell {
     /// The runs in the order of their seeds, if they were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunRow>,
-    /// What became of the writes to the resource.
+    /// The counts of writes to the resource.
     #[serde(default)]
     pub writes: WriteCounts,
     /// Where the lock has a time to recover from faults: how often it was granted.
@@ -49,10 +49,10 @@ pub struct Shortest {
     pub seed: u64,
 }
 
-/// What a cell counts of one run.
+/// The parts of one run that a cell counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// What happened.
+    /// The history.
     pub history: &'a History,
     /// The verdicts.
     pub verdicts: &'a BTreeMap<Property, Verdict>,

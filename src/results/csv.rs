@@ -120,7 +120,7 @@ mod tests {
         let fields = counts(&tally);
         assert_eq!(fields.len(), COUNTS.len());
         assert_eq!(fields[..5], ["4", "1", "1", "2", "0.250000"]);
-        // Of no runs there is no rate.
+        // No runs have no rate.
         assert_eq!(fields[7..10], ["0", "0", ""]);
     }
 }

@@ -37,7 +37,7 @@ pub const FORMAT: u32 = 1;
 pub struct Recording {
     /// Everything needed to repeat the run.
     pub header: Header,
-    /// What happened.
+    /// The history.
     pub history: History,
     /// The results.
     pub footer: Footer,
@@ -115,7 +115,7 @@ pub enum FileError {
         path: PathBuf,
         /// The last line, counted from 1.
         line: usize,
-        /// What is missing.
+        /// The missing part.
         what: String,
     },
     /// A line is not valid at its position in a recording.
@@ -125,7 +125,7 @@ pub enum FileError {
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         what: String,
     },
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use locklab_check::{Property, Verdict};
 use locklab_history::{Event, History, Phase};
 
-/// How much of each run is kept beside the counts.
+/// The amount of data about each run to keep besides the counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {

@@ -1,4 +1,4 @@
-//! What became of the writes to the resource, over many runs.
+//! The counts of writes to the resource, over many runs.
 
 use serde::{Deserialize, Serialize};
 

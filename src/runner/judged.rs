@@ -22,22 +22,22 @@ use locklab_values::dist::Dist;
 pub struct JudgedRun {
     /// The faults drawn for the run.
     pub schedule: Schedule,
-    /// What happened.
+    /// The history of the run.
     pub history: History,
     /// The verdicts.
     pub verdicts: BTreeMap<Property, Verdict>,
-    /// The hash of every event of the world; 0 on real Redis, where no two runs are equal.
+    /// The hash of every event of the simulator; 0 on real Redis, where no two runs are equal.
     pub trace_hash: u64,
-    /// The events of the world, if they were kept.
+    /// The events of the simulator, if they were kept.
     pub trace: Vec<TraceEvent>,
-    /// What it was made of, if that was kept.
+    /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
     /// The version of the servers if they are real.
     pub server_version: Option<String>,
 }
 
 impl JudgedRun {
-    /// What a cell counts of it.
+    /// The parts of the run that a cell counts.
     pub fn judged(&self) -> Judged<'_> {
         Judged {
             history: &self.history,
@@ -47,7 +47,7 @@ impl JudgedRun {
     }
 }
 
-/// Runs `scenario` with `seed` in the world, and judges it.
+/// Runs `scenario` with `seed` in the simulator, and judges it.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunE
     run_schedule(&scenario, seed, schedule, keep)
 }
 
-/// Runs `scenario` with `seed` and the faults of `schedule` in the world.
+/// Runs `scenario` with `seed` and the faults of `schedule` in the simulator.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ impl JudgedRun {
     }
 }
 
-/// Runs `scenario` with `seed` in the world and keeps everything that a picture needs.
+/// Runs `scenario` with `seed` in the simulator and keeps everything that a picture needs.
 ///
 /// # Errors
 ///

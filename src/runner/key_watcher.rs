@@ -1,4 +1,4 @@
-//! The watcher of a simulated run: takes down what each node holds of the lock, as it changes.
+//! Records the keys of the lock on each node of a simulated run whenever they change.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,23 +13,24 @@ use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Nam
 use locklab_locks::KEY;
 use locklab_model::scenario::NodeClock;
 
-/// Takes down what the nodes of a run hold.
+/// Records the keys of the nodes of a run.
 #[derive(Default)]
 pub(super) struct KeyWatcher {
-    /// The last that was seen of each node.
+    /// The keys of each node at its last snapshot.
     seen: RefCell<BTreeMap<Name, BTreeMap<String, KeyState>>>,
     snapshots: RefCell<Vec<KeySnapshot>>,
 }
 
 impl KeyWatcher {
-    /// What watches a new process of the node `name`, whose keys expire by this clock of its host.
+    /// Returns a watch for a new process of the node `name`, whose keys expire by this clock of its
+    /// host.
     pub(super) fn of(self: &Rc<Self>, name: &Name, host: &Host, clock: NodeClock) -> Watch {
         let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
         self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
         Rc::new(move |node| watcher.look(&name, &host, clock, node))
     }
 
-    /// All snapshots of the run, with a last one of each node, which tells its clocks.
+    /// Returns all snapshots of the run, with a final one of each node for its clocks.
     pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<KeySnapshot> {
         for name in self.seen.borrow().keys() {
             self.note(name, &host(name), Vec::new());
@@ -79,8 +80,8 @@ impl KeyWatcher {
     }
 }
 
-/// The first reading of the node's clock at which a key is over: `keyIsExpired` asks for a
-/// millisecond after the one that the key has.
+/// The first reading of the node's clock at which a key has expired: for `keyIsExpired` this is one
+/// millisecond after the key's expiry time.
 fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
     let over_ms = u64::try_from(expires_at_ms).unwrap_or(0).saturating_add(1);
     let over_ns = over_ms.saturating_mul(NS_PER_MS);
@@ -117,7 +118,7 @@ mod tests {
         (seen.history, seen.contents.expect("they were kept"))
     }
 
-    /// What happened to the key `lock`, node by node.
+    /// The changes of the key `lock`, node by node.
     fn told(contents: &Contents) -> Vec<String> {
         let looks = contents.snapshots.iter();
         let changes = looks.flat_map(|look| look.changed.iter().map(move |change| (look, change)));
@@ -137,7 +138,7 @@ mod tests {
     fn snapshots_show_grants_and_release_of_the_lock() {
         let (history, contents) = watched("kleppmann/k1");
         assert_eq!(contents.payloads.len(), history.messages.len());
-        // c1's lease is over and replaced by c2's, which c2 gives back.
+        // c1's lease expires and c2's replaces it; c2 releases the lock.
         let expected = ["n1 has it for 1000 ms", "n1 has it for 1000 ms", "n1 gone"];
         assert_eq!(told(&contents), expected);
         let last = contents.snapshots.last().expect("one per node");

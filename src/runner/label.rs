@@ -1,4 +1,4 @@
-//! What a diagram says of a message.
+//! The labels of messages in a diagram.
 
 /// A RESP message as readable text: its words, without their lengths; long random words are
 /// shortened.

@@ -1,5 +1,5 @@
-//! The execution of a fault schedule, for the simulator and for real processes alike: which fault
-//! strikes when, and what triggers it.
+//! Executes a fault schedule, in the simulator and on real processes: when each fault begins and
+//! ends, and what triggers it.
 
 pub mod executor;
 pub mod failover;

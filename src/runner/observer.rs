@@ -1,5 +1,5 @@
-//! The observer of one process of a simulated run: it records events, and lets faults strike at
-//! failpoints.
+//! The observer of one process of a simulated run: it records events, and injects the faults that
+//! are placed at failpoints.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -42,7 +42,7 @@ impl Comparison {
         }
     }
 
-    /// What runs show where a violation is no surprise.
+    /// The finding for a property whose violation needs no prediction.
     pub fn unpredicted(property: Property, tally: Tally) -> Comparison {
         Comparison {
             judgement: Judgement::Unpredicted,

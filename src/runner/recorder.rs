@@ -93,8 +93,8 @@ impl Recorder {
         self.killing.set(false);
     }
 
-    /// Whether `host` has a process that a fault can strike: a client that has finished its
-    /// rounds has none.
+    /// Whether `host` has a process that a fault can affect: a client that has finished its rounds
+    /// has none.
     pub(super) fn is_running(&self, host: &Name) -> bool {
         !self.clients.contains(host) || self.working.borrow().contains(host)
     }

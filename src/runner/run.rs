@@ -1,4 +1,4 @@
-//! What a run leaves, in the simulator or on real servers.
+//! The result of a run, in the simulator or on real servers.
 
 use locklab_history::{Contents, History};
 use locklab_world::TraceEvent;
@@ -6,16 +6,16 @@ use locklab_world::TraceEvent;
 /// A finished run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
-    /// What happened.
+    /// The history of the run.
     pub history: History,
-    /// The hash of every event of the world, in order; 0 on real servers, where no two runs are
+    /// The hash of every event of the simulator, in order; 0 on real servers, where no two runs are
     /// equal.
     pub trace_hash: u64,
     /// These events, if they were kept.
     pub trace: Vec<TraceEvent>,
-    /// What it was made of, if that was kept.
+    /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
-    /// The longest time for which the machine stood still during a real run, in nanoseconds.
+    /// The longest stall of the machine during a real run, in nanoseconds.
     pub stall_ns: u64,
     /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,

@@ -33,12 +33,12 @@ use locklab_locks::{Locker, Servers};
 use locklab_model::scenario::{NodeClock, Scenario};
 use locklab_model::workload::WorkloadKind;
 
-/// What to keep of a run beside its records.
+/// The data to keep of a run besides its records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Keep {
     /// Every message, for the space-time diagram.
     pub messages: bool,
-    /// Every event of the world, to find where two runs diverge.
+    /// Every event of the simulator, to find where two runs diverge.
     pub trace: bool,
     /// The bytes of the messages, and what the nodes hold, for the viewer.
     pub contents: bool,
@@ -243,7 +243,7 @@ fn start_resource(
 ) {
     let name: Name = RESOURCE.into();
     let id = recorder.id(&name);
-    // The resource keeps its state, whatever happens to its process.
+    // The resource keeps its state when its process dies.
     let register = Rc::new(RefCell::new(Register::new(scenario.resource.fencing)));
     let observer = WorldObserver::new(world.host(id), name, recorder.clone(), faults.clone());
     world.start(id, move |host| {

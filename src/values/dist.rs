@@ -1,4 +1,4 @@
-//! Distributions of durations, as written in scenarios and drawn by the world.
+//! Distributions of durations, as written in scenarios and drawn by the simulator.
 //!
 //! In TOML a distribution is a number, for a constant, or a table with one key:
 //! `{ uniform = [1, 5] }`, `{ exponential = 5 }`,

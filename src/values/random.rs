@@ -16,7 +16,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of this name in the run of this seed.
+    /// Creates the stream of this name in the run of this seed.
     ///
     /// Xoshiro256++, with its state filled by SplitMix64 as its authors advise. SplitMix64
     /// starts from its first number for `seed`, XORed with the 64-bit FNV-1a hash of `name`.

@@ -20,7 +20,7 @@ const EQUAL_OPENINGS: u32 = 5;
 /// Linux's longest timeout (`TCP_RTO_MAX`).
 const MAX_NS: u64 = 120 * NS_PER_S;
 
-/// What a sender is waiting for.
+/// The phase of a connection that a sender waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// For the connection to open.
@@ -30,8 +30,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// How long a sender waits after it has transmitted a segment this many times in vain, at
-    /// least once, before it does so again; in nanoseconds.
+    /// How long a sender waits before the next retransmission after this many unacknowledged
+    /// transmissions (at least one), in nanoseconds.
     pub fn wait_ns(self, transmissions: u32) -> u64 {
         let (first_ns, doublings) = match self {
             Phase::Opening => (OPENING_NS, transmissions.saturating_sub(EQUAL_OPENINGS)),
@@ -66,7 +66,8 @@ mod tests {
         waits.collect()
     }
 
-    /// What Linux 6.18 does, within a twentieth, on a connection that drops what arrives.
+    /// The times of Linux 6.18, within a twentieth, on a connection whose receiver drops every
+    /// segment.
     #[test]
     fn data_retransmission_matches_linux() {
         assert_eq!(
@@ -76,7 +77,8 @@ mod tests {
         assert_eq!(Phase::Established.wait_ns(40), MAX_NS);
     }
 
-    /// As above, and as its documentation has it: the last at 67 s, given up at 131 s.
+    /// The times of Linux 6.18, which match its documentation: the last retransmission at 67 s, the
+    /// timeout at 131 s.
     #[test]
     fn connection_retransmission_matches_linux() {
         let at_ms = [1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131].map(|s| s * 1000);

@@ -1,4 +1,4 @@
-//! A program's view of the host on which it runs.
+//! The interface of a host for the programs on it.
 
 use std::future::{Future, poll_fn};
 use std::io;

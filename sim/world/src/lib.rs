@@ -328,7 +328,7 @@ impl World {
         self.network.take_messages()
     }
 
-    /// Mixes an event recorded by the user of the world into the fingerprint.
+    /// Mixes an event of the user into the fingerprint.
     pub fn note(&mut self, what: &'static str, which: (u64, u64)) {
         self.core
             .trace
@@ -386,8 +386,8 @@ impl World {
         Some((task.host, task.future.take()?, task.waker.clone()))
     }
 
-    /// Handles all events due at this instant; returns whether there were any. Tasks that
-    /// become ready run afterwards, because simultaneous events have no order.
+    /// Handles all events due at this instant; returns whether there were any. Tasks that become
+    /// ready run afterwards, because the order of simultaneous events is undefined.
     fn handle_due(&mut self) -> bool {
         let mut any = false;
         loop {

@@ -1,13 +1,13 @@
-//! The network between the kernels: their packets go by the links of `locklab_link`.
+//! The network between the kernels: carries their packets over the links of `locklab_link`.
 //!
-//! turmoil-net's kernels implement TCP and leave time to us. They retransmit a segment by
-//! counting calls, not by time, so their own retransmission is switched off. The link models
-//! what a retransmitting sender looks like from outside.
+//! turmoil-net's kernels implement TCP and leave time to us. They retransmit a segment by counting
+//! calls, not by time, so their own retransmission is switched off. The link models the observable
+//! behaviour of a retransmitting sender.
 //!
-//! Acknowledgements without data arrive immediately, whatever the link: with retransmission
-//! off, only the sender's buffer waits for them. A program can see two effects of this: a
-//! connection may be accepted one way earlier than on a real network, and a partition of the
-//! reverse direction alone never makes a sender reset its connection.
+//! Acknowledgements without data arrive immediately on every link: with retransmission off, only
+//! the sender's buffer waits for them. A program can see two effects of this: a connection may be
+//! accepted one way earlier than on a real network, and a partition of the reverse direction alone
+//! never makes a sender reset its connection.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ pub struct SentMessage {
 /// A packet in transit, or to be sent again.
 pub(super) type Transit = locklab_link::Transit<Parcel>;
 
-/// What the link carries for the world.
+/// The data of a segment on a link.
 pub(super) struct Parcel {
     pub(super) packet: Packet,
     pub(super) route: Route,
@@ -144,8 +144,8 @@ impl Network {
         Some((route, delivery))
     }
 
-    /// Nothing has acknowledged a packet that arrived: it will be sent again, unless its sender
-    /// has lost power.
+    /// Holds a packet that arrived but was not acknowledged; it will be retransmitted, unless its
+    /// sender has lost power.
     pub(super) fn hold(
         &mut self,
         transit: Transit,
@@ -156,8 +156,8 @@ impl Network {
         Some((route, direction.flow.failed(transit, now_ns)))
     }
 
-    /// Sends the held packets of `route` again, if its timer ends at `now_ns` and its sender is
-    /// not suspended.
+    /// Retransmits the held packets of `route`, if its timer ends at `now_ns` and its sender is not
+    /// suspended.
     pub(super) fn retry(&mut self, route: Route, now_ns: u64) -> Vec<Delivery<Parcel>> {
         if self.suspended.contains_key(&route.from) {
             return Vec::new();
@@ -177,7 +177,7 @@ impl Network {
         self.suspended.entry(host).or_insert(now_ns);
     }
 
-    /// Lets them run on; returns when each ends now.
+    /// Resumes the retransmission timers of a host; returns the new end of each, in nanoseconds.
     pub(super) fn wake(&mut self, host: HostId, now_ns: u64) -> Vec<(Route, u64)> {
         let Some(since_ns) = self.suspended.remove(&host) else {
             return Vec::new();
@@ -218,7 +218,7 @@ impl Network {
         }
     }
 
-    /// Drops the packets that a host still had to send: it has lost power.
+    /// Drops the unsent packets of a host that has lost power.
     pub(super) fn forget(&mut self, host: HostId) {
         self.directions.retain(|route, _| route.from != host);
         self.orphans.retain(|route| route.to != host);

@@ -1,12 +1,12 @@
-//! TCP's windows, where turmoil-net leaves them to chance.
+//! Corrects TCP's windows, which turmoil-net announces unreliably.
 //!
-//! Its receivers announce their window only with packets that they send anyway, or after one
-//! read of half the buffer, and its senders use the announcement that arrived last, even if it
-//! was sent first. With acknowledgements that overtake data, a sender may wait for ever or send
-//! more than the receiver can buffer. So as soon as any window has been nearly full, this
-//! module looks at the receivers' buffers itself: every announcement is corrected when it
-//! arrives, and a blocked sender gets a window update when a reader has made room, as on Linux.
-//! Until then, which for a lock means always, it costs nothing.
+//! Its receivers announce their window only with packets that they send anyway, or after one read
+//! of half the buffer, and its senders use the announcement that arrived last, even if it was sent
+//! first. With acknowledgements that overtake data, a sender may wait without end or send more than
+//! the receiver can buffer. So as soon as any window has been nearly full, this module looks at the
+//! receivers' buffers itself: every announcement is corrected when it arrives, and a blocked sender
+//! gets a window update when a reader has made room, as on Linux. Until then it costs nothing.
+//! Locks never send enough to fill a window.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ impl Windows {
         self.ever_filled
     }
 
-    /// A kernel has sent `packet`, and `under_way` bytes of data are in transit.
+    /// Notes that a kernel has sent `packet` while `under_way` bytes of data are in transit.
     pub(super) fn sent(&mut self, packet: &Packet, under_way: usize) {
         let receiver_is_behind =
             packet::window(packet).is_some_and(|w| usize::from(w) < MAX_WINDOW);

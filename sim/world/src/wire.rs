@@ -9,7 +9,7 @@ use super::packet::{self, Route};
 use super::{Event, World};
 
 impl World {
-    /// A packet arrives at its destination.
+    /// Handles the arrival of a packet at its destination.
     pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.segment.route.to;
         if self.network.is_silent(to) {
@@ -71,9 +71,9 @@ impl World {
     /// Delivers a reset to the kernel of its destination.
     ///
     /// A connection that is reset while its handshake lacks the last packet would stay in
-    /// turmoil-net's tables for ever, and keep its port: there is no socket yet whose owner
-    /// could close it. So the handshake is completed first, and the program that accepts the
-    /// connection finds it reset.
+    /// turmoil-net's tables and keep its port: there is no socket yet that its owner could close.
+    /// So the handshake is completed first, and the program that accepts the connection finds it
+    /// reset.
     pub(super) fn deliver_reset(&mut self, reset: Packet) {
         if let Some(last) =
             Route::of(&reset).and_then(|route| self.network.last_of_handshake(route))

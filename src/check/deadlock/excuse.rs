@@ -1,5 +1,5 @@
-//! What hinders clients that request the lock: which faults, on which hosts, and for how long.
-//! The rule is that of [`deadlock`](super).
+//! Which faults, on which hosts, hinder clients that request the lock, and for how long.
+//! [`deadlock`](super) describes the rule.
 
 use locklab_values::units::NS_PER_S;
 
@@ -41,13 +41,13 @@ pub(super) enum Effect {
     Delays { by_ns: u64 },
 }
 
-/// A time in which packets of a client are lost, for one reason after the other.
+/// A period in which packets of a client are lost, for one or several consecutive reasons.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Silence {
     since_ns: u64,
     /// How many faults cause it now.
     causes: usize,
-    /// By when everything has been sent again.
+    /// The time by which every lost packet has been retransmitted, in nanoseconds.
     until_ns: u64,
 }
 
@@ -60,7 +60,7 @@ impl Silence {
         self.causes += 1;
     }
 
-    /// Returns when everything has been sent again.
+    /// Returns the time by which every lost packet has been retransmitted, in nanoseconds.
     fn end(&mut self, now_ns: u64) -> u64 {
         self.causes -= 1;
         let lasted_ns = now_ns - self.since_ns;
@@ -70,7 +70,7 @@ impl Silence {
     }
 }
 
-/// What a fault of some kind affects.
+/// The target of a kind of fault.
 pub(super) enum Kind<'h> {
     /// Nothing that a client waits for.
     Harmless,
@@ -93,8 +93,7 @@ pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Ki
 }
 
 impl<'h> RequestTracker<'h> {
-    /// A fault takes effect: the clients that it hinders count as requesting nothing until it
-    /// is over.
+    /// Begins a fault: the clients that it hinders count as requesting nothing until it ends.
     pub(super) fn begin(
         &mut self,
         fault: &'h Name,
@@ -141,8 +140,8 @@ impl<'h> RequestTracker<'h> {
         });
     }
 
-    /// A fault is over. The clients that it hindered and that are still in their calls request
-    /// the lock again, as soon as the delayed packets have arrived.
+    /// Ends a fault. The clients that it hindered and that are still in their calls request the
+    /// lock again as soon as the delayed packets have arrived.
     pub(super) fn end(&mut self, fault: &Name, host: usize, now_ns: u64) {
         let over = |obstacle: &Obstacle| {
             obstacle.fault == fault && obstacle.host.is_none_or(|struck| struck == host)

@@ -7,27 +7,27 @@ use locklab_history::ClockKind::Wall;
 use locklab_history::PacketFault::{self, Cut};
 
 /// The bound is 1000 ms.
-fn story() -> HistoryBuilder {
+fn builder() -> HistoryBuilder {
     HistoryBuilder::default().deadlock_after(1000)
 }
 
 /// Two other clients contend now, so that the run is conclusive.
-fn contended(story: HistoryBuilder) -> HistoryBuilder {
-    let asked = story.tries(60, "c8").tries(60, "c9");
+fn contended(builder: HistoryBuilder) -> HistoryBuilder {
+    let asked = builder.tries(60, "c8").tries(60, "c9");
     asked.fails(60, "c8").fails(60, "c9")
 }
 
 /// c2 tries every 200 ms from the first time to the last; each attempt takes 10 ms.
-fn tries_on(mut story: HistoryBuilder, from_ms: u64, to_ms: u64) -> HistoryBuilder {
+fn tries_on(mut builder: HistoryBuilder, from_ms: u64, to_ms: u64) -> HistoryBuilder {
     for at_ms in (from_ms..=to_ms).step_by(200) {
-        story = story.tries(at_ms, "c2").fails(at_ms + 10, "c2");
+        builder = builder.tries(at_ms, "c2").fails(at_ms + 10, "c2");
     }
-    story
+    builder
 }
 
 #[test]
 fn manual_failover_excuses_nothing() {
-    let held = tries_on(story().holds(10, "c1"), 20, 20);
+    let held = tries_on(builder().holds(10, "c1"), 20, 20);
     let failed_over = held.fault_begins(100, "s1", "failover");
     let orphaned = failed_over.fault_begins(200, "c1", "kill");
     tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
@@ -39,13 +39,13 @@ fn manual_failover_excuses_nothing() {
 
 #[test]
 fn trying_while_another_holds_the_lock_holds() {
-    let story = tries_on(story().holds(10, "c1"), 20, 5_020).releases(5_100, "c1");
-    story.expect_holds(Deadlock);
+    let builder = tries_on(builder().holds(10, "c1"), 20, 5_020).releases(5_100, "c1");
+    builder.expect_holds(Deadlock);
 }
 
 #[test]
 fn trying_for_longer_than_the_bound_with_no_holder_is_violated() {
-    let held = tries_on(story().holds(10, "c1"), 20, 20);
+    let held = tries_on(builder().holds(10, "c1"), 20, 20);
     let orphaned = held.fault_begins(100, "c1", "kill");
     tries_on(orphaned, 220, 2_020).ends(9_000).expect_violated(
         Deadlock,
@@ -57,7 +57,7 @@ fn trying_for_longer_than_the_bound_with_no_holder_is_violated() {
 #[test]
 fn wait_of_exactly_the_bound_holds() {
     // c2 tries from 20 ms on and fails for the last time at 1020 or 1021 ms.
-    let dead = || story().holds(10, "c1").fault_begins(20, "c1", "kill");
+    let dead = || builder().holds(10, "c1").fault_begins(20, "c1", "kill");
     tries_on(dead(), 20, 820)
         .tries(1_000, "c2")
         .fails(1_020, "c2")
@@ -70,13 +70,13 @@ fn wait_of_exactly_the_bound_holds() {
 
 #[test]
 fn giving_up_and_coming_back_later_starts_afresh() {
-    let story = tries_on(story(), 0, 800);
-    tries_on(story, 1_810, 2_610).expect_holds(Deadlock);
+    let builder = tries_on(builder(), 0, 800);
+    tries_on(builder, 1_810, 2_610).expect_holds(Deadlock);
 }
 
 #[test]
 fn a_call_that_does_not_return_is_still_trying() {
-    story()
+    builder()
         .holds(10, "c1")
         .tries(20, "c2")
         .releases(50, "c1")
@@ -90,7 +90,7 @@ fn a_call_that_does_not_return_is_still_trying() {
 
 #[test]
 fn free_lock_without_requests_holds() {
-    story()
+    builder()
         .holds(10, "c1")
         .tries(20, "c2")
         .fails(30, "c2")
@@ -101,7 +101,7 @@ fn free_lock_without_requests_holds() {
 
 #[test]
 fn former_holder_requests_again_from_its_next_attempt() {
-    story()
+    builder()
         .tries(0, "c1")
         .granted(10, "c1")
         .releases(20, "c1")
@@ -112,7 +112,7 @@ fn former_holder_requests_again_from_its_next_attempt() {
 
 #[test]
 fn longer_of_two_holds_counts() {
-    let both = story().holds(0, "c1").holds(10, "c3").releases(15, "c3");
+    let both = builder().holds(0, "c1").holds(10, "c3").releases(15, "c3");
     tries_on(both, 20, 1_820)
         .releases(1_900, "c1")
         .expect_holds(Deadlock);
@@ -120,7 +120,7 @@ fn longer_of_two_holds_counts() {
 
 #[test]
 fn a_dead_client_wants_nothing() {
-    story()
+    builder()
         .holds(10, "c1")
         .tries(20, "c2")
         .fault_begins(40, "c2", "crash")
@@ -128,7 +128,7 @@ fn a_dead_client_wants_nothing() {
         .ends(90_000)
         .expect_holds(Deadlock);
     // After its return it is no longer in its call.
-    story()
+    builder()
         .holds(10, "c1")
         .tries(20, "c2")
         .fault_begins(40, "c2", "kill")
@@ -140,7 +140,7 @@ fn a_dead_client_wants_nothing() {
 
 #[test]
 fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
-    let held = tries_on(story().holds_for(10, "c1", Wall, 500), 20, 20);
+    let held = tries_on(builder().holds_for(10, "c1", Wall, 500), 20, 20);
     let cut_off = held.fault_begins(100, "c1", "partition");
     tries_on(cut_off, 220, 1_620).expect_violated(
         Deadlock,
@@ -151,10 +151,10 @@ fn a_holder_that_is_cut_off_holds_the_lock_to_the_end_of_its_lease() {
 
 /// c2 asks at 20 ms and gets no reply; c1 releases the lock at 50 ms. The fault follows.
 fn unanswered() -> HistoryBuilder {
-    story().holds(10, "c1").tries(20, "c2").releases(50, "c1")
+    builder().holds(10, "c1").tries(20, "c2").releases(50, "c1")
 }
 
-/// The doubt about c2 if it waits in vain from 50 ms until the run ends.
+/// The inconclusive verdict if c2 waits from 50 ms until the run ends.
 fn cannot_be_told(end_ms: u64) -> String {
     format!(
         "c2 tried in vain to acquire the lock from 50.0 ms to {end_ms}.0 ms although no client held \
@@ -209,8 +209,9 @@ fn a_server_that_stays_away_shows_nothing_but_that_the_lock_is_not_available() {
 
 #[test]
 fn the_resource_excuses_only_if_tokens_come_from_it() {
-    let away =
-        |story: HistoryBuilder| contended(story.fault_begins(60, "resource", "crash")).ends(9_000);
+    let away = |builder: HistoryBuilder| {
+        contended(builder.fault_begins(60, "resource", "crash")).ends(9_000)
+    };
     away(unanswered()).expect_violation_at(Deadlock, 1_050);
     away(unanswered().with_tokens_of_the_resource())
         .expect_inconclusive(Deadlock, &cannot_be_told(9_000));
@@ -278,7 +279,7 @@ fn cut_link_excuses_the_disconnected_client() {
 #[test]
 fn each_of_several_faults_excuses_its_clients_until_it_ends() {
     let told = cannot_be_told(9_000);
-    let cut = |story: HistoryBuilder| story.links_fail(60, "cut", ["c2", "n1"], Cut);
+    let cut = |builder: HistoryBuilder| builder.links_fail(60, "cut", ["c2", "n1"], Cut);
     let beside_another = cut(unanswered().links_fail(55, "slow", ["c1", "n1"], SLOW));
     contended(beside_another)
         .ends(9_000)
@@ -301,50 +302,61 @@ fn cut_without_recorded_links_may_be_anywhere() {
 #[test]
 fn silences_without_retransmission_between_them_count_as_one() {
     let lost = |from_ms, to_ms| {
-        let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
-        let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
-        let story = story.links_heal(600, "cut", ["c2", "n1"], Cut);
-        let story = story.fault_begins(from_ms, "n1", "crash");
-        story.fault_ends(to_ms, "n1", "crash").ends(9_000)
+        let builder = builder()
+            .holds(10, "c1")
+            .releases(50, "c1")
+            .tries(100, "c2");
+        let builder = builder.links_fail(100, "cut", ["c2", "n1"], Cut);
+        let builder = builder.links_heal(600, "cut", ["c2", "n1"], Cut);
+        let builder = builder.fault_begins(from_ms, "n1", "crash");
+        builder.fault_ends(to_ms, "n1", "crash").ends(9_000)
     };
-    // What was lost from 100 ms on may be sent again at 2100 ms at the latest. Before, a silence
-    // up to 2200 ms is one of 2100 ms, and at 5300 ms everything has been sent again.
+    // Packets lost from 100 ms on are retransmitted by 2100 ms. With a second silence before that,
+    // up to 2200 ms, both count as one of 2100 ms, and every packet has been retransmitted by 5300
+    // ms.
     lost(2_099, 2_200).expect_violation_at(Deadlock, 6_300);
     // From 2100 ms on it is one of 100 ms.
     lost(2_100, 2_200).expect_violation_at(Deadlock, 4_300);
-    // One that begins within another goes on with it: at 6500 ms everything has been sent again.
-    let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
-    let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
-    let story = story.fault_begins(500, "n1", "crash");
-    let story = story.links_heal(600, "cut", ["c2", "n1"], Cut);
-    let story = story.fault_ends(2_800, "n1", "crash").ends(9_000);
-    story.expect_violation_at(Deadlock, 7_500);
+    // A silence that begins within another extends it: every packet has been retransmitted by 6500
+    // ms.
+    let builder = builder()
+        .holds(10, "c1")
+        .releases(50, "c1")
+        .tries(100, "c2");
+    let builder = builder.links_fail(100, "cut", ["c2", "n1"], Cut);
+    let builder = builder.fault_begins(500, "n1", "crash");
+    let builder = builder.links_heal(600, "cut", ["c2", "n1"], Cut);
+    let builder = builder.fault_ends(2_800, "n1", "crash").ends(9_000);
+    builder.expect_violation_at(Deadlock, 7_500);
 }
 
 #[test]
 fn lost_packet_arrives_within_the_outage_duration_again_plus_a_second() {
     // Lost from 100 to 600 ms, retransmitted by 2100 ms.
     let lost = |end: fn(HistoryBuilder) -> HistoryBuilder| {
-        let story = story().holds(10, "c1").releases(50, "c1").tries(100, "c2");
-        end(story).ends(9_000)
+        let builder = builder()
+            .holds(10, "c1")
+            .releases(50, "c1")
+            .tries(100, "c2");
+        end(builder).ends(9_000)
     };
-    let cut = |story: HistoryBuilder| {
-        let story = story.links_fail(100, "cut", ["c2", "n1"], Cut);
-        story.links_heal(600, "cut", ["c2", "n1"], Cut)
+    let cut = |builder: HistoryBuilder| {
+        let builder = builder.links_fail(100, "cut", ["c2", "n1"], Cut);
+        builder.links_heal(600, "cut", ["c2", "n1"], Cut)
     };
     lost(cut).expect_violation_at(Deadlock, 3_100);
-    let crash = |story: HistoryBuilder| {
-        let story = story.fault_begins(100, "n1", "crash");
-        story.fault_ends(600, "n1", "crash")
+    let crash = |builder: HistoryBuilder| {
+        let builder = builder.fault_begins(100, "n1", "crash");
+        builder.fault_ends(600, "n1", "crash")
     };
     lost(crash).expect_violation_at(Deadlock, 3_100);
     // The kernel of a process that was paused or killed still replies.
-    let pause = |story: HistoryBuilder| {
-        let story = story.fault_begins(100, "n1", "pause");
-        story.fault_ends(600, "n1", "pause")
+    let pause = |builder: HistoryBuilder| {
+        let builder = builder.fault_begins(100, "n1", "pause");
+        builder.fault_ends(600, "n1", "pause")
     };
     lost(pause).expect_violation_at(Deadlock, 1_600);
-    // A request that was lost with them is given up, and sent anew.
+    // The client gives up a request that was lost with them, and sends another.
     let given_up = lost(cut).times_out_after(300);
     given_up.expect_violation_at(Deadlock, 3_400);
 }
@@ -380,7 +392,7 @@ fn lossy_link_extends_the_bound_by_a_one_in_a_million_delay() {
 #[test]
 fn faults_of_other_clients_or_clocks_excuse_nothing() {
     for (host, kind) in [("c1", "pause"), ("n1", "clock-step"), ("c2", "clock-rate")] {
-        story()
+        builder()
             .holds(10, "c1")
             .tries(20, "c2")
             .releases(50, "c1")
@@ -392,12 +404,12 @@ fn faults_of_other_clients_or_clocks_excuse_nothing() {
 
 #[test]
 fn two_that_take_turns_at_failing_are_each_in_vain() {
-    let mut story = story();
+    let mut builder = builder();
     for at_ms in (0..1_300).step_by(100) {
         let client = if at_ms % 200 == 0 { "c1" } else { "c2" };
-        story = story.tries(at_ms, client).fails(at_ms + 50, client);
+        builder = builder.tries(at_ms, client).fails(at_ms + 50, client);
     }
-    story.expect_violated(
+    builder.expect_violated(
         Deadlock,
         (1_000, 1_250),
         "c1 tried in vain to acquire the lock from 0.0 ms to 1250.0 ms although no client held it",
@@ -406,7 +418,7 @@ fn two_that_take_turns_at_failing_are_each_in_vain() {
 
 #[test]
 fn a_stretch_ends_when_the_lock_is_taken() {
-    story()
+    builder()
         .tries(0, "c1")
         .tries(0, "c2")
         .granted(600, "c2")
@@ -418,7 +430,7 @@ fn a_stretch_ends_when_the_lock_is_taken() {
 #[test]
 fn late_grant_does_not_undo_the_violation() {
     let waited = |granted_ms| {
-        let asks = story().holds(10, "c1").tries(20, "c2").releases(50, "c1");
+        let asks = builder().holds(10, "c1").tries(20, "c2").releases(50, "c1");
         asks.granted(granted_ms, "c2").ends(9_000)
     };
     waited(1_050).expect_holds(Deadlock);
@@ -431,10 +443,10 @@ fn late_grant_does_not_undo_the_violation() {
 
 #[test]
 fn client_waiting_for_its_turn_keeps_requesting_without_attempts() {
-    let refused = || story().holds(10, "c1").tries(20, "c2").fails(30, "c2");
+    let refused = || builder().holds(10, "c1").tries(20, "c2").fails(30, "c2");
     let waits = refused().waits(40, "c2").releases(50, "c1").ends(9_000);
     waits.expect_violation_at(Deadlock, 1_050);
-    // One that does not wait asks no more.
+    // A client that does not wait no longer requests the lock.
     let leaves = refused().releases(50, "c1").ends(9_000);
     leaves.expect_holds(Deadlock);
 }

@@ -1,4 +1,4 @@
-//! The expected verdicts of a story.
+//! The expected verdicts of a history under construction.
 
 use super::{HistoryBuilder, MS};
 use crate::{Property, Verdict, judge};
@@ -8,7 +8,7 @@ impl HistoryBuilder {
         judge(&self.history, &self.bounds)[&property].clone()
     }
 
-    /// Whether the story violates the property.
+    /// Whether the history violates the property.
     pub fn violates(&self, property: Property) -> bool {
         matches!(self.verdict(property), Verdict::Violated(_))
     }
@@ -20,7 +20,7 @@ impl HistoryBuilder {
         self.clone().contended().expect_holds_as_it_is(property);
     }
 
-    /// The property holds, with the run ending where the story does.
+    /// The property holds, with the run ending where the history does.
     #[track_caller]
     pub fn expect_holds_as_it_is(&self, property: Property) {
         assert_eq!(self.verdict(property), Verdict::Holds);
@@ -60,8 +60,8 @@ impl HistoryBuilder {
     fn contended(mut self) -> HistoryBuilder {
         let strangers = |at_ns: u64| {
             let ms = at_ns / MS;
-            let story = HistoryBuilder::default().tries(ms, "c8").tries(ms, "c9");
-            story.fails(ms, "c8").fails(ms, "c9").history.records
+            let builder = HistoryBuilder::default().tries(ms, "c8").tries(ms, "c9");
+            builder.fails(ms, "c8").fails(ms, "c9").history.records
         };
         let mut records = strangers(0);
         for record in self.history.records {

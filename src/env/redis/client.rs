@@ -86,9 +86,9 @@ pub(super) struct Line<E: Env> {
 }
 
 impl<E: Env> Client<E> {
-    /// A client of `node`, not connected yet. `limit` is the time for connecting and for the
-    /// reply together; `None` waits for ever. [`Env::target`] determines whether `node` is a
-    /// node's name or stands for a master that sentinels know.
+    /// A client of `node`, not connected yet. `limit` is the time for connecting and for the reply
+    /// together; `None` means no limit. [`Env::target`] determines whether `node` is a node's name
+    /// or stands for a master that sentinels know.
     pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
         Self {
             line: Mutex::new(Line::new(&env, &node)),

@@ -22,10 +22,10 @@ pub const SENTINEL_LIMIT: Duration = Duration::from_millis(300);
 /// How long the subscriber waits before it tries the next sentinel.
 const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);
 
-/// What a client connects to.
+/// The server to which a client connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// This node, whatever its role.
+    /// This node, in any role.
     Node(Name),
     /// The node that these sentinels know as [`MASTER`].
     Master {
@@ -134,7 +134,7 @@ async fn ask<E: Env>(env: &E, sentinel: &Name) -> io::Result<Option<Name>> {
 /// Counts the switches that the sentinels publish, for as long as the process lives.
 async fn listen<E: Env>(env: E, sentinels: Rc<[Name]>, switches: Rc<Cell<u64>>) {
     for sentinel in sentinels.iter().cycle() {
-        // Whatever the error, the next sentinel may be reachable.
+        // The next sentinel may be reachable after any error.
         let _ = follow(&env, sentinel, &switches).await;
         env.sleep(RESUBSCRIBE_AFTER).await;
     }

@@ -125,7 +125,7 @@ impl<E: Env> Source<E> {
 
     async fn follow(&mut self, mut connection: Connection<E::Stream>, inbox: &Inbox) {
         loop {
-            // Whatever the error, the task connects again.
+            // The task connects again after any error.
             let _ = self.receive(&mut connection, inbox).await;
             drop(connection);
             connection = self.subscribe_anew().await;

@@ -33,7 +33,7 @@ impl<E: Env> Service<E> {
         }
     }
 
-    /// Repeats a request to the leader until it answers, for `patience` at most.
+    /// Sends a request to the leader until it answers or `patience` is over.
     ///
     /// # Errors
     /// The last member's error when `patience` is over; an error that the service returns; an

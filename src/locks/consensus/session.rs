@@ -96,7 +96,7 @@ impl<E: Env> Session<E> {
         let request: [&[u8]; 3] = [b"WATCH", self.id.as_bytes(), path.as_bytes()];
         let limit = limit.map_or(self.timeout, |limit| limit.min(self.timeout));
         let watching = self.watches.ask(&request, limit, |_| Some(()));
-        // Whatever the result, the caller lists the nodes again.
+        // The result is ignored, because the caller lists the nodes again in any case.
         let _ = timeout(&self.env, Some(limit), watching).await;
     }
 
@@ -114,7 +114,7 @@ impl<E: Env> Session<E> {
         self.ask(&request, read).await
     }
 
-    /// Asks for as long as the session can live without a ping.
+    /// Repeats the request for as long as the session can live without a ping.
     async fn ask<T>(&self, request: &[&[u8]], read: fn(&Reply) -> Option<T>) -> Result<T, Failure> {
         let answer = self.service.ask(request, self.timeout, read).await;
         answer.map_err(|error| {

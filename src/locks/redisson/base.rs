@@ -1,5 +1,5 @@
-//! What all locks of the family share, after `RedissonBaseLock`: their identity on the node,
-//! how they send commands, and how a grant is kept alive and released.
+//! The shared parts of all locks of the family, after `RedissonBaseLock`: their identity on the
+//! node, how they send commands, and how a grant is kept alive and released.
 
 use std::rc::Rc;
 
@@ -137,7 +137,7 @@ impl<E: Env> Base<E> {
         }
     }
 
-    /// Runs a releasing script, and ends the renewals whatever the result; returns how many
+    /// Runs a releasing script and ends the renewals, even if the script fails; returns how many
     /// keys were deleted.
     ///
     /// # Errors

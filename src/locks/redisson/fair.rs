@@ -173,7 +173,7 @@ impl<E: Env> Lock for RedissonFair<E> {
             let [_, queue, times] = self.keys();
             let arguments = [&*self.base.holder(owner), &wait_ms.to_string()];
             let node = &self.base.node;
-            // If this fails, the place is kept until its time is over.
+            // If this fails, the queue keeps the place until its time is over.
             let _ = node
                 .run(
                     &scripts::REDISSON_FAIR_GIVE_UP,

@@ -22,7 +22,7 @@ pub(crate) struct HashLock<E: Env> {
     release: (&'static Script, Release),
 }
 
-/// What the acquiring script does in addition.
+/// The additional steps of the acquiring script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Acquire {
     /// Nothing.
@@ -31,7 +31,7 @@ pub(crate) enum Acquire {
     Fenced,
 }
 
-/// What the releasing script does in addition.
+/// The additional steps of the releasing script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Release {
     /// Nothing.

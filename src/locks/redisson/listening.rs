@@ -49,9 +49,9 @@ impl<E: Env> Listening<E> {
         }
     }
 
-    /// The first call only subscribes: the lock may have become free before that, so the caller
-    /// has to try again. Later calls wait for a message, or until the lock becomes free without
-    /// one, as far as the owner knows; `None`: never.
+    /// The first call only subscribes: the lock may have become free before that, so the caller has
+    /// to try again. Later calls wait for a message, or for `free_in`, after which the lease ends
+    /// without one; `None`: without limit.
     ///
     /// # Errors
     /// If there is no subscription within [`SUBSCRIBE_LIMIT_MS`].

@@ -7,7 +7,7 @@
 //!
 //! 1. Take the locks one after the other, with a lease of twice the wait time if the user gave
 //!    a lease. [`Kind`] determines how long to wait for each.
-//! 2. As soon as more locks fail than may, release all that were taken, and start again.
+//! 2. As soon as too many locks fail, release all that were taken, and start again.
 //! 3. When the wait time is over by the wall clock, release all and fail.
 //! 4. If the user gave a lease, set it on all that were taken.
 //!
@@ -189,7 +189,7 @@ impl<E: Env> Lock for Many<E> {
                     deleted += member.unlock(grant.owner).await?;
                 }
             }
-            // Releases all, whatever the results.
+            // Releases all, even if some fail.
             Kind::Majority => {
                 let unlocking = self.members.iter().map(|member| member.unlock(grant.owner));
                 deleted += join_all(unlocking).await.iter().flatten().sum::<u32>();

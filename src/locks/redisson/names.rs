@@ -13,7 +13,7 @@ pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The channel on which the release of this lock is published.
+/// The channel of the messages that a release of this lock publishes.
 pub(crate) fn channel(name: &str) -> String {
     prefixed("redisson_lock__channel", name)
 }

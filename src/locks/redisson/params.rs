@@ -77,7 +77,7 @@ impl Shared {
 /// The lease of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lease {
-    /// This many milliseconds, whatever happens: `lock(lease)`.
+    /// A fixed time in milliseconds, never renewed: `lock(lease)`.
     Given {
         /// The lease.
         ms: u64,

@@ -10,8 +10,8 @@ use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
 use super::spec::{Described, FaultSpec, Placement};
 use locklab_history::{Effect, Fault, Name, Schedule, Start};
 
-/// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays
-/// finite whatever was drawn.
+/// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays finite
+/// for every draw.
 const MIN_INTERVAL_NS: u64 = NS_PER_MS;
 
 /// Draws every number of a scenario's faults for the run of this seed.

@@ -15,7 +15,7 @@ pub type Described = Effect<HostFault<f64, i64>, LinkFault<Dist, f64>>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultTable", into = "FaultTable")]
 pub struct FaultSpec {
-    /// What it does, and to what.
+    /// Its kind and its targets.
     pub effect: Described,
     /// When it takes effect.
     pub placement: Placement,
@@ -52,7 +52,7 @@ pub enum Placement {
         second: Moment,
     },
     /// `every_ms`: repeatedly. It first takes effect at `at_ms`, or one interval after the run
-    /// began, then one interval after each start, and no more at `until_ms` or later.
+    /// began, then one interval after each start, and not at `until_ms` or later.
     Every {
         /// Milliseconds; drawn for each interval, with a minimum of 1 ms.
         every_ms: Dist,

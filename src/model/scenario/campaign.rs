@@ -1,13 +1,13 @@
-//! Campaigns: scenarios of which each seed makes another, with its own hosts, network and faults.
+//! Campaigns: scenarios in which each seed draws its own hosts, network and faults.
 //!
-//! A campaign has three parts. From `begins_ms` to `heals_ms` faults strike, some families of them
-//! in each run; within a family one fault follows another, with a quiet time between, and faults of
-//! different families overlap. Then all is well again, and the lock has the scenario's `settle_ms`
-//! to recover. What is left of the run shows whether it has.
+//! A campaign has three parts. Faults take effect from `begins_ms` to `heals_ms`, some families of
+//! them in each run; within a family one fault follows another, with a quiet time between, and
+//! faults of different families overlap. Then everything is healed, and the lock has the scenario's
+//! `settle_ms` to recover. The rest of the run shows whether it has.
 //!
-//! [`Scenario::drawn`] settles every choice before the run. What it returns is a scenario like any
-//! other, with one `[fault.NAME]` for each fault. Hosts, network and each family of faults have
-//! random streams of their own, so two locks with the same hosts meet the same faults.
+//! [`Scenario::drawn`] settles every choice before the run. It returns an ordinary scenario, with
+//! one `[fault.NAME]` for each fault. Hosts, network and each family of faults have random streams
+//! of their own, so two locks with the same hosts meet the same faults.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,11 +28,11 @@ use locklab_locks::Servers;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Campaign {
-    /// The kinds of fault that may strike.
+    /// The kinds of fault that may occur.
     pub faults: Vec<FaultKind>,
-    /// No fault strikes before, in milliseconds since the run began.
+    /// The beginning of the faults, in milliseconds since the run began.
     pub begins_ms: u64,
-    /// Every fault is over by then, in milliseconds since the run began.
+    /// The end of all faults, in milliseconds since the run began.
     pub heals_ms: u64,
     /// How long a fault lasts, in milliseconds.
     pub duration_ms: Dist,
@@ -46,8 +46,8 @@ pub struct Campaign {
     pub drift_ppm: u32,
     /// The largest share of packets that a lossy link loses, 0 to 1.
     pub loss: f64,
-    /// The medians of which the network's delay has one, in milliseconds; it is constant, uniform
-    /// or log-normal.
+    /// The medians to draw the network's delay from, in milliseconds; its distribution is constant,
+    /// uniform or log-normal.
     pub latency_ms: Vec<f64>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn can_be_drawn(kind: FaultKind) -> bool {
     }
 }
 
-/// What a seed makes of a scenario.
+/// A scenario as drawn from a seed.
 #[derive(Debug, Clone)]
 pub struct Drawn<'s> {
     /// The scenario, with the choices of a campaign made.
@@ -129,7 +129,7 @@ impl Campaign {
         let mut families: Vec<Family> = self.faults.iter().map(FaultKind::family).collect();
         families.sort();
         families.dedup();
-        // At least one family strikes.
+        // At least one family occurs.
         let certain = stream.below(families.len() as u64);
         let strikes = |place: u64| stream.chance(0.5) || place == certain;
         let strikes: Vec<bool> = (0..families.len() as u64).map(strikes).collect();
@@ -232,7 +232,7 @@ fn topology(scenario: &mut Scenario, stream: &mut Stream) {
     }
 }
 
-/// The hosts that faults may strike.
+/// The hosts that faults may affect.
 struct Hosts {
     clients: Vec<Name>,
     servers: Vec<Name>,
@@ -264,8 +264,8 @@ impl Hosts {
         hosts
     }
 
-    /// The links between two parts of all hosts, of which one may be a single host; in a quarter of
-    /// all cases in one direction only.
+    /// The links between two parts of all hosts. One part may be a single host. In a quarter of all
+    /// cases the fault affects one direction only.
     fn links(&self, stream: &mut Stream) -> Links {
         let resource = [RESOURCE.into()];
         let all = self.clients.iter().chain(&self.servers).chain(&resource);

@@ -1,4 +1,4 @@
-//! What surrounds the clients: the nodes, the network, the clocks.
+//! The environment of the clients: the nodes, the network, the clocks.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use locklab_values::dist::Dist;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NodeSpec {
-    /// What survives the end of the node's process.
+    /// The data that survives the end of the node's process.
     pub persistence: Persistence,
     /// A process that is restarted waits for this many milliseconds of its host's wall clock
     /// before it serves clients.
@@ -30,10 +30,10 @@ pub struct NodeSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_writes_bytes: Option<u32>,
     /// The memory that the node may use, in bytes: `maxmemory`; absent: no limit. A node without
-    /// keys uses 914,608 bytes, and one key more takes what it takes in Redis 7.0.
+    /// keys uses 914,608 bytes, and each key adds as much as in Redis 7.0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxmemory: Option<u64>,
-    /// What happens when its keys take more, by Redis's names; absent: `noeviction`.
+    /// The policy when its keys need more memory, by Redis's names; absent: `noeviction`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxmemory_policy: Option<String>,
     /// The clock that keys expire by.

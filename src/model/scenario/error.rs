@@ -29,7 +29,7 @@ pub enum ScenarioError {
     /// Several shipped scenarios could be meant.
     #[error("\"{name}\" could be {}; write one of them", listed(.names))]
     Several {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names of those that are called so.
         names: Vec<String>,
@@ -50,7 +50,7 @@ pub enum ScenarioError {
     },
 }
 
-/// The location of the culprit.
+/// The location of the error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// In a file; line and column (in characters) count from 1.
@@ -75,7 +75,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// An error lists no more names than this.
+/// The maximum number of names that an error lists.
 const MAX_LISTED: usize = 16;
 
 /// `; did you mean "quorum"?`, or else the alternatives.

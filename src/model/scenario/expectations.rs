@@ -1,4 +1,4 @@
-//! What a scenario predicts, and how many runs decide it.
+//! The predictions of a scenario, and the number of runs that decide them.
 
 use locklab_check::Property;
 use locklab_evidence::Expected;

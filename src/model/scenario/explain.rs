@@ -1,9 +1,9 @@
-//! Turns the deserialiser's message into a helpful one: which key, in which table, and what may
-//! have been meant.
+//! Turns the deserialiser's message into a helpful one: it names the key and the table, and
+//! suggests corrections.
 //!
-//! serde words its errors the same way for every format (``unknown field `x`, expected one of
-//! `a`, `b` ``), and this crate's types use the same wording; so the words in backticks are the
-//! culprit and its alternatives.
+//! serde words its errors the same way for every format (``unknown field `x`, expected one of `a`,
+//! `b` ``), and this crate's types use the same wording; so the words in backticks are the wrong
+//! name and its alternatives.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) fn explain(document: &Document<'_>, error: &toml::de::Error) -> Scena
     };
     let words = quoted(complaint);
     let word = words.first().cloned().unwrap_or_default();
-    // A missing key has no location: the table that lacks it is the location.
+    // A missing key has no location of its own: the error points at the table that lacks it.
     let is_missing = complaint.starts_with("missing field");
     let location = ErrorLocation::locate(document, span, if is_missing { &[] } else { &words });
     let what = if complaint.starts_with("unknown field") {
@@ -60,8 +60,8 @@ struct ErrorLocation {
 
 impl ErrorLocation {
     /// The deserialiser's span is exact, except within a table that it had to read to the end
-    /// before it knew its type, such as `[lock]`, and within an override, which has one span.
-    /// In these cases the culprit is the key, or else the value, that the message quotes.
+    /// before it knew its type, such as `[lock]`, and within an override, which has one span. In
+    /// these cases the location is the key, or else the value, that the message quotes.
     fn locate(document: &Document<'_>, span: Range<usize>, words: &[String]) -> ErrorLocation {
         let (path, node) = document.find(&span).unwrap_or((vec![], Node::Value));
         let table = match document.get(&path).map(Spanned::get_ref) {
@@ -86,7 +86,7 @@ impl ErrorLocation {
         named.unwrap_or(ErrorLocation { span, path, node })
     }
 
-    /// The table that contains the location.
+    /// The table that contains the wrong part.
     fn table(&self) -> String {
         name_of_table(&self.path[..self.path.len().saturating_sub(1)])
     }
@@ -109,7 +109,7 @@ impl ErrorLocation {
         }
     }
 
-    /// The culprit's own path.
+    /// The path of the wrong part.
     fn itself(&self, document: &Document<'_>) -> String {
         let value = document.get(&self.path).map(Spanned::get_ref);
         match value {
@@ -154,7 +154,7 @@ fn name_of_table(path: &[String]) -> String {
     }
 }
 
-/// What kind of thing is unknown, if the message is about an unknown name.
+/// The noun for the unknown name, if the message is about one.
 fn unknown<'a>(complaint: &'a str, location: &ErrorLocation) -> Option<&'a str> {
     let noun = complaint.strip_prefix("unknown ")?.split(" `").next()?;
     if noun != "variant" {

@@ -18,12 +18,12 @@ struct Axis {
     values: Vec<String>,
 }
 
-/// What is wrong with an axis.
+/// The error of an axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GridError {
     /// The axis as it was given.
     pub axis: String,
-    /// What is wrong with it.
+    /// The reason.
     pub what: String,
 }
 

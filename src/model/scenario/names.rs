@@ -2,7 +2,7 @@
 
 use super::shipped::SHIPPED;
 
-/// Why a name does not identify a scenario.
+/// The reason why a name does not identify a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LookupError {
     /// No scenario is called so.
@@ -11,7 +11,7 @@ pub(super) enum LookupError {
     Several(Vec<String>),
 }
 
-/// Whether a scenario with this name and text is meant.
+/// Decides whether the wanted name means a scenario with this name and text.
 type Matcher<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// Name and text of the shipped scenario that is called so: by its whole name, or else by the last

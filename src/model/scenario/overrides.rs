@@ -6,8 +6,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Applies one override, after these others. All its values get the span, by which an error about
-/// them is traced to the override.
+/// Applies one override, after these others. All its values get this span, so that errors about
+/// them point at the override.
 pub(super) fn apply<'a>(
     root: &mut DeTable<'a>,
     set: &'a str,

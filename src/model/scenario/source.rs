@@ -36,7 +36,7 @@ impl Source {
             return Source::read("stdin", || Ok(io::stdin().lock()));
         }
         let path = Path::new(path_or_name);
-        // What is no regular file is a pipe or a device, which is read as well.
+        // A pipe or a device is read as well as a regular file.
         if path.exists() && !path.is_dir() {
             return Source::read(path_or_name, || File::open(path));
         }
@@ -91,7 +91,7 @@ impl Source {
     }
 }
 
-/// The text in these bytes; or what is wrong with them, and in which line.
+/// The text in these bytes, or the error and its line.
 fn text(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     let line_at = |place: usize| 1 + bytes[..place].iter().filter(|byte| **byte == b'\n').count();
     if bytes.len() as u64 > LARGEST {

@@ -1,5 +1,5 @@
-//! What a varied parameter is, in words: of `fault.gc.duration_ms.exponential`, the
-//! `mean pause (ms)`.
+//! The titles of varied parameters: that of `fault.gc.duration_ms.exponential` is `mean pause
+//! (ms)`.
 //!
 //! The words follow from the schema: the section, the kind of the fault, the key and its
 //! distribution. A scenario's `[sweep.axis]` may state others.

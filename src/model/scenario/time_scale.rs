@@ -1,9 +1,8 @@
 //! A scenario with all its durations shortened by one factor, to run it sooner on real Redis.
 //!
-//! The rule is the one by which the schema names its keys: what ends in `_ms` is a duration. What
-//! Redis, its Sentinels and TCP time by constants of their own stays as it is, in the world as on
-//! real Redis: a `serverCron` every 100 ms, an append-only file synced once a second, a
-//! retransmission after 200 ms.
+//! Every key of the schema that ends in `_ms` is a duration. The constants of Redis, its Sentinels
+//! and TCP do not change, in the simulator as on real Redis: a `serverCron` every 100 ms, an
+//! append-only file synced once a second, a retransmission after 200 ms.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 use super::{Scenario, load};
 
-/// By what the durations of a scenario are multiplied: above 0, at most 1.
+/// The factor of all durations of a scenario: above 0, at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scale(f64);

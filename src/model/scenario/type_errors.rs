@@ -1,9 +1,10 @@
-//! A value that does not fit its key: what to write instead, without the names of Rust types.
+//! Errors about the type of a value: they say what to write instead, without the names of Rust
+//! types.
 //!
 //! serde says ``invalid type: integer `-5`, expected u64``; the words before the comma are its
 //! `Unexpected`, those after it come from the type, or from this crate's own visitors.
 
-/// What to write instead; or, if the message has another form, the message.
+/// Returns what to write instead; or, if the message has another form, the message.
 pub(super) fn plain_message(message: &str) -> String {
     let Some((complaint, expected)) = message.split_once(", expected ") else {
         return match message {
@@ -51,7 +52,7 @@ fn largest(expected: &str) -> String {
     format!("the largest whole number here is {largest}")
 }
 
-/// What is expected, as a thing to write.
+/// The expected type, as an instruction for the user.
 fn wanted(expected: &str) -> String {
     match expected {
         "u64" | "u32" => "a whole number, 0 or more".into(),
@@ -68,7 +69,7 @@ fn wanted(expected: &str) -> String {
     }
 }
 
-/// What was found: a value as it was written, or the kind of it.
+/// The value as it was written, or its kind.
 fn named(found: &str) -> String {
     let value = found.split('`').nth(1);
     match (found, value) {

@@ -1,4 +1,4 @@
-//! What is written is read again, and nothing else is.
+//! A recording that was written is read again, and other files are rejected.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;

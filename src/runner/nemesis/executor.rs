@@ -1,4 +1,4 @@
-//! Executes a fault schedule, both in the simulated world and on real processes.
+//! Executes a fault schedule, both in the simulator and on real processes.
 //!
 //! The [`Executor`] determines when each fault takes effect, on which hosts, and when that is
 //! recorded; an [`Injector`] injects it. Nothing is drawn here: see
@@ -82,7 +82,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// An executor for `schedule`, of which nothing has begun.
+    /// Creates an executor for `schedule` in which no fault has begun.
     pub fn new(schedule: Schedule) -> Self {
         Self {
             triggers: Triggers::new(&schedule),
@@ -144,7 +144,7 @@ impl Executor {
         self.event(index, Phase::Begins)
     }
 
-    /// A fault whose end was pending is over on a host; returns the event to record there.
+    /// Completes the pending end of a fault on a host; returns the event to record there.
     pub fn ended(&self, index: usize) -> Event {
         self.event(index, Phase::Ends)
     }
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use locklab_model::fault::expand;
 
-    /// An injector that takes down what it is asked for, and when.
+    /// An injector that logs its requests with their times.
     struct Notes {
         now_ns: u64,
         finished: &'static str,
@@ -299,8 +299,8 @@ mod tests {
         }
     }
 
-    /// A run in which c1 has finished, and c2 reaches `acquired` at 3 ms. The injector
-    /// completes its requests like this.
+    /// Executes a run in which c1 has finished and c2 reaches `acquired` at 3 ms, with an injector
+    /// of this completion.
     #[track_caller]
     fn check(faults: &str, completes: Completion, expected: &[&str]) {
         let specs = toml::from_str(faults).expect("faults");

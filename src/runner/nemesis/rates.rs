@@ -1,4 +1,4 @@
-//! The rate errors of one host's clocks, of which several may be in force at a time.
+//! The rate errors of one host's clocks. Several may be in effect at a time.
 
 /// The rate errors of one host, each with the fault that brought it. The clocks go with the most
 /// recent one still in force, and without any as they did at the beginning.
@@ -6,7 +6,7 @@
 pub struct Rates {
     /// The host's own error, in parts per million.
     own_ppm: i64,
-    /// Those of faults, by the fault's index in the schedule, the most recent one last.
+    /// The rate errors of faults, by the fault's index in the schedule, the most recent last.
     faults: Vec<(usize, i64)>,
 }
 

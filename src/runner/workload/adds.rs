@@ -52,7 +52,7 @@ pub enum FinalRead {
 }
 
 impl FinalRead {
-    /// What the client of this name does: the first one reads.
+    /// The role of the client of this name: the first one reads.
     pub fn of(client: &Name) -> FinalRead {
         match &**client {
             "c1" => FinalRead::Own,

@@ -60,7 +60,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
     async fn block(&mut self, time: Dist) {
         let seconds = Duration::from_nanos(time.sample_ns(&mut self.random)).as_secs_f64();
         let node = Client::new(self.env.clone(), "n1".into(), None);
-        // Whatever the result, the connection was occupied until then.
+        // The result does not matter: the connection was occupied until then.
         let _ = node
             .call(&[b"BLPOP", b"nothing", seconds.to_string().as_bytes()])
             .await;
@@ -136,8 +136,8 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         self.observer.reach(Failpoint::Wrote).await;
     }
 
-    /// Sleeps for the time of the work, and extends the lease meanwhile if the workload says
-    /// so. A client that learns that the lock is lost stops.
+    /// Sleeps for the time of the work, and extends the lease during it if the workload says so.
+    /// Stops when the lock is lost.
     async fn work(&mut self, guard: &mut Guard<E, O>, time: Dist) -> Result<(), LockError> {
         let Some(every_ms) = self.workload.extend_every_ms else {
             self.pass(time).await;

@@ -69,8 +69,8 @@ impl Register {
         self.admit(token, fenced).then_some(self.version)
     }
 
-    /// Writes a new version, whatever version the writer had read; returns it, unless the token
-    /// is too low, or not the one that the last read left.
+    /// Writes a new version, independent of the version that the writer had read; returns it,
+    /// unless the token is too low or is not the one of the last read.
     pub fn write(&mut self, token: Option<u64>) -> Option<u64> {
         let admitted = match self.fencing {
             Fencing::None => true,

@@ -7,8 +7,8 @@ use locklab_world::{Config, Ending, Host, HostConfig, World};
 
 use crate::setup::{Diary, MS, SECOND, ms};
 
-/// Sleeps a second, twice, on a host whose clocks are off by `offset_ns` and drift by
-/// `drift_ppm`, while `fault` strikes.
+/// Sleeps a second, twice, during `fault`, on a host whose clocks are off by `offset_ns` and drift
+/// by `drift_ppm`.
 #[track_caller]
 fn check_sleeper(clocks: HostConfig, fault: impl FnOnce(&mut World), expected: &[&str]) {
     let mut world = World::new(Config::default(), &[clocks]);
@@ -156,7 +156,7 @@ fn a_suspended_clock_keeps_its_rate() {
     );
 }
 
-/// Half a year has 15 552 000 s; the sleep of 584 years goes on.
+/// Half a year has 15 552 000 s; the sleep of 584 years is not over.
 #[test]
 fn endless_sleep_never_ends() {
     let mut world = World::new(Config::default(), &[drift(-500_000)]);

@@ -13,7 +13,7 @@ use crate::setup::{PORT, SECOND, ms};
 struct Variant {
     seed: u64,
     order: TaskOrder,
-    /// How many extra numbers each client draws from a stream on which nothing depends.
+    /// How many extra numbers each client draws from an unrelated stream.
     idle_draws: usize,
 }
 

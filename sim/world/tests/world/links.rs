@@ -79,15 +79,15 @@ fn latency_stays_within_its_distribution_and_keeps_the_order() {
     );
     let delays = delays_ms(&messages);
     assert!(delays.iter().all(|delay| (1.0..=5.0).contains(delay)));
-    // Waiting for predecessors only ever adds to the mean of 3 ms.
+    // Waiting for predecessors can only increase the mean of 3 ms.
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
     assert!((3.0..4.5).contains(&mean), "{mean}");
     let arrivals: Vec<_> = messages.iter().map(|m| m.arrived_ns).collect();
     assert!(arrivals.is_sorted());
 }
 
-/// Of 2 000 messages that no predecessor delays, a fifth is lost at first and arrives
-/// 200 ms later, a fifth of these is lost again, and so on.
+/// There are 2 000 messages that no predecessor delays. A fifth is lost at first and arrives 200 ms
+/// later, a fifth of these is lost again, and so on.
 #[test]
 fn a_lost_message_arrives_after_the_retransmission_timeout() {
     let (mut world, hosts) = world_with(Config {
@@ -371,7 +371,7 @@ fn a_task_that_never_waits_is_ended() {
     assert_eq!(world.run(SECOND), Ending::Stalled);
 }
 
-/// What a host sends to itself takes no time, and needs no other event to arrive.
+/// Data that a host sends to itself takes no time, and needs no other event to arrive.
 #[test]
 fn loopback_has_no_latency() {
     let (mut world, [server]) = world();
@@ -386,7 +386,7 @@ fn loopback_has_no_latency() {
             host.sleep(ms(5)).await;
         }
     });
-    // Another event, long after, must not be what wakes anybody.
+    // A much later event must not be the one that wakes a task.
     world.at(SECOND, |_| {});
     diary.check(&mut world, &["10 0", "15 1", "20 2"]);
 }

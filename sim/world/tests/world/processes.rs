@@ -23,7 +23,7 @@ async fn echo(host: Host, diary: Diary) {
     }
 }
 
-/// A client that connects to an [`echo`] at once, sends its bytes after `wait_ms`, then reads
+/// A client that connects to an [`echo`] immediately, sends its bytes after `wait_ms`, then reads
 /// until the stream ends.
 fn start_client(world: &mut World, server: HostId, client: HostId, wait_ms: u64, diary: &Diary) {
     diary.start(world, client, move |host, diary| async move {
@@ -48,7 +48,7 @@ fn start_client(world: &mut World, server: HostId, client: HostId, wait_ms: u64,
     });
 }
 
-/// Runs an echo server and a client that sends at 10 ms, while `fault` strikes the server.
+/// Runs an echo server and a client that sends at 10 ms, with `fault` on the server.
 #[track_caller]
 fn check_server(fault: impl FnOnce(&mut World, HostId), expected: &[&str]) {
     let (mut world, [server, client]) = world();
@@ -162,8 +162,8 @@ fn a_killed_process_with_unread_bytes_resets_its_connections() {
     );
 }
 
-/// What the client writes at 10 ms is retransmitted 200, 400, 800 and 1600 ms later: the first
-/// attempt after the restart leaves at 1610 ms, and the reset is back 6 ms later.
+/// The data that the client writes at 10 ms is retransmitted 200, 400, 800 and 1600 ms later: the
+/// first attempt after the restart leaves at 1610 ms, and the reset is back 6 ms later.
 #[test]
 fn a_crash_is_silent_and_its_peer_is_reset_after_the_restart() {
     check_server(

@@ -24,7 +24,7 @@ struct Talk {
     at_ms: u64,
     forth: Vec<Piece>,
     back: Vec<Piece>,
-    /// How much either side reads at once, and how long it pauses after that.
+    /// The size of each read on either side, in bytes, and the pause after it.
     read: Piece,
 }
 
@@ -285,7 +285,7 @@ proptest! {
     ) {
         let order = if shuffled { TaskOrder::Shuffled } else { TaskOrder::FirstInFirstOut };
         let outcome = run(seed, order, &talks, &faults);
-        // No program waits for ever once all faults are over.
+        // Every program ends once all faults are over.
         prop_assert_eq!(outcome.ending, Ending::Idle);
         if !faults.iter().any(|fault| fault.kind.is_fatal()) {
             for (index, talk) in talks.iter().enumerate() {

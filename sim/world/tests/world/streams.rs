@@ -28,7 +28,7 @@ fn data_written_immediately_after_connecting_arrives() {
     diary.check(&mut world, &["6 connected", "9 hello"]);
 }
 
-/// A request of `size` bytes, written at once 50 ms into the run and answered only when it is
+/// A request of `size` bytes, written in one call 50 ms into the run and answered only when it is
 /// complete.
 #[track_caller]
 fn check_request(size: usize, expected: &[&str]) {
@@ -64,8 +64,8 @@ fn a_request_takes_one_way_for_each_window_that_it_fills() {
     check_request(131_070, &["53 written", "59 answered"]);
 }
 
-/// Two hosts write `SIZE` bytes to each other at once, and read only after a second, in
-/// pieces of `piece` bytes.
+/// Two hosts write `SIZE` bytes to each other in one call, and read only after a second, in pieces
+/// of `piece` bytes.
 #[track_caller]
 fn check_exchange(piece: usize, expected: &[&str]) {
     let (mut world, [server, client]) = world();
